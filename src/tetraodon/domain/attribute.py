@@ -1,0 +1,95 @@
+"""One column of the table: its name, its values, and what stands in for values it should not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tetraodon.domain.values import Categories, Dates, Grid, Integers, Value, Values
+from tetraodon.errors import DomainError
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column with a declared, public set of values.
+
+    `missing` is the code that stands for an absent or unreadable value. `other` is the code that stands
+    for a value outside the set; None clamps a number or date to the nearer end, and is not
+    possible for categories. Both happen in silence: nothing that is published depends on whether they did.
+    """
+
+    name: str
+    values: Values
+    missing: int = 0
+    other: int | None = None
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise DomainError("an attribute has no name", fix="name every attribute")
+        for role, code in (("missing", self.missing), ("other", self.other)):
+            if code is not None and not 0 <= code < self.values.size:
+                raise DomainError(
+                    f"`{role}` of {self.name} is not one of its values", fix="choose a listed value"
+                )
+        if self.other is None and not isinstance(self.values, Integers | Grid | Dates):
+            raise DomainError(
+                f"{self.name} does not say what stands for other values",
+                fix="give `other:` one of the listed values",
+            )
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.values.size
+
+    @property
+    def ordered(self) -> bool:
+        """Whether 'less than' means something."""
+        return self.values.ordered
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values can be added up."""
+        return isinstance(self.values, Integers | Grid)
+
+    @property
+    def step(self) -> Fraction:
+        """The distance between one value and the next; one rank for ordered categories."""
+        match self.values:
+            case Integers() | Grid() | Dates():
+                return self.values.step
+            case _:
+                return Fraction(1)
+
+    def code(self, value: object) -> int:
+        """Position of a value. Raises DomainError, naming the attribute and not the value."""
+        try:
+            return self.values.code(value)
+        except DomainError as error:
+            raise DomainError(error.what, fix=error.fix, where=self.name) from None
+
+    def value(self, code: int) -> Value:
+        """The value at a position."""
+        if not 0 <= code < self.size:
+            raise DomainError(
+                "a code is outside the attribute", fix="use 0..size-1", where=self.name
+            )
+        return self.values.value(code)
+
+    def text(self, code: int) -> str:
+        """The value at a position, as a person writes it."""
+        return self.values.text(code)
+
+    def number(self, code: int) -> Fraction:
+        """The value at a position as a number: days for dates, ranks for ordered categories."""
+        return self.values.number(code)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All values as text. Ask `size` first."""
+        match self.values:
+            case Categories():
+                return self.values.labels
+            case _:
+                return tuple(self.text(code) for code in range(self.size))

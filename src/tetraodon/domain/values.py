@@ -1,0 +1,227 @@
+"""The values an attribute can take, as an ordered list that is never written out.
+
+Every kind of value is a finite sequence; a *code* is a position in it. Nothing here costs more for a
+million values than for two.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from tetraodon.errors import DomainError
+from tetraodon.rational import decimal_text, rational
+
+Value: TypeAlias = str | int | bool | Fraction | dt.date
+"""One value of one attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """Named values; with `ordered`, their order means something (`low < middle < high`)."""
+
+    labels: tuple[str, ...]
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            raise DomainError("a list of categories is empty", fix="list at least one category")
+        if len(set(self.labels)) != len(self.labels):
+            twice = sorted({label for label in self.labels if self.labels.count(label) > 1})
+            raise DomainError(f"category {twice[0]!r} is listed twice", fix="list each one once")
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    def code(self, value: object) -> int:
+        try:
+            return self.labels.index(value if isinstance(value, str) else label_text(value))
+        except ValueError:
+            raise _outside() from None
+
+    def value(self, code: int) -> Value:
+        return self.labels[code]
+
+    def number(self, code: int) -> Fraction:
+        return Fraction(code)
+
+    def text(self, code: int) -> str:
+        return self.labels[code]
+
+
+@dataclass(frozen=True, slots=True)
+class Booleans:
+    """False, then True."""
+
+    size: int = 2
+    ordered: bool = False
+
+    def code(self, value: object) -> int:
+        if isinstance(value, bool):
+            return int(value)
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return int(value.lower() == "true")
+        raise _outside()
+
+    def value(self, code: int) -> Value:
+        return bool(code)
+
+    def number(self, code: int) -> Fraction:
+        return Fraction(code)
+
+    def text(self, code: int) -> str:
+        return "true" if code else "false"
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """Every integer from `low` to `high`, both included."""
+
+    low: int
+    high: int
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise DomainError(
+                f"the range [{self.low}, {self.high}] is empty", fix="write the smaller end first"
+            )
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+    @property
+    def step(self) -> Fraction:
+        return Fraction(1)
+
+    def code(self, value: object) -> int:
+        number = _number(value)
+        if number.denominator != 1 or not self.low <= number <= self.high:
+            raise _outside()
+        return int(number) - self.low
+
+    def value(self, code: int) -> Value:
+        return self.low + code
+
+    def number(self, code: int) -> Fraction:
+        return Fraction(self.low + code)
+
+    def text(self, code: int) -> str:
+        return str(self.low + code)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Real numbers rounded to `low`, `low + step`, ... up to `high`."""
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        if self.step <= 0:
+            raise DomainError("the step of a grid is not positive", fix="write a step above zero")
+        if self.low > self.high:
+            raise DomainError("the real range is empty", fix="write the smaller end first")
+        if (self.high - self.low) % self.step:
+            raise DomainError(
+                "the range is not a whole number of steps",
+                fix="choose a step that divides the distance between the two ends",
+            )
+
+    @property
+    def size(self) -> int:
+        return int((self.high - self.low) / self.step) + 1
+
+    def code(self, value: object) -> int:
+        number = _number(value)
+        if not self.low <= number <= self.high:
+            raise _outside()
+        return math.floor((number - self.low) / self.step + Fraction(1, 2))
+
+    def value(self, code: int) -> Value:
+        return self.low + code * self.step
+
+    def number(self, code: int) -> Fraction:
+        return self.low + code * self.step
+
+    def text(self, code: int) -> str:
+        return decimal_text(self.number(code))
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Every day from `first` to `last`, both included."""
+
+    first: dt.date
+    last: dt.date
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        if self.first > self.last:
+            raise DomainError("the range of dates is empty", fix="write the earlier day first")
+
+    @property
+    def size(self) -> int:
+        return (self.last - self.first).days + 1
+
+    @property
+    def step(self) -> Fraction:
+        return Fraction(1)
+
+    def code(self, value: object) -> int:
+        if isinstance(value, dt.datetime):
+            value = value.date()
+        if isinstance(value, str):
+            try:
+                value = dt.date.fromisoformat(value)
+            except ValueError:
+                raise _outside() from None
+        if not isinstance(value, dt.date) or not self.first <= value <= self.last:
+            raise _outside()
+        return (value - self.first).days
+
+    def value(self, code: int) -> Value:
+        return self.first + dt.timedelta(days=code)
+
+    def number(self, code: int) -> Fraction:
+        return Fraction(code)
+
+    def text(self, code: int) -> str:
+        return str(self.value(code))
+
+
+Values: TypeAlias = Categories | Booleans | Integers | Grid | Dates
+
+
+def label_text(value: object) -> str:
+    """How a category is spelt: the text of what the curator typed."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Fraction):
+        return decimal_text(value)
+    return str(value)
+
+
+def _number(value: object) -> Fraction:
+    if isinstance(value, dt.date | bool) or not isinstance(value, int | float | str | Fraction):
+        raise _outside()
+    if isinstance(value, str):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise _outside() from None
+    return rational(value, name="value")
+
+
+def _outside() -> DomainError:
+    return DomainError(
+        "a value is not in the domain of its attribute",
+        fix="use a value that the policy's `attributes` list",
+    )

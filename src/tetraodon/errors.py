@@ -1,0 +1,84 @@
+"""Everything Tetraodon can refuse, as one small tree of types named after the remedy.
+
+A message says what is wrong, where, and how to put it right. It never holds a record, a value of the
+table or an exact count: whoever reads the message may not be allowed to see them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TetraodonError(Exception):
+    """Root of every error raised on purpose.
+
+    Attributes
+    ----------
+    what:  one sentence on what is wrong, without a full stop.
+    fix:   one sentence on what to do about it.
+    where: file and line, policy key or column; empty when there is no such place.
+    """
+
+    def __init__(self, what: str, *, fix: str, where: str = "") -> None:
+        self.what = what
+        self.fix = fix
+        self.where = where
+        place = f"{where}: " if where else ""
+        super().__init__(f"{place}{what}. Fix: {fix}.")
+
+    def at(self, where: str) -> TetraodonError:
+        """The same error with its place filled in by somebody who knows it."""
+        return type(self)(self.what, fix=self.fix, where=where)
+
+
+class PolicyError(TetraodonError):
+    """The policy file, or a value given in its place, does not say something we can keep."""
+
+
+class DomainError(TetraodonError):
+    """A value, attribute or cell does not belong to the declared domain."""
+
+
+class QueryError(TetraodonError):
+    """A question cannot be asked of this domain or of this release."""
+
+
+class TableError(TetraodonError):
+    """The table cannot be read as the policy describes it. Shown to the curator only."""
+
+
+class NoiseError(TetraodonError):
+    """A noise distribution was asked for that does not exist."""
+
+
+class LedgerError(TetraodonError):
+    """The ledger cannot be used, or does not know what was asked."""
+
+
+class BudgetExhausted(LedgerError):
+    """The data set's total does not cover what a release would cost."""
+
+
+class ReleaseError(TetraodonError):
+    """A release folder cannot be written, read or believed."""
+
+
+class Refused(TetraodonError):
+    """No safe answer is known: refusing is the only honest thing to do."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A clause for `Fix:` that names the nearest known word, or lists them when nothing is near.
+
+    >>> did_you_mean("agee", ["age", "sex"])
+    "did you mean 'age'?"
+    >>> did_you_mean("q", ["age", "sex"])
+    'use one of: age, sex'
+    """
+    names = [str(name) for name in known]
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"use one of: {shown}" if names else "there is none to choose from"

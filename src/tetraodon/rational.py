@@ -1,0 +1,65 @@
+"""Exact numbers at the door: a typed `0.1` means one tenth, not the nearest double."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TypeAlias
+
+from tetraodon.errors import PolicyError
+
+Number: TypeAlias = int | float | str | Decimal | Fraction
+
+
+def rational(number: Number, *, name: str = "number") -> Fraction:
+    """The exact value of a number as its writer meant it.
+
+    Post  ints, Fractions and Decimals keep their value; a float means its shortest decimal form;
+          a string may be `0.1`, `1e-6` or `1/3`.
+    Raises PolicyError for anything that is not a finite number; bools are not numbers here.
+
+    >>> rational(0.1), rational("1e-3"), rational("2/6")
+    (Fraction(1, 10), Fraction(1, 1000), Fraction(1, 3))
+    """
+    fix = "write a finite number such as 3, 0.1, 1e-6 or 1/3"
+    if isinstance(number, bool) or not isinstance(number, (int, float, str, Decimal, Fraction)):
+        raise PolicyError(f"{name} is not a number", fix=fix)
+    try:
+        if isinstance(number, str):
+            return Fraction(number.strip().replace("_", ""))
+        if isinstance(number, float):
+            if not math.isfinite(number):
+                raise ValueError
+            return Fraction(repr(number))
+        return Fraction(number)
+    except (ValueError, ZeroDivisionError, OverflowError, InvalidOperation):
+        raise PolicyError(f"{name} is not a finite number", fix=fix) from None
+
+
+def decimal_text(number: Fraction) -> str:
+    """The shortest text that reads back as exactly this number: `0.1`, `3` or `1/3`.
+
+    >>> decimal_text(Fraction(1, 10)), decimal_text(Fraction(6, 2)), decimal_text(Fraction(1, 3))
+    ('0.1', '3', '1/3')
+    """
+    rest = number.denominator
+    twos = fives = 0
+    while rest % 2 == 0:
+        rest //= 2
+        twos += 1
+    while rest % 5 == 0:
+        rest //= 5
+        fives += 1
+    places = max(twos, fives)
+    if rest != 1 or places > 15:
+        return str(number)
+    digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+    sign = "-" if number < 0 else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def rounded_up(number: Fraction, *, digits: int = 12) -> Fraction:
+    """The least number of `digits` decimals that is not below `number`."""
+    unit = 10**digits
+    return Fraction(-((-number.numerator * unit) // number.denominator), unit)
