@@ -72,9 +72,7 @@ class Attribute:
     def value(self, code: int) -> Value:
         """The value at a position."""
         if not 0 <= code < self.size:
-            raise DomainError(
-                "a code is outside the attribute", fix="use 0..size-1", where=self.name
-            )
+            raise DomainError("a code is outside the attribute", fix="use 0..size-1", where=self.name)
         return self.values.value(code)
 
     def text(self, code: int) -> str:
