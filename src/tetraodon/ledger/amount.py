@@ -1,0 +1,91 @@
+"""Amounts of privacy loss: exact in memory, exact as text in the database, rounded only for display."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+from tetraodon.errors import LedgerError
+from tetraodon.rational import decimal_text, rounded_up
+
+# Python refuses to print an integer of more than 4300 digits; we stop well before.
+MOST_DIGITS = 1000
+_LIMIT = 10**MOST_DIGITS
+_TEXT = re.compile(r"[0-9]+(/[0-9]+)?")
+_SHORT_DENOMINATOR = 10**6
+
+
+def amount(number: object, *, name: str) -> Fraction:
+    """An amount as given by a caller, or a refusal.
+
+    Pre   a Fraction or an int. A float is refused even when it is whole: it may have been rounded down
+          on its way here.
+    Post  finite and at least zero, with at most `MOST_DIGITS` digits above and below the line.
+
+    >>> amount(3, name="the total")
+    Fraction(3, 1)
+    """
+    if isinstance(number, float) and math.isinf(number):
+        raise LedgerError(
+            f"{name} is infinite, and no total covers that",
+            fix="change the policy or the plan so that the loss is finite under the governing policy",
+        )
+    if isinstance(number, bool) or not isinstance(number, (Fraction, int)):
+        raise LedgerError(f"{name} is not an exact number", fix="give a Fraction or an int")
+    exact = Fraction(number)
+    if exact < 0:
+        raise LedgerError(f"{name} is negative", fix="give zero or more: nothing is ever paid back")
+    if exact.numerator >= _LIMIT or exact.denominator >= _LIMIT:
+        raise LedgerError(
+            f"{name} has more than {MOST_DIGITS} digits", fix="round it up to fewer decimals first"
+        )
+    return exact
+
+
+def amount_text(exact: Fraction) -> str:
+    """How an amount is stored.
+
+    >>> amount_text(Fraction(2, 6)), amount_text(Fraction(3))
+    ('1/3', '3')
+    """
+    return str(exact)
+
+
+def amount_from_text(text: str) -> Fraction:
+    """The amount that was stored as this text; anything that we would not have stored is damage.
+
+    >>> amount_from_text("1/3")
+    Fraction(1, 3)
+    """
+    if _TEXT.fullmatch(text) and len(text) <= 2 * MOST_DIGITS + 1:
+        top, _, bottom = text.partition("/")
+        below = int(bottom or "1")
+        if below and amount_text(exact := Fraction(int(top), below)) == text:
+            return exact
+    raise LedgerError(
+        "the ledger holds an amount that Tetraodon did not write",
+        fix="restore the ledger from a backup",
+    )
+
+
+def shown_above(exact: Fraction) -> str:
+    """A short text for a cost: exact when that is short, else rounded up.
+
+    >>> shown_above(Fraction(1, 3)), shown_above(Fraction(1, 10**20))
+    ('1/3', '0.000000000001')
+    """
+    if exact.denominator <= _SHORT_DENOMINATOR:
+        return decimal_text(exact)
+    return decimal_text(rounded_up(exact))
+
+
+def shown_below(exact: Fraction) -> str:
+    """A short text for what is left: exact when that is short, else rounded down.
+
+    >>> shown_below(Fraction(1, 10)), shown_below(1 - Fraction(1, 10**20))
+    ('0.1', '0.999999999999')
+    """
+    if exact.denominator <= _SHORT_DENOMINATOR:
+        return decimal_text(exact)
+    return decimal_text(-rounded_up(-exact))

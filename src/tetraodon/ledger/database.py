@@ -1,0 +1,158 @@
+"""A database in which a committed charge stays, and in which two writers wait for each other.
+
+SQLite keeps a rollback journal (DELETE), not a write-ahead log. The whole ledger is then one file: a copy
+of it between two commands holds every charge, while a copy that forgot the log would lose the newest
+ones and so let them be spent twice. A log also needs memory shared between processes, which network
+folders do not have. The price is that readers wait for a writer, for milliseconds.
+
+`synchronous=EXTRA` is FULL and, in this journal mode, also syncs the folder after the journal is deleted.
+With FULL alone a power cut just after the commit may bring the journal back, and undo the charge.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from tetraodon.errors import LedgerError
+from tetraodon.ledger.address import Address
+from tetraodon.ledger.failures import explained
+from tetraodon.ledger.schema import check_version, create_if_empty
+
+BUSY_SECONDS = 30
+PRAGMAS = ("foreign_keys=ON", "synchronous=EXTRA", "fullfsync=ON", "journal_mode=DELETE")
+
+_READING = "tetraodon_reading"
+
+# Closing any handle of a file drops all locks that the process holds on it, SQLite's too. So no thread
+# may see a new file before the handle that made it is closed.
+_making = threading.Lock()
+
+
+class Database:
+    """The engine behind a ledger.
+
+    Why  no pool: a connection lives for one transaction, so none is ever shared with a forked child.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        try:
+            self._engine = _sqlite(address) if address.path else _server(address)
+        except (ImportError, ArgumentError):
+            raise LedgerError(
+                "the driver for this database is not installed",
+                fix="install it, for instance with `pip install psycopg`",
+                where=address.name,
+            ) from None
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One consistent look; works on a file that may not be written."""
+        self._find(make=False)
+        with self._transaction(reading=True, make=False) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, make: bool = False) -> Iterator[Connection]:
+        """One change, alone: on SQLite nobody else writes between its first read and its commit.
+
+        Post  on leaving without an error, the change is on the disk. On a server the caller locks the
+              row of the account first (`SELECT ... FOR UPDATE`), which has the same effect per data set.
+        """
+        self._find(make=make)
+        with self._transaction(reading=False, make=make) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, *, reading: bool, make: bool) -> Iterator[Connection]:
+        name = self._address.name
+        try:
+            with (
+                self._engine.connect().execution_options(**{_READING: reading}) as connection,
+                connection.begin(),
+            ):
+                if make:
+                    create_if_empty(connection)
+                check_version(connection)
+                yield connection
+        except DBAPIError as error:
+            raise explained(error, name) from None
+        except LedgerError as error:
+            if error.where:
+                raise
+            raise error.at(name) from None
+
+    def _find(self, *, make: bool) -> None:
+        """Make the file, for its owner only, or insist that it is there: SQLite would make any file."""
+        address = self._address
+        if not address.path:
+            return
+        with _making:
+            if make:
+                try:
+                    with suppress(FileExistsError):
+                        os.close(os.open(address.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+                except OSError as error:
+                    raise LedgerError(
+                        f"the ledger cannot be made ({error.strerror})",
+                        fix="name a file in a folder that exists, is writable and has room",
+                        where=address.name,
+                    ) from None
+            elif not os.path.exists(address.path):
+                raise LedgerError(
+                    "there is no ledger here yet",
+                    fix="run `tetraodon ledger open POLICY` first, or correct the path of the ledger",
+                    where=address.name,
+                )
+
+
+def _sqlite(address: Address) -> Engine:
+    engine = create_engine(
+        address.url,
+        poolclass=NullPool,
+        hide_parameters=True,
+        connect_args={"timeout": BUSY_SECONDS},
+    )
+
+    def connected(connection: sqlite3.Connection, _record: object) -> None:
+        # Left alone, the driver begins a transaction only at the first write, after our reads.
+        connection.isolation_level = None
+        try:
+            for pragma in PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            connection.close()
+            raise
+
+    def begun(connection: Connection) -> None:
+        reading = connection.get_execution_options().get(_READING, False)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
+    return engine
+
+
+def _server(address: Address) -> Engine:
+    # READ COMMITTED, whatever the server's default: after waiting for the row lock, the next statement
+    # must see the charges of whoever held it. A snapshot taken before the wait would not.
+    engine = create_engine(
+        address.url, poolclass=NullPool, hide_parameters=True, isolation_level="READ COMMITTED"
+    )
+
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql("SET LOCAL synchronous_commit TO on")
+
+    event.listen(engine, "begin", begun)
+    return engine

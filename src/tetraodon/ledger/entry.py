@@ -1,0 +1,92 @@
+"""What the ledger remembers: charges, and refusals that depended on the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, get_args
+
+from tetraodon.errors import LedgerError
+from tetraodon.ledger.amount import amount
+
+State: TypeAlias = Literal["reserved", "settled"]
+STATES: tuple[State, ...] = get_args(State)
+
+# What is needed to price an entry again under other rules.
+DOCUMENT_PARTS = ("policy", "plan", "certificate")
+
+# No digits: a kind must not be able to carry a count.
+_KIND = re.compile(r"[a-z]+([_-][a-z]+)*")
+_LONGEST_KIND = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A charge already committed, for a release that is about to be made."""
+
+    id: int
+    dataset: str
+    asked: Fraction
+    charged: Fraction
+    when: str
+
+    def __post_init__(self) -> None:
+        amount(self.asked, name="the amount asked")
+        amount(self.charged, name="the charge")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A charge as the ledger keeps it.
+
+    Attributes
+    ----------
+    asked:    what the policy file of the release asked for.
+    charged:  the loss of its certificate under the governing policy.
+    state:    `reserved` until the release is written; charged either way.
+    when:     when it was reserved, in UTC.
+    document: the policy, plan and certificate of the release.
+    settled:  when it was settled, and `manifest_hash` of what; empty until then.
+    """
+
+    id: int
+    dataset: str
+    asked: Fraction
+    charged: Fraction
+    state: State
+    when: str
+    document: Mapping[str, Any] = field(hash=False)
+    settled: str = ""
+    manifest_hash: str = ""
+
+    def __post_init__(self) -> None:
+        amount(self.asked, name="the amount asked")
+        amount(self.charged, name="the charge")
+        done = self.state == "settled"
+        if self.state not in STATES or done != bool(self.settled and self.manifest_hash):
+            raise LedgerError(
+                "the ledger holds an entry that Tetraodon did not write",
+                fix="restore the ledger from a backup",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRefusal:
+    """That a release was refused because of the data: a kind and a time, and nothing else.
+
+    Why  the refusal itself says something about the data. Whoever audits must be able to count them;
+         any detail would say more.
+    """
+
+    dataset: str
+    kind: str
+    when: str
+
+    def __post_init__(self) -> None:
+        if len(self.kind) > _LONGEST_KIND or not _KIND.fullmatch(self.kind):
+            raise LedgerError(
+                "the kind of a refusal is not a fixed word",
+                fix="give lower-case words joined by hyphens, such as 'no-convergence'",
+            )

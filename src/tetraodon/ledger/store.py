@@ -1,0 +1,259 @@
+"""The ledger: reserve before noise is drawn, settle after the release is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from fractions import Fraction
+from types import TracebackType
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, and_, insert, select, update
+
+from tetraodon.errors import BudgetExhausted, LedgerError, did_you_mean
+from tetraodon.ledger.account import Account, dataset_name
+from tetraodon.ledger.address import ledger_address
+from tetraodon.ledger.amount import (
+    amount,
+    amount_from_text,
+    amount_text,
+    shown_above,
+    shown_below,
+)
+from tetraodon.ledger.database import Database
+from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
+from tetraodon.ledger.entry import DOCUMENT_PARTS, Entry, RecordedRefusal, Reservation
+from tetraodon.ledger.schema import accounts, entries, refusals
+
+
+class Ledger:
+    """One total per data set, shared by everyone who asks.
+
+    Post  the charges of a data set never sum to more than its total, whatever the number of processes
+          and wherever they crash: a charge is on the disk before `reserve` returns, and nothing
+          takes it back.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> item = {"policy": {}, "plan": {}, "certificate": {}}
+    >>> with folder as place, Ledger(f"{place}/budget.db") as ledger:
+    ...     account = ledger.open("adult", Fraction(1), {"dataset": "adult"})
+    ...     third = Fraction(1, 3)
+    ...     reservation = ledger.reserve("adult", asked=third, charged=third, item=item)
+    ...     ledger.settle(reservation, manifest_hash="0" * 64)
+    ...     ledger.account("adult").left
+    Fraction(2, 3)
+    """
+
+    def __init__(self, url: str | os.PathLike[str] = "sqlite:///tetraodon.db") -> None:
+        self._database = Database(ledger_address(url))
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def open(self, dataset: str, total: Fraction | int, policy: Mapping[str, Any]) -> Account:
+        """Set the total and the governing policy of a data set, once.
+
+        Post  the ledger is made if it was not there. Opening again on the same terms changes nothing;
+              on other terms it is refused, since earlier releases were priced on the first ones.
+        """
+        name = dataset_name(dataset)
+        exact = amount(total, name="the total")
+        text = canonical_text(policy)
+        digest = document_hash(policy)
+        with self._database.writing(make=True) as connection:
+            if name not in _names(connection):
+                connection.execute(
+                    insert(accounts).values(
+                        dataset=name,
+                        total=amount_text(exact),
+                        policy=text,
+                        policy_hash=digest,
+                        opened=_now(),
+                    )
+                )
+            account = _account(connection, name)
+            same_total, same_policy = account.total == exact, account.policy_hash == digest
+            if not (same_total and same_policy):
+                differs = "policy" if same_total else "total" if same_policy else "total and policy"
+                raise LedgerError(
+                    f"data set {name!r} is already open with another {differs}",
+                    fix="keep the first terms; other terms need new data and a new `dataset:`",
+                )
+        return account
+
+    def account(self, dataset: str) -> Account:
+        """What a data set may spend and has spent."""
+        with self._database.reading() as connection:
+            return _account(connection, dataset_name(dataset))
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Every data set ever opened here, by name."""
+        with self._database.reading() as connection:
+            return tuple(_account(connection, name) for name in _names(connection))
+
+    def reserve(
+        self,
+        dataset: str,
+        *,
+        asked: Fraction | int,
+        charged: Fraction | int,
+        item: Mapping[str, Any],
+    ) -> Reservation:
+        """Charge a data set for a release that is about to be made.
+
+        Pre   `charged` is the loss of the release's certificate under the governing policy; `item` holds
+              its policy, plan and certificate. No noise has been drawn yet.
+        Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
+        Raises BudgetExhausted when the charge is more than what is left.
+        """
+        name = dataset_name(dataset)
+        wish = amount(asked, name="the amount asked")
+        cost = amount(charged, name="the charge")
+        text = canonical_text(item)
+        missing = [part for part in DOCUMENT_PARTS if part not in item]
+        if missing:
+            raise LedgerError(
+                f"the item to be charged has no {', '.join(missing)}",
+                fix="give the policy, the plan and the certificate of the release",
+            )
+        when = _now()
+        with self._database.writing() as connection:
+            account = _account(connection, name, lock=True)
+            if cost > account.left:
+                raise BudgetExhausted(
+                    f"this release costs epsilon {shown_above(cost)}, and data set {name!r} has "
+                    f"{shown_below(account.left)} left of {shown_below(account.total)}",
+                    fix="ask for at most what is left, or open a new data set, which needs new data",
+                )
+            key = connection.execute(
+                insert(entries)
+                .values(
+                    dataset=name,
+                    asked=amount_text(wish),
+                    charged=amount_text(cost),
+                    state="reserved",
+                    reserved_at=when,
+                    document=text,
+                )
+                .returning(entries.c.id)
+            ).scalar_one()
+        return Reservation(key, name, wish, cost, when)
+
+    def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
+        """Note that the release of a reservation has been written. The charge stays as it is."""
+        if not manifest_hash.isprintable() or not manifest_hash.strip():
+            raise LedgerError("the manifest hash is empty", fix="give the hash of the manifest")
+        # All of it, not the number alone: a restored backup may have given the number to another.
+        same = and_(
+            entries.c.id == reservation.id,
+            entries.c.dataset == reservation.dataset,
+            entries.c.asked == amount_text(reservation.asked),
+            entries.c.charged == amount_text(reservation.charged),
+            entries.c.reserved_at == reservation.when,
+        )
+        with self._database.writing() as connection:
+            state = connection.execute(
+                select(entries.c.state).where(same).with_for_update()
+            ).scalar_one_or_none()
+            if state is None:
+                raise LedgerError(
+                    "the ledger does not know this reservation",
+                    fix="settle it in the ledger that gave it",
+                )
+            if state != "reserved":
+                raise LedgerError(
+                    "this reservation is already settled", fix="make a reservation for each release"
+                )
+            connection.execute(
+                update(entries)
+                .where(same)
+                .values(state="settled", settled_at=_now(), manifest_hash=manifest_hash)
+            )
+
+    def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+        """Every charge of one data set, or of all, oldest first."""
+        query = select(entries).order_by(entries.c.id)
+        with self._database.reading() as connection:
+            if dataset is not None:
+                name = _account(connection, dataset_name(dataset)).dataset
+                query = query.where(entries.c.dataset == name)
+            return tuple(_entry(row) for row in connection.execute(query))
+
+    def record_refusal(self, dataset: str, kind: str) -> None:
+        """Note that a release was refused because of the data: which kind and when, no detail."""
+        refusal = RecordedRefusal(dataset_name(dataset), kind, _now())
+        with self._database.writing() as connection:
+            _account(connection, refusal.dataset)
+            connection.execute(
+                insert(refusals).values(dataset=refusal.dataset, kind=refusal.kind, refused_at=refusal.when)
+            )
+
+    def refusals(self, dataset: str) -> tuple[RecordedRefusal, ...]:
+        """Every recorded refusal of a data set, oldest first."""
+        name = dataset_name(dataset)
+        query = select(refusals).where(refusals.c.dataset == name).order_by(refusals.c.id)
+        with self._database.reading() as connection:
+            _account(connection, name)
+            rows = connection.execute(query).all()
+            return tuple(RecordedRefusal(r.dataset, r.kind, r.refused_at) for r in rows)
+
+
+def locked(name: str) -> Select[Any]:
+    """The row of an account, kept from other writers until the end of the transaction.
+
+    Why  on a server this is what makes two processes wait for each other. SQLite has no such clause and
+         needs none: the whole file is already ours.
+    """
+    return select(accounts).where(accounts.c.dataset == name).with_for_update()
+
+
+def _account(connection: Connection, name: str, *, lock: bool = False) -> Account:
+    """An account with the sum of its charges; with `lock`, nobody can add to them meanwhile."""
+    query = locked(name) if lock else select(accounts).where(accounts.c.dataset == name)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        known = _names(connection)
+        hint = f", or {did_you_mean(name, known)}" if known else " first"
+        raise LedgerError(
+            f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}"
+        )
+    charges = connection.execute(select(entries.c.charged).where(entries.c.dataset == name))
+    charged = sum((amount_from_text(text) for text in charges.scalars()), Fraction(0))
+    total, policy = amount_from_text(row.total), document_from_text(row.policy)
+    return Account(name, total, charged, policy, row.policy_hash, row.opened)
+
+
+def _names(connection: Connection) -> list[str]:
+    return list(connection.execute(select(accounts.c.dataset).order_by("dataset")).scalars())
+
+
+def _entry(row: Row[Any]) -> Entry:
+    return Entry(
+        id=row.id,
+        dataset=row.dataset,
+        asked=amount_from_text(row.asked),
+        charged=amount_from_text(row.charged),
+        state=row.state,
+        when=row.reserved_at,
+        document=document_from_text(row.document),
+        settled=row.settled_at,
+        manifest_hash=row.manifest_hash,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
