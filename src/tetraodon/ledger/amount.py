@@ -37,9 +37,7 @@ def amount(number: object, *, name: str) -> Fraction:
     if exact < 0:
         raise LedgerError(f"{name} is negative", fix="give zero or more: nothing is ever paid back")
     if exact.numerator >= _LIMIT or exact.denominator >= _LIMIT:
-        raise LedgerError(
-            f"{name} has more than {MOST_DIGITS} digits", fix="round it up to fewer decimals first"
-        )
+        raise LedgerError(f"{name} has more than {MOST_DIGITS} digits", fix="round it up to fewer decimals first")
     return exact
 
 

@@ -147,9 +147,7 @@ def _sqlite(address: Address) -> Engine:
 def _server(address: Address) -> Engine:
     # READ COMMITTED, whatever the server's default: after waiting for the row lock, the next statement
     # must see the charges of whoever held it. A snapshot taken before the wait would not.
-    engine = create_engine(
-        address.url, poolclass=NullPool, hide_parameters=True, isolation_level="READ COMMITTED"
-    )
+    engine = create_engine(address.url, poolclass=NullPool, hide_parameters=True, isolation_level="READ COMMITTED")
 
     def begun(connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL synchronous_commit TO on")

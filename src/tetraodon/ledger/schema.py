@@ -132,9 +132,7 @@ def check_version(connection: Connection) -> None:
         )
     version = kept.get("version", "")
     if version.isdecimal() and int(version) > VERSION:
-        raise LedgerError(
-            "this ledger was written by a newer version of Tetraodon", fix="upgrade tetraodon"
-        )
+        raise LedgerError("this ledger was written by a newer version of Tetraodon", fix="upgrade tetraodon")
     if version != str(VERSION):
         raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
 

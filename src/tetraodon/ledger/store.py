@@ -166,22 +166,16 @@ class Ledger:
             entries.c.reserved_at == reservation.when,
         )
         with self._database.writing() as connection:
-            state = connection.execute(
-                select(entries.c.state).where(same).with_for_update()
-            ).scalar_one_or_none()
+            state = connection.execute(select(entries.c.state).where(same).with_for_update()).scalar_one_or_none()
             if state is None:
                 raise LedgerError(
                     "the ledger does not know this reservation",
                     fix="settle it in the ledger that gave it",
                 )
             if state != "reserved":
-                raise LedgerError(
-                    "this reservation is already settled", fix="make a reservation for each release"
-                )
+                raise LedgerError("this reservation is already settled", fix="make a reservation for each release")
             connection.execute(
-                update(entries)
-                .where(same)
-                .values(state="settled", settled_at=_now(), manifest_hash=manifest_hash)
+                update(entries).where(same).values(state="settled", settled_at=_now(), manifest_hash=manifest_hash)
             )
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
@@ -228,9 +222,7 @@ def _account(connection: Connection, name: str, *, lock: bool = False) -> Accoun
     if row is None:
         known = _names(connection)
         hint = f", or {did_you_mean(name, known)}" if known else " first"
-        raise LedgerError(
-            f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}"
-        )
+        raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
     charges = connection.execute(select(entries.c.charged).where(entries.c.dataset == name))
     charged = sum((amount_from_text(text) for text in charges.scalars()), Fraction(0))
     total, policy = amount_from_text(row.total), document_from_text(row.policy)

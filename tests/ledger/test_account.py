@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tetraodon.errors import LedgerError
+from tetraodon.ledger.account import LONGEST_NAME, Account, dataset_name
+from tetraodon.ledger.document import document_hash
+
+
+def account(total: Fraction = Fraction(1), charged: Fraction = Fraction(0), digest: str = "") -> Account:
+    return Account("adult", total, charged, {}, digest or document_hash({}), "2025-01-01T00:00:00+00:00")
+
+
+def test_left_is_exact() -> None:
+    assert account(charged=Fraction(1, 3)).left == Fraction(2, 3)
+
+
+def test_it_can_be_hashed_although_a_policy_cannot() -> None:
+    assert len({account(), account()}) == 1
+
+
+def test_a_negative_total_is_refused() -> None:
+    with pytest.raises(LedgerError, match="total is negative"):
+        account(total=Fraction(-1))
+
+
+def test_negative_charges_are_refused() -> None:
+    with pytest.raises(LedgerError, match="sum of charges"):
+        account(charged=Fraction(-1))
+
+
+def test_a_policy_other_than_the_hashed_one_is_refused() -> None:
+    with pytest.raises(LedgerError, match="does not match its hash"):
+        account(digest=document_hash({"a": 1}))
+
+
+@pytest.mark.parametrize("name", ["adult", "Haushalte 2025", "人口", "a/b:c", "x" * LONGEST_NAME])
+def test_ordinary_names_are_kept(name: str) -> None:
+    assert dataset_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", " a", "a ", "a\nb", "a\x00", "\ud800", "x" * (LONGEST_NAME + 1)])
+def test_names_that_cannot_be_told_apart_or_shown_are_refused(name: str) -> None:
+    with pytest.raises(LedgerError, match="cannot be kept"):
+        dataset_name(name)
+
+
+def test_a_name_is_text() -> None:
+    with pytest.raises(LedgerError, match="not text"):
+        dataset_name(3)  # type: ignore[arg-type]
