@@ -7,15 +7,17 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Select
 from sqlalchemy.dialects import postgresql
 
 import tetraodon.ledger
 from tetraodon.errors import BudgetExhausted, LedgerError
-from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash
+from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash, store
 from tetraodon.ledger.store import locked
 
 Item = dict[str, object]
@@ -56,7 +58,7 @@ def test_opening_again_on_other_terms_is_refused(
     ledger: Ledger, total: Fraction, policy: dict[str, str], differs: str
 ) -> None:
     before = ledger.account("adult")
-    with pytest.raises(LedgerError, match=f"already open with another {differs}. Fix: keep"):
+    with pytest.raises(LedgerError, match=f"db: .* already open with another {differs}. Fix: keep"):
         ledger.open("adult", total, policy)
     assert ledger.account("adult") == before
 
@@ -84,7 +86,7 @@ def test_a_data_set_never_opened_is_refused(ledger: Ledger, item: Item) -> None:
         lambda: ledger.record_refusal("adlut", "refused"),
         lambda: ledger.reserve("adlut", asked=1, charged=1, item=item),
     ):
-        with pytest.raises(LedgerError, match=r"never opened.*`tetraodon ledger open POLICY`.*'adult'\?"):
+        with pytest.raises(LedgerError, match=r"budget\.db: .*never opened.*`tetraodon ledger open POLICY`.*'adult'\?"):
             use()
 
 
@@ -137,7 +139,9 @@ def test_settling_needs_the_hash_of_what_was_written(ledger: Ledger, item: Item,
 
 def test_an_exhausted_budget_is_refused_and_says_what_is_left(ledger: Ledger, item: Item) -> None:
     ledger.reserve("adult", asked=1, charged=Fraction(9, 10), item=item)
-    with pytest.raises(BudgetExhausted, match=r"epsilon 0\.2, .*'adult' has 0\.1 left of 1\. Fix: ask for"):
+    with pytest.raises(
+        BudgetExhausted, match=r"budget\.db: .*epsilon 0\.2, .*'adult' has 0\.1 left of 1\. Fix: ask for"
+    ):
         ledger.reserve("adult", asked=0, charged=Fraction(1, 5), item=item)
     assert len(ledger.entries()) == 1
     ledger.reserve("adult", asked=1, charged=Fraction(1, 10), item=item)
@@ -205,3 +209,15 @@ def test_two_spellings_of_one_name_share_one_total(ledger: Ledger, item: Item) -
 
 def test_a_server_locks_the_account_before_the_charges_are_summed() -> None:
     assert str(locked("adult").compile(dialect=postgresql.dialect())).endswith("FOR UPDATE")
+
+
+def test_reserving_takes_that_lock(ledger: Ledger, item: Item, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+
+    def watched(name: str) -> Select[Any]:
+        taken.append(name)
+        return locked(name)
+
+    monkeypatch.setattr(store, "locked", watched)
+    ledger.reserve("adult", asked=1, charged=1, item=item)
+    assert taken == ["adult"]

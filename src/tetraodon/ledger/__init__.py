@@ -11,9 +11,6 @@ from tetraodon.ledger.amount import shown_above, shown_below
 from tetraodon.ledger.document import document_hash
 from tetraodon.ledger.entry import Entry, RecordedRefusal, Reservation
 
-if TYPE_CHECKING:
-    from tetraodon.ledger.store import Ledger
-
 __all__ = [
     "Account",
     "Entry",
@@ -25,10 +22,13 @@ __all__ = [
     "shown_below",
 ]
 
+if TYPE_CHECKING:
+    from tetraodon.ledger.store import Ledger
+else:  # hidden from the type check, so that a misspelt name is still found
 
-def __getattr__(name: str) -> object:
-    if name == "Ledger":
-        from tetraodon.ledger.store import Ledger
+    def __getattr__(name: str) -> object:
+        if name == "Ledger":
+            from tetraodon.ledger.store import Ledger
 
-        return Ledger
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return Ledger
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -126,7 +126,7 @@ def _sqlite(address: Address) -> Engine:
     )
 
     def connected(connection: sqlite3.Connection, _record: object) -> None:
-        # Left alone, the driver begins a transaction only at the first write, after our reads.
+        # Left alone, the driver begins only at the first write, after our reads: `begun` does it instead.
         connection.isolation_level = None
         try:
             for pragma in PRAGMAS:

@@ -139,9 +139,8 @@ class Ledger:
                     f"{shown_below(account.left)} left of {shown_below(account.total)}",
                     fix="ask for at most what is left, or open a new data set, which needs new data",
                 )
-            key = connection.execute(
-                insert(entries)
-                .values(
+            made = connection.execute(
+                insert(entries).values(
                     dataset=name,
                     asked=amount_text(wish),
                     charged=amount_text(cost),
@@ -149,8 +148,8 @@ class Ledger:
                     reserved_at=when,
                     document=text,
                 )
-                .returning(entries.c.id)
-            ).scalar_one()
+            )
+            key: int = tuple(made.inserted_primary_key or ())[0]
         return Reservation(key, name, wish, cost, when)
 
     def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
