@@ -149,7 +149,7 @@ class Ledger:
                     document=text,
                 )
             )
-            key: int = tuple(made.inserted_primary_key or ())[0]
+            (key,) = made.inserted_primary_key or []
         return Reservation(key, name, wish, cost, when)
 
     def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
