@@ -1,0 +1,1 @@
+"""What is asked: linear queries over the domain, never written out as a matrix."""

@@ -1,0 +1,114 @@
+"""One part of the domain along which a record can move, seen by the certifying kernel.
+
+The loss of a step is a sum over queries, and given *which splits the step crosses* each query looks at
+one part of the domain only. So the kernel asks every part, its axes, two things: which patterns of
+crossings a step along it can show, and the most that the queries living on it can move under each pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.policy.attribute_graph import Codes
+from tetraodon.workload.contribution import Contribution
+from tetraodon.workload.linear import Split
+
+Ints: TypeAlias = NDArray[np.int64]
+EDGE_LIMIT = 30_000_000
+"""Edges that may be looked at one by one."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One query's contribution with its integer weight (loss per unit moved, times a common denominator)."""
+
+    number: int
+    contribution: Contribution
+    weight: int
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A split of query `number` that lies on this axis."""
+
+    number: int
+    split: Split
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A kind of step: how many factors it changes, and which queries' splits it crosses."""
+
+    cost: int
+    crossed: frozenset[int]
+
+
+UNCHANGED = Pattern(0, frozenset())
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The most a pattern can move, the two local cells that do it, and whether that is exact."""
+
+    value: int
+    x: int
+    y: int
+    exact: bool = True
+
+
+class Axis(Protocol):
+    """What the kernel needs of a part of the domain."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def terms(self) -> tuple[Term, ...]: ...
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Every kind of step along this axis, UNCHANGED included."""
+
+    def peak(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
+        """The most that the axis's terms move on a step of this pattern.
+
+        A term whose query crosses a split, here or elsewhere, moves by alone(x) + alone(y), any other by apart(x, y).
+        """
+
+    def peak_alone(self) -> Peak:
+        """The most that the axis's terms add for one record: what its absence would move."""
+
+
+def weighted(terms: Sequence[Term], arrays: Sequence[Ints], size: int) -> Ints:
+    """sum of weight * array, in int64 where it surely fits and in Python integers otherwise."""
+    bound = sum(term.weight * int(np.abs(array).max(initial=0)) for term, array in zip(terms, arrays, strict=True))
+    exact = np.int64 if bound < 2**60 else object
+    total = np.zeros(size, exact)
+    for term, array in zip(terms, arrays, strict=True):
+        total = total + term.weight * array.astype(exact)
+    return total
+
+
+def best_edge(
+    edges: Iterator[tuple[Codes, Codes]],
+    same: Sequence[tuple[Term, Ints]],
+    lone: Ints,
+) -> Peak | None:
+    """The edge with the largest lone(x) + lone(y) + sum of weight * apart(x, y), by looking at each.
+
+    `same` pairs a term with the map from the axis's cells to the cells of its contribution.
+    """
+    best: Peak | None = None
+    for x, y in edges:
+        moved = lone[x] + lone[y]
+        for term, cells in same:
+            apart = term.contribution.apart(cells[x], cells[y])
+            moved = moved + term.weight * apart.astype(lone.dtype)
+        top = int(np.argmax(moved))
+        if best is None or int(moved[top]) > best.value:
+            best = Peak(int(moved[top]), int(x[top]), int(y[top]))
+    return best

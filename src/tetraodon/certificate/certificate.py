@@ -1,0 +1,64 @@
+"""What a certificate says, and why nobody but the kernel can write one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+from tetraodon.rational import decimal_text
+
+Witness: TypeAlias = tuple[Any, Any]
+"""Two values of one record; everything else in the two datasets is the same."""
+
+_SEAL: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The privacy loss of a set of measurements over the worst pair of neighbouring datasets.
+
+    `epsilon` is a Fraction, or infinity when some pair can be told apart for certain. `witness` is the pair of
+    values that attains it (None when nothing moves). `exact` is False when epsilon is a proven upper
+    bound rather than the loss itself; `method` says how it was found.
+    """
+
+    epsilon: Fraction | float
+    witness: Witness | None
+    method: str
+    exact: bool
+    seal: object = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.seal is not _SEAL:
+            raise TypeError("a certificate is computed by tetraodon.certificate.certify and by nothing else")
+
+    @property
+    def finite(self) -> bool:
+        return not math.isinf(self.epsilon)
+
+    def document(self, texts: tuple[str, str] | None = None) -> dict[str, Any]:
+        """As plain data for a file; `texts` are the witness's two values in words."""
+        epsilon = decimal_text(self.epsilon) if isinstance(self.epsilon, Fraction) else "infinite"
+        return {
+            "epsilon": epsilon,
+            "witness": list(texts) if texts else None,
+            "method": self.method,
+            "exact": self.exact,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """S(f, P): the most that one neighbouring step moves the answers, in total ([HMD14] Def. 5.1)."""
+
+    value: Fraction
+    witness: Witness | None
+    exact: bool
+    method: str
+
+
+def seal(epsilon: Fraction | float, witness: Witness | None, method: str, exact: bool) -> Certificate:
+    """For the kernel only."""
+    return Certificate(epsilon, witness, method, exact, _SEAL)

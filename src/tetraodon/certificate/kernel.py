@@ -1,0 +1,210 @@
+"""The one place where a privacy loss is computed.
+
+For independent discrete Laplace noise of scale b_i on linear queries a_i, two datasets that differ in one
+record, x in one and y in the other, can be told apart by at most a factor e^loss, with
+
+    loss(x, y) = sum_i |a_i(x) - a_i(y)| / b_i,
+
+and by exactly that for some output ([HMD14] Thm 5.1 in the other direction: discrete noise attains it). The
+certificate is the maximum over the edges of the secret graph. Everything is in whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tetraodon.certificate.axis import Axis, Crossing, Pattern, Peak, Term
+from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
+from tetraodon.certificate.grid_axis import GridAxis
+from tetraodon.certificate.line_axis import LineAxis
+from tetraodon.errors import Refused
+from tetraodon.policy.attribute_graph import Public
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
+from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.linear import LinearQuery, Measurement
+
+COMBINATION_LIMIT = 200_000
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A maximum over edges, before it is sealed."""
+
+    value: Fraction | float
+    witness: tuple[Any, Any] | None
+    exact: bool
+
+
+def certify_measurements(
+    graph: SecretGraph, measurements: Sequence[Measurement], *, rows_per_person: int = 1
+) -> Certificate:
+    """The exact privacy loss of releasing all the measurements together, with the pair that attains it.
+
+    Pre   the noise of different answers is independent; no constraint is known about the data.
+    Post  equals the maximum over neighbouring datasets and outputs of the log-likelihood ratio, unless
+          `exact` is False, in which case it is not below it.
+    Why   one person's step changes at most `rows_per_person` rows, each along an edge, and all of them may take
+          the worst edge at once.
+    """
+    for measurement in measurements:
+        if measurement.scale == 0:
+            moved = _largest(graph, [(measurement.query, Fraction(1))])
+            if moved.value:
+                return seal(math.inf, moved.witness, "edge that an exact answer tells apart", moved.exact)
+    noisy = [(m.query, 1 / m.scale) for m in measurements if m.scale > 0]
+    loss = _largest(graph, noisy)
+    method = "maximum over edges" if loss.exact else "upper bound over edges"
+    return seal(loss.value * rows_per_person, loss.witness, method, loss.exact)
+
+
+def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: int = 1) -> Sensitivity:
+    """S(f, P) of [HMD14] Def. 5.1, the certificate at unit scales."""
+    loss = _largest(graph, [(query, query.contribution.unit)])
+    method = "maximum over edges" if loss.exact else "upper bound over edges"
+    return Sensitivity(Fraction(loss.value) * rows_per_person, loss.witness, loss.exact, method)
+
+
+def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]) -> Loss:
+    """max over edges (x, y) of the sum of weight * (what the query moves by, in units)."""
+    if not queries or not graph.has_edges:
+        return Loss(Fraction(0), None, True)
+    common = math.lcm(*(weight.denominator for _, weight in queries))
+    fixed = _at_the_heaviest_weight(graph, [query for query, _ in queries])
+    plain = [_with_fixed_weight(query, int(weight * common), fixed) for query, weight in queries]
+    axes = _axes(graph, plain)
+    ones = [Term(n, q.contribution, w) for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)]
+    best = Loss(Fraction(0), None, True)
+    for combination in _combinations(axes, graph.at_most):
+        crossed = frozenset[int]().union(*(pattern.crossed for pattern in combination))
+        peaks = [axis.peak(pattern, crossed) for axis, pattern in zip(axes, combination, strict=True)]
+        total = sum(peak.value for peak in peaks) + 2 * sum(one.weight for one in ones if one.number in crossed)
+        if total > best.value or (best.witness is None and total == best.value):
+            exact = all(peak.exact for peak in peaks)
+            best = Loss(Fraction(total), _pair(graph, axes, peaks, fixed), exact)
+        elif total == best.value and not best.exact and all(peak.exact for peak in peaks):
+            best = Loss(best.value, _pair(graph, axes, peaks, fixed), True)
+    if graph.absent:
+        peaks = [axis.peak_alone() for axis in axes]
+        total = sum(peak.value for peak in peaks) + sum(one.weight for one in ones)
+        if total > best.value or best.witness is None:
+            best = Loss(Fraction(total), (_pair(graph, axes, peaks, fixed)[0], ABSENT), True)
+    if best.value == 0:
+        return Loss(Fraction(0), None, True)
+    return Loss(Fraction(best.value) / common, best.witness, best.exact)
+
+
+def _at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) -> dict[str, int]:
+    """Codes at which public weights are largest: a weighted sum moves most there ([HMD14] section 5: the
+    factor is max |w|). Only weights that no step changes and that no query looks at otherwise.
+    """
+    heaviest = {}
+    for query in queries:
+        number = query.contribution
+        if isinstance(number, Number) and number.times is not None:
+            weight = number.times
+            looked_at = any(weight.name in q.contribution.names and not _weighted_by(q, weight.name) for q in queries)
+            if isinstance(graph.factor_of(weight.name).graph, Public) and not looked_at:
+                ends = (0, weight.size - 1)
+                heaviest[weight.name] = max(ends, key=lambda code: abs(weight.number(code)))
+    return heaviest
+
+
+def _with_fixed_weight(query: LinearQuery, weight: int, fixed: Mapping[str, int]) -> tuple[LinearQuery, int]:
+    number = query.contribution
+    if not isinstance(number, Number) or number.times is None or number.times.name not in fixed:
+        return query, weight
+    factor = abs(number.times.number(fixed[number.times.name])) / Number(number.times).unit
+    return LinearQuery(Number(number.attribute), query.by), weight * int(factor)
+
+
+def _weighted_by(query: LinearQuery, name: str) -> bool:
+    number = query.contribution
+    return isinstance(number, Number) and number.times is not None and number.times.name == name
+
+
+def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]]) -> list[Axis]:
+    """The touched factors, grouped so that every contribution lives in one group."""
+    touched = [f for f in graph.factors if any(set(f.names) & set(q.names) for q, _ in queries)]
+    groups: list[set[Factor]] = [{factor} for factor in touched]
+    for query, _ in queries:
+        looked_at = set(query.contribution.names)
+        joined = [group for group in groups if any(looked_at & set(f.names) for f in group)]
+        if len(joined) > 1:
+            groups = [group for group in groups if group not in joined] + [set().union(*joined)]
+    axes: list[Axis] = []
+    for group in groups:
+        factors = tuple(f for f in graph.factors if f in group)
+        names = tuple(a.name for a in graph.domain if any(a.name in f.names for f in factors))
+        terms = tuple(
+            Term(n, q.contribution, w) for n, (q, w) in enumerate(queries) if set(q.contribution.names) & set(names)
+        )
+        crossings = tuple(
+            Crossing(n, split) for n, (q, _) in enumerate(queries) for split in q.by if split.name in names
+        )
+        if len(factors) == 1 and not isinstance(factors[0].graph, JointMetric):
+            axes.append(LineAxis(names[0], factors[0].graph, terms, crossings))
+        else:
+            part = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
+            axes.append(GridAxis(part, terms, crossings))
+    return axes
+
+
+def _combinations(axes: Sequence[Axis], at_most: int) -> Iterator[tuple[Pattern, ...]]:
+    """Every way to give each axis a pattern so that between one and `at_most` factors change.
+
+    On an axis where nothing but splits is measured, a pattern that costs no more and crosses no less than another
+    makes the other superfluous.
+    """
+    choices = [_worth_trying(axis, at_most, sum_of_other_costs=_most(axes, axis)) for axis in axes]
+    if math.prod(len(choice) for choice in choices) > COMBINATION_LIMIT and at_most > 2:
+        raise Refused("too many attributes are asked about at once", fix="split the release into several")
+
+    def extend(rest: Sequence[Sequence[Pattern]], left: int) -> Iterator[tuple[Pattern, ...]]:
+        if not rest:
+            yield ()
+            return
+        for pattern in rest[0]:
+            if pattern.cost <= left:
+                for more in extend(rest[1:], left - pattern.cost):
+                    yield (pattern, *more)
+
+    for combination in extend(choices, at_most):
+        if any(pattern.cost for pattern in combination):
+            yield combination
+
+
+def _most(axes: Sequence[Axis], one: Axis) -> int:
+    return sum(max(p.cost for p in axis.patterns()) for axis in axes if axis is not one)
+
+
+def _worth_trying(axis: Axis, at_most: int, sum_of_other_costs: int) -> list[Pattern]:
+    patterns = list(axis.patterns())
+    if axis.terms:
+        return patterns
+    no_rivals = max(p.cost for p in patterns) + sum_of_other_costs <= at_most
+
+    def beaten(p: Pattern) -> bool:
+        return any(
+            (q.crossed > p.crossed and (no_rivals or q.cost <= p.cost)) or (q.crossed == p.crossed and q.cost < p.cost)
+            for q in patterns
+        )
+
+    return [p for p in patterns if not beaten(p)]
+
+
+def _pair(graph: SecretGraph, axes: Sequence[Axis], peaks: Sequence[Peak], fixed: Mapping[str, int]) -> tuple[Any, Any]:
+    """The two records: the first value wherever nothing was asked."""
+    x = dict.fromkeys(graph.domain.names, 0)
+    y = dict(x)
+    for axis, peak in zip(axes, peaks, strict=True):
+        local = graph.domain.project(axis.names)
+        x.update(zip(axis.names, local.codes_of(peak.x), strict=True))
+        y.update(zip(axis.names, local.codes_of(peak.y), strict=True))
+    x.update(fixed)
+    y.update(fixed)
+    return graph.domain.value_of(tuple(x.values())), graph.domain.value_of(tuple(y.values()))

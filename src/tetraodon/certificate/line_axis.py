@@ -1,0 +1,235 @@
+"""Fast exact maxima for an axis that is one attribute, up to millions of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tetraodon.certificate.axis import EDGE_LIMIT, UNCHANGED, Crossing, Ints, Pattern, Peak, Term, best_edge, weighted
+from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of_equal_columns
+from tetraodon.errors import Refused
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
+from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
+
+ARRAY_LIMIT = 20_000_000
+
+
+@dataclass(frozen=True)
+class LineAxis:
+    """One attribute with its own graph."""
+
+    name: str
+    graph: AttributeGraph
+    terms: tuple[Term, ...]
+    crossings: tuple[Crossing, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    # -- patterns ------------------------------------------------------------------------------
+
+    def patterns(self) -> Sequence[Pattern]:
+        if self.graph.edge_count == 0:
+            return (UNCHANGED,)
+        return (UNCHANGED, *(Pattern(1, crossed) for crossed, _, _ in self._kinds))
+
+    @cached_property
+    def _kinds(self) -> list[tuple[frozenset[int], tuple[int, int], bool]]:
+        """Sets of crossed queries, an edge that shows each, and whether its edges are all there are of the kind.
+
+        Splits by value are crossed by every edge. Splits by bins are looked at edge by edge, or, on an attribute with
+        too many edges, taken to be crossed together wherever each can be crossed (an upper bound unless an edge
+        is found that crosses them all).
+        """
+        always = frozenset(c.number for c in self.crossings if c.split.bins is None)
+        binned = [c for c in self.crossings if c.split.bins is not None]
+        if not binned:
+            return [(always, self._some_edge(), True)]
+        kinds: dict[frozenset[int], tuple[int, int]] = {}
+        if self.graph.edge_count <= EDGE_LIMIT:
+            for x, y in self.graph.edges():
+                mask = np.zeros(len(x), np.int64)
+                for bit, crossing in enumerate(binned):
+                    mask |= (crossing.split.of(x) != crossing.split.of(y)).astype(np.int64) << bit
+                for value, first in zip(*np.unique(mask, return_index=True), strict=True):
+                    crossed = always | {c.number for bit, c in enumerate(binned) if int(value) >> bit & 1}
+                    kinds.setdefault(crossed, (int(x[first]), int(y[first])))
+            return [(crossed, edge, True) for crossed, edge in kinds.items()]
+        crossable = always | {c.number for c in binned if self._can_cross(c)}
+        edge = self._edge_across(binned, crossable)
+        return [(crossable, edge or self._some_edge(), edge is not None and not self.terms)]
+
+    def _can_cross(self, crossing: Crossing) -> bool:
+        bins = np.asarray(crossing.split.bins, np.int64)
+        labels = self.graph.components()
+        # an edge crosses the bins exactly when some connected part holds two bins
+        low = np.full(int(labels.max()) + 1, np.iinfo(np.int64).max)
+        high = np.full(int(labels.max()) + 1, -1)
+        np.minimum.at(low, labels, bins)
+        np.maximum.at(high, labels, bins)
+        return bool((high > low).any())
+
+    def _edge_across(self, binned: Sequence[Crossing], crossable: frozenset[int]) -> tuple[int, int] | None:
+        x = np.arange(self.graph.size - 1)
+        for y in (x + 1, np.full_like(x, self.graph.size - 1)):
+            good = self.graph.adjacent(x, y)
+            for crossing in binned:
+                if crossing.number in crossable:
+                    good &= crossing.split.of(x) != crossing.split.of(y)
+            if good.any():
+                first = int(np.argmax(good))
+                return first, int(y[first])
+        return None
+
+    def _some_edge(self) -> tuple[int, int]:
+        x, y = next(self.graph.edges())
+        return int(x[0]), int(y[0])
+
+    # -- peaks ---------------------------------------------------------------------------------
+
+    def peak(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
+        lone = [term for term in self.terms if term.number in crossed]
+        same = [term for term in self.terms if term.number not in crossed]
+        if pattern.cost == 0:
+            peak = self._top(lone)
+            return replace(peak, value=2 * peak.value, y=peak.x)
+        kinds = {kind: (edge, whole) for kind, edge, whole in self._kinds}
+        edge, whole = kinds[pattern.crossed]
+        if not self.terms:
+            return Peak(0, *edge, whole)
+        if len(kinds) > 1:
+            return self._edge_by_edge(pattern, lone, same)
+        found = self._smooth(lone, same) or self._by_structure(lone, same)
+        return found if whole else replace(found, exact=False)
+
+    def peak_alone(self) -> Peak:
+        return self._top(self.terms)
+
+    def _top(self, lone: Sequence[Term]) -> Peak:
+        if not lone:
+            return Peak(0, 0, 0)
+        if all(_convex(term) for term in lone):
+            cells = np.unique(np.array([0, self.graph.size - 1]))
+        else:
+            cells = self._cells()
+        total = weighted(lone, [term.contribution.alone(cells) for term in lone], len(cells))
+        top = int(np.argmax(total))
+        return Peak(int(total[top]), int(cells[top]), int(cells[top]))
+
+    def _smooth(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
+        """Convex terms on a complete or distance graph: the maximum sits at a corner of {1 <= y - x <= reach}."""
+        if not isinstance(self.graph, Everything | Within) or not all(_convex(t) for t in self.terms):
+            return None
+        last = self.graph.size - 1
+        reach = min(self.graph.reach, last) if isinstance(self.graph, Within) else last
+        x = np.array([0, 0, last - 1, last - reach])
+        y = np.array([1, reach, last, last])
+        moved = weighted(lone, [t.contribution.alone(x) + t.contribution.alone(y) for t in lone], len(x)) + weighted(
+            same, [t.contribution.apart(x, y) for t in same], len(x)
+        )
+        top = int(np.argmax(moved))
+        return Peak(int(moved[top]), int(x[top]), int(y[top]))
+
+    def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
+        gap = self._widest_gap(lone, same)
+        if gap is not None:
+            return gap
+        cells = self._cells()
+        alone = weighted(lone, [t.contribution.alone(cells) for t in lone], len(cells))
+        potentials = [t.contribution.potential(cells) for t in same]
+        if all(potential is not None for potential in potentials):
+            height = weighted(same, [p for p in potentials if p is not None], len(cells))
+            match self.graph:
+                case Within():
+                    return best_in_window(alone, height, self.graph.reach)
+                case Everything() | Blocks():
+                    return best_in_blocks(alone, height, self.graph.components())
+                case _:
+                    pass
+        if self.graph.edge_count <= EDGE_LIMIT:
+            found = best_edge(self.graph.edges(), [(t, cells) for t in same], alone)
+            assert found is not None
+            return found
+        return self._by_runs(alone, lone, same)
+
+    def _widest_gap(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
+        """Every range at once: apart depends on the gap d alone, as d(N + 1 - d)."""
+        if lone or len(same) != 1 or not isinstance(same[0].contribution, AllRanges):
+            return None
+        if not isinstance(self.graph, Everything | Within):
+            return None
+        size = self.graph.size
+        reach = min(self.graph.reach, size - 1) if isinstance(self.graph, Within) else size - 1
+        gap = min(reach, (size + 1) // 2)
+        return Peak(same[0].weight * gap * (size + 1 - gap), 0, gap)
+
+    def _by_runs(self, alone: Ints, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
+        """Rows that are constant over long stretches: compare stretches, not values. Else bound each term apart."""
+        tables = [t.contribution for t in self.terms if isinstance(t.contribution, Table)]
+        if len(tables) == len(self.terms) and isinstance(self.graph, Everything | Within):
+            starts, ends = runs_of_equal_columns(np.concatenate([table.matrix for table in tables]))
+            if len(starts) ** 2 <= EDGE_LIMIT:
+                x, y = np.triu_indices(len(starts), k=1)
+                near = starts[y] - ends[x] <= (self.graph.reach if isinstance(self.graph, Within) else self.graph.size)
+                pair = (ends[x[near]], starts[y[near]])
+                long = ends > starts
+                inside = (starts[long], starts[long] + 1)
+                found = best_edge(
+                    iter([p for p in (pair, inside) if len(p[0])]),
+                    [(t, np.arange(self.graph.size)) for t in same],
+                    alone,
+                )
+                assert found is not None
+                return found
+        if len(self.terms) == 1:
+            raise Refused(
+                f"the loss on {self.name} cannot be computed for so many pairs",
+                fix="use fewer values or a simpler query",
+            )
+        parts = [replace(self, terms=(term,)) for term in self.terms]
+        some = Pattern(1, self._kinds[0][0])
+        crossed = frozenset(term.number for term in lone)
+        peaks = [part.peak(some, crossed) for part in parts]
+        return Peak(sum(peak.value for peak in peaks), peaks[0].x, peaks[0].y, exact=False)
+
+    def _edge_by_edge(self, pattern: Pattern, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
+        cells = self._cells()
+        alone = weighted(lone, [t.contribution.alone(cells) for t in lone], len(cells))
+        here = {c.number for c in self.crossings}
+
+        def edges_of_kind() -> list[tuple[Ints, Ints]]:
+            kept = []
+            for x, y in self.graph.edges():
+                good = np.ones(len(x), np.bool_)
+                for crossing in self.crossings:
+                    crosses = crossing.split.of(x) != crossing.split.of(y)
+                    good &= crosses if crossing.number in pattern.crossed & here else ~crosses
+                if good.any():
+                    kept.append((x[good], y[good]))
+            return kept
+
+        found = best_edge(iter(edges_of_kind()), [(t, cells) for t in same], alone)
+        assert found is not None
+        return found
+
+    def _cells(self) -> Ints:
+        if self.graph.size > ARRAY_LIMIT:
+            raise Refused(f"{self.name} has more than {ARRAY_LIMIT:,} values", fix="use a coarser grid for it")
+        return np.arange(self.graph.size)
+
+
+def _convex(term: Term) -> bool:
+    """Whether alone is convex and the potential linear in the code, so that maxima sit at the ends."""
+    match term.contribution:
+        case Prefix() as prefix:
+            return prefix.rows >= prefix.size - 1
+        case Number() as number:
+            return number.times is None
+        case One():
+            return True
+        case Table() | AllRanges():
+            return False

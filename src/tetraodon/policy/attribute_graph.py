@@ -1,0 +1,220 @@
+"""Which values of one attribute an observer must not tell apart.
+
+An edge is what IS protected ([HMD14] section 3.1). Vertices are the codes 0..size-1 of the attribute; no
+graph here is written out unless it was given pair by pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.errors import PolicyError
+
+Codes: TypeAlias = NDArray[np.int64]
+INFINITE = math.inf
+"""Distance between values that no chain of edges joins: nothing protects that pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """Any two values are a secret."""
+
+    size: int
+
+    @property
+    def edge_count(self) -> int:
+        return self.size * (self.size - 1) // 2
+
+    def is_edge(self, x: int, y: int) -> bool:
+        return x != y
+
+    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+        return np.asarray(x != y)
+
+    def distance(self, x: int, y: int) -> float:
+        return 0 if x == y else 1
+
+    def components(self) -> Codes:
+        return np.zeros(self.size, np.int64)
+
+    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+        for x in range(self.size - 1):
+            others = np.arange(x + 1, self.size)
+            yield np.full(len(others), x), others
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """No two values are a secret: the attribute may be told apart by anyone."""
+
+    size: int
+
+    @property
+    def edge_count(self) -> int:
+        return 0
+
+    def is_edge(self, x: int, y: int) -> bool:  # noqa: ARG002
+        return False
+
+    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+        return np.zeros(np.broadcast(x, y).shape, np.bool_)
+
+    def distance(self, x: int, y: int) -> float:
+        return 0 if x == y else INFINITE
+
+    def components(self) -> Codes:
+        return np.arange(self.size)
+
+    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+        return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Two values are a secret when they are at most `reach` positions apart ([HMD14] Eq. 7)."""
+
+    size: int
+    reach: int
+
+    def __post_init__(self) -> None:
+        if self.reach < 1:
+            raise PolicyError("`within` reaches no other value", fix="widen it, or write `public`")
+
+    @property
+    def edge_count(self) -> int:
+        reach = min(self.reach, self.size - 1)
+        return reach * self.size - reach * (reach + 1) // 2
+
+    def is_edge(self, x: int, y: int) -> bool:
+        return 0 < abs(x - y) <= self.reach
+
+    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+        return np.asarray((x != y) & (np.abs(x - y) <= self.reach))
+
+    def distance(self, x: int, y: int) -> float:
+        return -(-abs(x - y) // self.reach)
+
+    def components(self) -> Codes:
+        return np.zeros(self.size, np.int64)
+
+    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+        for gap in range(1, min(self.reach, self.size - 1) + 1):
+            start = np.arange(self.size - gap)
+            yield start, start + gap
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Two values are a secret when they are in the same block of a partition ([HMD14] Eq. 6)."""
+
+    blocks: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.blocks)
+
+    @cached_property
+    def edge_count(self) -> int:
+        return sum(size * (size - 1) // 2 for size in Counter(self.blocks).values())
+
+    def is_edge(self, x: int, y: int) -> bool:
+        return x != y and self.blocks[x] == self.blocks[y]
+
+    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+        block = self.components()
+        return np.asarray((x != y) & (block[x] == block[y]))
+
+    def distance(self, x: int, y: int) -> float:
+        if x == y:
+            return 0
+        return 1 if self.blocks[x] == self.blocks[y] else INFINITE
+
+    def components(self) -> Codes:
+        return self._array
+
+    @cached_property
+    def _array(self) -> Codes:
+        return np.array(self.blocks, np.int64)
+
+    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+        for block in np.unique(self._array):
+            members = np.flatnonzero(self._array == block)
+            for position in range(len(members) - 1):
+                others = members[position + 1 :]
+                yield np.full(len(others), members[position]), others
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of values that were listed are secrets, and no others."""
+
+    size: int
+    pairs: frozenset[tuple[int, int]]
+
+    def __post_init__(self) -> None:
+        if any(not 0 <= end < self.size for pair in self.pairs for end in pair):
+            raise PolicyError("a pair names a value outside the attribute", fix="use listed values")
+        if any(x == y for x, y in self.pairs):
+            raise PolicyError("a pair joins a value to itself", fix="list two different values")
+
+    @property
+    def edge_count(self) -> int:
+        return len(self._edges[0])
+
+    def is_edge(self, x: int, y: int) -> bool:
+        return (x, y) in self.pairs or (y, x) in self.pairs
+
+    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+        starts, ends = self._edges
+        known = starts * self.size + ends
+        return np.isin(np.minimum(x, y) * self.size + np.maximum(x, y), known)
+
+    def distance(self, x: int, y: int) -> float:
+        """Length of the shortest chain of listed pairs, by breadth-first search."""
+        frontier, seen, steps = {x}, {x}, 0
+        while frontier and y not in frontier:
+            frontier = {end for start in frontier for end in self._next.get(start, ())} - seen
+            seen |= frontier
+            steps += 1
+        return steps if frontier else INFINITE
+
+    def components(self) -> Codes:
+        label = list(range(self.size))
+
+        def root(x: int) -> int:
+            while label[x] != x:
+                label[x] = label[label[x]]
+                x = label[x]
+            return x
+
+        for x, y in self.pairs:
+            label[root(x)] = root(y)
+        return np.array([root(x) for x in range(self.size)], np.int64)
+
+    @cached_property
+    def _next(self) -> dict[int, list[int]]:
+        links: dict[int, list[int]] = {}
+        for x, y in self.pairs:
+            links.setdefault(x, []).append(y)
+            links.setdefault(y, []).append(x)
+        return links
+
+    @cached_property
+    def _edges(self) -> tuple[Codes, Codes]:
+        ends = sorted({(min(pair), max(pair)) for pair in self.pairs})
+        return np.array([x for x, _ in ends], np.int64), np.array([y for _, y in ends], np.int64)
+
+    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+        if self.pairs:
+            yield self._edges
+
+
+AttributeGraph: TypeAlias = Everything | Public | Within | Blocks | Pairs

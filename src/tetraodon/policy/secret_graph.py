@@ -1,0 +1,171 @@
+"""The discriminative secret graph over whole records ([HMD14] section 3.1, [MK15] "Example: Blowfish")."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.errors import DomainError, PolicyError, Refused
+from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Public
+from tetraodon.policy.joint_metric import JointMetric
+
+FactorGraph: TypeAlias = AttributeGraph | JointMetric
+MATRIX_LIMIT = 4096
+
+
+class Absent(enum.Enum):
+    """The value of somebody who is not in the data."""
+
+    ABSENT = "not in the data"
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A graph over one attribute, or over several that are measured together."""
+
+    names: tuple[str, ...]
+    graph: FactorGraph
+
+
+@dataclass(frozen=True)
+class SecretGraph:
+    """Pairs of records that an observer must not tell apart. An edge IS protected.
+
+    A step changes between one and `at_most` factors, each along an edge of its own graph: 1 is the
+    Cartesian product ("one attribute at a time"), the number of factors is "all at once". With
+    `absent`, the value ABSENT is joined to every record.
+
+    >>> from tetraodon.domain import Attribute, Integers
+    >>> from tetraodon.policy.attribute_graph import Within
+    >>> domain = Domain((Attribute("x", Integers(0, 9)), Attribute("y", Integers(0, 9))))
+    >>> graph = SecretGraph(domain, (Factor(("x",), Within(10, 2)), Factor(("y",), Within(10, 3))), 1)
+    >>> graph.is_edge((0, 0), (2, 0)), graph.is_edge((0, 0), (1, 1)), graph.distance((0, 0), (4, 4))
+    (True, False, 4)
+    """
+
+    domain: Domain
+    factors: tuple[Factor, ...]
+    at_most: int
+    absent: bool = False
+
+    def __post_init__(self) -> None:
+        named = sorted(name for factor in self.factors for name in factor.names)
+        if named != sorted(self.domain.names):
+            raise PolicyError("the secrets do not cover each attribute once", fix="name each attribute once")
+        for factor in self.factors:
+            if factor.graph.size != self.domain.project(factor.names).size:
+                raise PolicyError("a graph does not fit its attribute", fix="use all values of the attribute")
+        if self.at_most < 1:
+            raise PolicyError("`at most` is below one", fix="let at least one attribute change")
+
+    # -- asking about two values ---------------------------------------------------------------
+
+    def is_edge(self, x: object, y: object) -> bool:
+        """Whether an observer must not tell x from y."""
+        if x is ABSENT or y is ABSENT:
+            self._check_absent()
+            return x is not y
+        moves = [
+            (factor, a, b) for factor, a, b in zip(self.factors, self.local(x), self.local(y), strict=True) if a != b
+        ]
+        return 1 <= len(moves) <= self.at_most and all(f.graph.is_edge(a, b) for f, a, b in moves)
+
+    def distance(self, x: object, y: object) -> float:
+        """Least number of edges from x to y; infinite when nothing joins them.
+
+        Why  every factor needs its own number of steps d_i, one step moves at most `at_most` of them, and
+             unit tasks on that many machines finish in max(max d_i, ceil(sum d_i / at_most)).
+        """
+        if x is ABSENT or y is ABSENT:
+            self._check_absent()
+            return 0 if x is y else 1
+        steps = [f.graph.distance(a, b) for f, a, b in zip(self.factors, self.local(x), self.local(y), strict=True)]
+        if INFINITE in steps:
+            walk = INFINITE
+        else:
+            walk = max(max(steps), -(-int(sum(steps)) // self.at_most))
+        return min(walk, 2) if self.absent else walk
+
+    def component(self, x: object) -> tuple[int, ...]:
+        """A label that two values share exactly when some chain of edges joins them."""
+        if self.absent or x is ABSENT:
+            self._check_absent()
+            return ()
+        return tuple(int(f.graph.components()[a]) for f, a in zip(self.factors, self.local(x), strict=True))
+
+    def local(self, x: object) -> tuple[int, ...]:
+        """The vertex of x in each factor."""
+        codes = self.domain.codes(x)
+        return tuple(self._vertex(factor, codes) for factor in self.factors)
+
+    def _vertex(self, factor: Factor, codes: tuple[int, ...]) -> int:
+        here = [codes[self.domain.position(name)] for name in factor.names]
+        return self.domain.project(factor.names).cell_of(here)
+
+    def _check_absent(self) -> None:
+        if not self.absent:
+            raise DomainError(
+                "presence is public here: everybody is in the data",
+                fix="write `presence: secret` to protect it",
+            )
+
+    # -- asking about all of them --------------------------------------------------------------
+
+    @cached_property
+    def has_edges(self) -> bool:
+        """Whether anything is a secret at all."""
+        return self.absent or any(not isinstance(f.graph, Public) and f.graph.edge_count > 0 for f in self.factors)
+
+    def factor_of(self, name: str) -> Factor:
+        """The factor an attribute belongs to."""
+        return next(factor for factor in self.factors if name in factor.names)
+
+    def edge_cells(self) -> tuple[Codes, Codes]:
+        """All edges between records, as cell numbers, for a domain small enough to hold all pairs."""
+        size = self.domain.size
+        if size > MATRIX_LIMIT:
+            raise Refused(
+                f"the domain has more than {MATRIX_LIMIT:,} cells, too many to list every pair",
+                fix="use fewer or coarser attributes",
+            )
+        cells = np.arange(size)
+        axes = dict(zip(self.domain.names, np.unravel_index(cells, self.domain.shape), strict=True))
+        changed = np.zeros((size, size), np.int64)
+        allowed = ~np.eye(size, dtype=np.bool_)
+        for factor in self.factors:
+            shape = self.domain.project(factor.names).shape
+            vertex: NDArray[np.int64] = np.ravel_multi_index([axes[n] for n in factor.names], shape)
+            x, y = np.broadcast_arrays(vertex[:, None], vertex[None, :])
+            moved = x != y
+            changed += moved
+            allowed &= ~moved | factor.graph.adjacent(x, y)
+        first, second = np.nonzero(np.triu(allowed & (changed <= self.at_most)))
+        return first.astype(np.int64), second.astype(np.int64)
+
+
+def complete_graph(graph: SecretGraph) -> SecretGraph:
+    """Plain differential privacy on the same domain: any two records are a secret."""
+    from tetraodon.policy.attribute_graph import Everything
+
+    factors = tuple(Factor((a.name,), Everything(a.size)) for a in graph.domain)
+    return SecretGraph(graph.domain, factors, len(factors), graph.absent)
+
+
+def steps_text(distance: float) -> str:
+    """A number of steps in words."""
+    if math.isinf(distance):
+        return "no chain of steps"
+    return "one step" if distance == 1 else f"{int(distance)} steps"

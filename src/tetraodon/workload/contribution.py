@@ -1,0 +1,203 @@
+"""What one record adds to a group of answers, as a function of some of its attributes.
+
+A contribution is the column function a(x) of a linear query. The certificate needs two things of it, both
+in whole numbers of `unit`: how much a record adds by itself, `alone(x) = sum |a_i(x)|`, and how much is
+moved when a record changes, `apart(x, y) = sum |a_i(x) - a_i(y)|`. Cells are those of the
+contribution's own attributes, numbered row by row.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Attribute
+from tetraodon.errors import Refused
+
+Ints: TypeAlias = NDArray[np.int64]
+WRITE_LIMIT = 50_000_000
+
+
+@dataclass(frozen=True)
+class One:
+    """Every record counts one."""
+
+    names: tuple[str, ...] = ()
+    rows: int = 1
+    unit: Fraction = Fraction(1)
+
+    def alone(self, x: Ints) -> Ints:
+        return np.ones(np.shape(x), np.int64)
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return np.zeros(np.broadcast(x, y).shape, np.int64)
+
+    def potential(self, x: Ints) -> Ints | None:
+        return np.zeros(np.shape(x), np.int64)
+
+    def columns(self) -> Ints:
+        return np.ones((1, 1), np.int64)
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Running counts of an ordered attribute: row p counts the records with code at most p ([HMD14] Eq. 11).
+
+    With `rows` one less than the size, the last running count, the total, is left out.
+    """
+
+    name: str
+    size: int
+    rows: int
+    unit: Fraction = Fraction(1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(self.rows - np.minimum(x, self.rows))
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(np.abs(np.minimum(x, self.rows) - np.minimum(y, self.rows)))
+
+    def potential(self, x: Ints) -> Ints | None:
+        return np.minimum(x, self.rows)
+
+    def columns(self) -> Ints:
+        _writable(self.rows * self.size)
+        return (np.arange(self.rows)[:, None] >= np.arange(self.size)[None, :]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Number:
+    """The value of a numeric attribute, for sums; `times` another numeric attribute for weighted sums."""
+
+    attribute: Attribute
+    times: Attribute | None = None
+    rows: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.attribute.name,) if self.times is None else (self.attribute.name, self.times.name)
+
+    @cached_property
+    def unit(self) -> Fraction:
+        weight = Fraction(1) if self.times is None else _grain(self.times)
+        return _grain(self.attribute) * weight
+
+    def values(self, x: Ints) -> Ints:
+        """a(x), in units."""
+        if self.times is None:
+            return _numbers(self.attribute, x)
+        value, weight = np.divmod(x, self.times.size)
+        return _numbers(self.attribute, value) * _numbers(self.times, weight)
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(np.abs(self.values(x)))
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(np.abs(self.values(x) - self.values(y)))
+
+    def potential(self, x: Ints) -> Ints | None:
+        return self.values(x) if self.times is None else None
+
+    def columns(self) -> Ints:
+        size = self.attribute.size * (1 if self.times is None else self.times.size)
+        _writable(size)
+        return self.values(np.arange(size))[None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Given rows over the cells of some attributes: predicates, listed ranges, or any small matrix."""
+
+    names: tuple[str, ...]
+    matrix: Ints
+    unit: Fraction = Fraction(1)
+
+    @property
+    def rows(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @cached_property
+    def _alone(self) -> Ints:
+        return np.asarray(np.abs(self.matrix).sum(axis=0))
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(self._alone[x])
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        moved = np.zeros(np.broadcast(x, y).shape, np.int64)
+        for row in self.matrix:
+            moved += np.abs(row[x] - row[y])
+        return moved
+
+    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
+        return None
+
+    def columns(self) -> Ints:
+        return self.matrix
+
+
+@dataclass(frozen=True)
+class AllRanges:
+    """Every range of an ordered attribute: row (l, h) counts the records with l <= code <= h."""
+
+    name: str
+    size: int
+    unit: Fraction = Fraction(1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def rows(self) -> int:
+        return self.size * (self.size + 1) // 2
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray((x + 1) * (self.size - x))
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        """Why  with x < y, ranges that hold x alone number (x+1)(y-x), those with y alone (y-x)(N-y)."""
+        gap = np.abs(x - y)
+        return np.asarray(gap * (self.size + 1 - gap))
+
+    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
+        return None
+
+    def columns(self) -> Ints:
+        _writable(self.rows * self.size)
+        code = np.arange(self.size)
+        low, high = np.triu_indices(self.size)
+        return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
+
+
+Contribution: TypeAlias = One | Prefix | Number | Table | AllRanges
+
+
+def _grain(attribute: Attribute) -> Fraction:
+    """The largest number that every value of the attribute is a whole multiple of."""
+    low, step = attribute.number(0), attribute.step
+    unit = math.lcm(low.denominator, step.denominator)
+    return Fraction(math.gcd(int(low * unit), int(step * unit)), unit)
+
+
+def _numbers(attribute: Attribute, codes: Ints) -> Ints:
+    grain = _grain(attribute)
+    first, step = int(attribute.number(0) / grain), int(attribute.step / grain)
+    if max(abs(first), abs(first + step * attribute.size)) >= 2**62:
+        raise Refused(f"the values of {attribute.name} are too long to add up", fix="use a coarser grid")
+    return first + step * np.asarray(codes, np.int64)
+
+
+def _writable(entries: int) -> None:
+    if entries > WRITE_LIMIT:
+        raise Refused("the matrix is too large to be written out", fix="use fewer or coarser attributes")

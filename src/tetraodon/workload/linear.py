@@ -1,0 +1,139 @@
+"""A linear query over the domain: a contribution, answered separately for every cell of some splits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError, Refused
+from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
+
+ANSWER_LIMIT = 20_000_000
+
+
+@dataclass(frozen=True)
+class Split:
+    """An attribute whose values, or `bins` of values, are counted apart. `bins[code]` is a code's bin."""
+
+    name: str
+    bins: tuple[int, ...] | None = None
+    labels: tuple[str, ...] = ()
+
+    def size(self, domain: Domain) -> int:
+        return domain[self.name].size if self.bins is None else max(self.bins) + 1
+
+    def of(self, codes: Ints) -> Ints:
+        """The bin of each code."""
+        return codes if self.bins is None else np.asarray(self.bins, np.int64)[codes]
+
+
+@dataclass(frozen=True)
+class LinearQuery:
+    """sum over records of contribution(x), for every cell of `by`."""
+
+    contribution: Contribution
+    by: tuple[Split, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [split.name for split in self.by] + list(self.contribution.names)
+        if len(set(names)) != len(names):
+            raise QueryError("an attribute is used twice in one query", fix="name each attribute once")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes it looks at, splits first."""
+        return (*(split.name for split in self.by), *self.contribution.names)
+
+    def shape(self, domain: Domain) -> tuple[int, ...]:
+        """One axis per split, then the rows of the contribution."""
+        return (*(split.size(domain) for split in self.by), self.contribution.rows)
+
+    def size(self, domain: Domain) -> int:
+        """How many answers it has. Ask before evaluating."""
+        return math.prod(self.shape(domain))
+
+    def evaluate(self, domain: Domain, codes: Ints, counts: Ints) -> Ints:
+        """Exact answers, in units of the contribution, from counts of the non-empty cells of `names`.
+
+        Post  an array of `shape`, zero where nothing was counted.
+        """
+        shape = self.shape(domain)
+        if math.prod(shape) > ANSWER_LIMIT:
+            raise Refused(
+                f"the answer has more than {ANSWER_LIMIT:,} numbers",
+                fix="ask for fewer attributes, or for `bins` of them",
+            )
+        place = np.zeros(len(counts), np.int64)
+        for axis, split in enumerate(self.by):
+            place = place * shape[axis] + split.of(codes[:, axis])
+        groups = math.prod(shape[:-1])
+        rest = codes[:, len(self.by) :]
+        match self.contribution:
+            case One():
+                flat = _add_up(groups, place, counts)
+            case Number() as number:
+                sizes = [domain[name].size for name in number.names]
+                cell = np.ravel_multi_index(tuple(rest.T), sizes)
+                values = number.values(cell)
+                bound = int(np.abs(values).max(initial=0)) * int(counts.sum())
+                if bound >= 2**62:
+                    raise Refused("the sum is too long for exact arithmetic", fix="use a coarser grid")
+                flat = _add_up(groups, place, values * counts)
+            case Prefix() as prefix:
+                table = _add_up(groups * prefix.size, place * prefix.size + rest[:, 0], counts)
+                flat = np.cumsum(table.reshape(groups, prefix.size), axis=1)[:, : prefix.rows]
+            case Table() as given:
+                sizes = [domain[name].size for name in given.names]
+                cell = np.ravel_multi_index(tuple(rest.T), sizes)
+                flat = np.stack([_add_up(groups, place, row[cell] * counts) for row in given.matrix], axis=-1)
+            case AllRanges() as ranges:
+                table = _add_up(groups * ranges.size, place * ranges.size + rest[:, 0], counts)
+                running = np.cumsum(table.reshape(groups, ranges.size), axis=1)
+                low, high = np.triu_indices(ranges.size)
+                before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
+                flat = running[:, high] - before[:, low]
+        return flat.reshape(shape)
+
+    def matrix(self, domain: Domain) -> tuple[Ints, Fraction]:
+        """All rows over all cells of the domain, and their unit; for tiny worlds only."""
+        cells = np.arange(domain.size)
+        axes = dict(zip(domain.names, np.unravel_index(cells, domain.shape), strict=True))
+        columns = self.contribution.columns()
+        if self.contribution.names:
+            sizes = [domain[name].size for name in self.contribution.names]
+            columns = columns[:, np.ravel_multi_index([axes[n] for n in self.contribution.names], sizes)]
+        else:
+            columns = np.repeat(columns, domain.size, axis=1)
+        rows = [columns]
+        for split in reversed(self.by):
+            bins = split.of(axes[split.name])
+            rows = [row * (bins == b) for b in range(split.size(domain)) for row in rows]
+        return np.concatenate(rows), self.contribution.unit
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A query that is answered with discrete Laplace noise of `scale` units on each answer; 0 means exactly."""
+
+    query: LinearQuery
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        if self.scale < 0:
+            raise QueryError("a noise scale is negative", fix="use 0 for exact, or a positive scale")
+
+
+def splits(names: Sequence[str]) -> tuple[Split, ...]:
+    """Splits by every value of the attributes."""
+    return tuple(Split(name) for name in names)
+
+
+def _add_up(size: int, place: Ints, amount: Ints) -> Ints:
+    total = np.zeros(size, np.int64)
+    np.add.at(total, place, amount)
+    return total
