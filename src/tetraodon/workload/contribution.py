@@ -134,7 +134,7 @@ class Table:
         return np.asarray(self._alone[x])
 
     def apart(self, x: Ints, y: Ints) -> Ints:
-        moved = np.zeros(np.broadcast(x, y).shape, np.int64)
+        moved = np.zeros(np.broadcast(x, y).shape, self.matrix.dtype)
         for row in self.matrix:
             moved += np.abs(row[x] - row[y])
         return moved

@@ -1,0 +1,86 @@
+"""Policy-specific sensitivity, and certificates for matrices given row by row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tetraodon.certificate.axis import Term, best_edge
+from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
+from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.errors import QueryError
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.rational import Number, rational
+from tetraodon.workload.contribution import Table
+from tetraodon.workload.query import Query, linear
+
+
+def sensitivity(policy: Policy, query: Query) -> Sensitivity:
+    """The L1 supremum over all pairs of neighbouring datasets, with the pair that attains it."""
+    return sensitivity_of(policy.graph, linear(query, policy.domain), rows_per_person=policy.rows_per_person)
+
+
+def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Certificate:
+    """The exact privacy loss of answering given rows, each with discrete Laplace noise of its own scale.
+
+    Pre   `rows` is a matrix (dense, or SciPy sparse) with one column per cell of a small domain, entries rational;
+          `scales` is one positive number per row, or one for all; 0 means that a row is answered exactly.
+    Post  the maximum over edges (x, y) of sum_i |rows[i, x] - rows[i, y]| / scales[i], with an edge that attains it.
+    """
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
+    matrix = [
+        [rational(_plain(entry), name="entry") for entry in row] for row in np.atleast_2d(np.asarray(dense, object))
+    ]
+    size = policy.domain.size
+    if any(len(row) != size for row in matrix):
+        raise QueryError(f"the rows do not have one entry for each of the {size} cells", fix="give one column per cell")
+    given = [scales] * len(matrix) if isinstance(scales, int | float | str | Decimal | Fraction) else list(scales)
+    if len(given) != len(matrix):
+        raise QueryError("there is not one scale for each row", fix="give one positive scale per row")
+    exact = [rational(_plain(scale), name="scale") for scale in given]
+    if any(scale < 0 for scale in exact):
+        raise QueryError("a scale is negative", fix="give positive scales, or 0 for an exact answer")
+    silent = [row for row, scale in zip(matrix, exact, strict=True) if scale == 0]
+    if silent:
+        value, witness = _largest(policy, silent)
+        if value:
+            return seal(math.inf, witness, "edge that an exact answer tells apart", True)
+    noisy = [[entry / scale for entry in row] for row, scale in zip(matrix, exact, strict=True) if scale > 0]
+    value, witness = _largest(policy, noisy)
+    return seal(value * policy.rows_per_person, witness if value else None, "maximum over listed edges", True)
+
+
+def _plain(entry: Any) -> Any:
+    return entry.item() if isinstance(entry, np.generic) else entry
+
+
+def _largest(policy: Policy, rows: Sequence[Sequence[Fraction]]) -> tuple[Fraction, tuple[Any, Any] | None]:
+    graph, domain = policy.graph, policy.domain
+    x, y = graph.edge_cells()
+    if not rows:
+        return Fraction(0), None
+    common = math.lcm(*(entry.denominator for row in rows for entry in row))
+    whole = np.array([[int(entry * common) for entry in row] for row in rows], object)
+    if int(np.abs(whole).sum(axis=0).max()) < 2**60:
+        whole = whole.astype(np.int64)
+    term = Term(0, Table(("cells",), whole), 1)
+    cells = np.arange(domain.size)
+    nothing = np.zeros(domain.size, whole.dtype)
+    found = best_edge(iter([(x, y)] if len(x) else []), [(term, cells)], nothing)
+    best = (
+        (Fraction(found.value, common), (domain.value(found.x), domain.value(found.y)))
+        if found
+        else (Fraction(0), None)
+    )
+    if graph.absent:
+        alone = np.abs(whole).sum(axis=0)
+        top = int(np.argmax(alone))
+        if Fraction(int(alone[top]), common) > best[0]:
+            return Fraction(int(alone[top]), common), (domain.value(top), ABSENT)
+    return best

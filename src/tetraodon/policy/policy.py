@@ -1,0 +1,74 @@
+"""What a curator has said: the data, what is secret about it, the budget, and what is to be released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from tetraodon.domain import Domain
+from tetraodon.errors import PolicyError
+from tetraodon.policy.secret_graph import SecretGraph, complete_graph
+from tetraodon.workload.query import Query
+
+if TYPE_CHECKING:
+    from tetraodon.certificate.certificate import Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to release. `whole` asks for non-negative whole numbers, at the price of a bias."""
+
+    name: str
+    query: Query
+    share: Fraction = Fraction(1)
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if self.share <= 0:
+            raise PolicyError(f"the share of {self.name} is not positive", fix="write a share above zero")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy file, understood. `document` is the file as plain data; equal policies have equal documents."""
+
+    dataset: str
+    domain: Domain
+    graph: SecretGraph
+    epsilon: Fraction
+    items: tuple[Item, ...]
+    presence: Literal["public", "secret"] = "secret"
+    key: str = ""
+    rows_per_person: int = 1
+    title: str = ""
+    document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise PolicyError("epsilon is not positive", fix="write a budget above zero", where="budget")
+        names = [item.name for item in self.items]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise PolicyError(f"two items are called {twice[0]!r}", fix="give each its own name", where="release")
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether the number of rows is known: presence is public and everybody has exactly one row."""
+        return self.presence == "public" and not self.key
+
+    def sensitivity(self, query: Query) -> Sensitivity:
+        """How much the answers move, in total, on the worst step: S(f, P) of [HMD14] Def. 5.1."""
+        from tetraodon.certificate.sensitivity import sensitivity  # a convenience; the maths lives above this room
+
+        return sensitivity(self, query)
+
+    def with_epsilon(self, epsilon: Fraction) -> Policy:
+        """The same promise at another price."""
+        return replace(self, epsilon=epsilon)
+
+    def plain(self) -> Policy:
+        """Plain differential privacy with the same epsilon and presence: any two records are a secret."""
+        return replace(self, graph=complete_graph(self.graph))
