@@ -1,0 +1,96 @@
+"""What a column of the table is made of, and which attributes can be read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
+from tetraodon.errors import TableError, did_you_mean
+
+
+class Kind(Enum):
+    """The types of columns that mean the same on every engine."""
+
+    INTEGER = "integer"  # fits 64 bits with a sign
+    WIDE = "wide integer"
+    DECIMAL = "decimal"
+    SINGLE = "single precision"
+    DOUBLE = "double precision"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    ZONED = "timestamp with time zone"
+    STRANGE = "strange"  # nested, binary, a time of day, ...
+
+
+NUMBERS = frozenset({Kind.INTEGER, Kind.WIDE, Kind.DECIMAL, Kind.SINGLE, Kind.DOUBLE})
+REALS = frozenset({Kind.SINGLE, Kind.DOUBLE})
+DAYS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.ZONED})
+LABELS = NUMBERS | {Kind.TEXT, Kind.BOOLEAN, Kind.DATE}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as the engine knows it.
+
+    `place` is how the engine refers to it, `shown` its type in the engine's words. For decimals, `width`
+    and `scale` count digits: all of them, and those after the point.
+    """
+
+    name: str
+    place: str
+    kind: Kind
+    shown: str
+    width: int = 0
+    scale: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind is Kind.DECIMAL and not 0 <= self.scale <= self.width <= 38:
+            raise TableError(f"the type {self.shown} is not supported", fix="use at most 38 digits", where=self.name)
+
+
+def require(names: Collection[str], wanted: Collection[str]) -> None:
+    """Refuse a table that lacks a column, and name the nearest one it has. Names match exactly."""
+    for name in wanted:
+        if name not in names:
+            folded = [known for known in names if known.casefold() == name.casefold()]
+            fix = f"did you mean {folded[0]!r}?" if folded else did_you_mean(name, names)
+            raise TableError(f"the table has no column {name!r}", fix=fix)
+
+
+def require_kind(attribute: Attribute, column: Column) -> None:
+    """Refuse a column whose type cannot hold the attribute's values. Looks at no record."""
+    match attribute.values:
+        case Integers() | Grid():
+            fits, expected = NUMBERS | {Kind.TEXT}, "a number"
+        case Dates():
+            fits, expected = DAYS | {Kind.TEXT}, "a date"
+        case Categories():
+            fits, expected = LABELS, "text, a whole number or a date without time"
+        case Booleans():
+            fits, expected = NUMBERS | {Kind.TEXT, Kind.BOOLEAN}, "true or false"
+        case _:
+            assert_never(attribute.values)
+    if column.kind not in fits:
+        raise TableError(
+            f"the column is of type {column.shown} where the policy expects {expected}",
+            fix="convert the column, or declare the attribute as what the column holds",
+            where=column.name,
+        )
+    if attribute.size > 2**63:
+        raise TableError("the attribute has more than 2^63 values", fix="declare a smaller range", where=attribute.name)
+
+
+def require_key(column: Column) -> None:
+    """Refuse a key that engines would not compare alike."""
+    if column.kind is Kind.STRANGE:
+        raise TableError(f"the key is of type {column.shown}", fix="use a column of text or numbers", where=column.name)
+
+
+def must_be_read(attribute: Attribute, column: Column) -> bool:
+    """Whether numbers or dates have to be read out of text, which may turn out to hold none."""
+    return column.kind is Kind.TEXT and isinstance(attribute.values, Integers | Grid | Dates)

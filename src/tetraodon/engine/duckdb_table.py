@@ -1,0 +1,106 @@
+"""A table that DuckDB can scan, with the connection and the folder that go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.engine.column import Column, Kind
+from tetraodon.engine.duckdb_sql import quoted
+from tetraodon.engine.refusal import DataRefusal
+from tetraodon.errors import TableError
+
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",  # nothing is fetched from anywhere
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "preserve_insertion_order": "false",  # counts have none, and keeping it costs memory
+    "pandas_analyze_sample": "0",  # a column of objects is text, whatever its first values are
+}
+
+KINDS = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), Kind.INTEGER),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER"), Kind.INTEGER),
+    **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT"), Kind.WIDE),
+    **dict.fromkeys(("VARCHAR", "UUID", "ENUM", "NULL", '"NULL"'), Kind.TEXT),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Kind.TIMESTAMP),
+    "FLOAT": Kind.SINGLE,
+    "DOUBLE": Kind.DOUBLE,
+    "BOOLEAN": Kind.BOOLEAN,
+    "DATE": Kind.DATE,
+    "TIMESTAMP WITH TIME ZONE": Kind.ZONED,
+}
+
+
+class DuckDBTable:
+    """What an engine needs to know of a table: its columns, and how to run a query on it.
+
+    `origins` are the ways to scan it, tried in turn: a CSV file is read in parallel unless it turns out to
+    hold line breaks inside quotes next to short rows.
+    """
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="tetraodon-")
+        self.connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": self._folder.name})
+        self.connection.execute("SET enable_progress_bar = false")
+        self.relation: duckdb.DuckDBPyRelation | None = None
+        self.origins: tuple[str, ...] = ()
+        self.columns: dict[str, Column] = {}
+        self.decimal = "."
+
+    @property
+    def folder(self) -> Path:
+        """A private folder that goes with the table."""
+        return Path(self._folder.name)
+
+    def describe(self, origin: str) -> None:
+        """Scan the table from `origin` and take its columns from there."""
+        self.origins = (origin,)
+        rows = None
+        with suppress(duckdb.Error):  # ours is raised outside, for DuckDB's may quote the table
+            rows = self._run(f"DESCRIBE SELECT * FROM {origin}").fetchall()
+        if rows is None:
+            raise TableError("the table cannot be opened", fix="check that the file is whole and readable")
+        self.columns = {name: column(name, quoted(name), shown) for name, shown, *_ in rows}
+
+    def lock(self, *, files: bool) -> None:
+        """No setting changes from here on, and no other file is read unless the table needs files."""
+        if not files:
+            self.connection.execute("SET enable_external_access = false")
+        self.connection.execute("SET lock_configuration = true")
+
+    def fetch(self, query: Callable[[str], str]) -> dict[str, NDArray[np.int64]]:
+        """Run the query that `query` makes of an origin. Raises DataRefusal, with nothing from DuckDB in it."""
+        for origin in self.origins:
+            try:
+                found = self._run(query(origin)).fetchnumpy()
+                return {name: np.asarray(found[name]) for name in found}
+            except duckdb.Error:
+                continue
+        raise DataRefusal("the table cannot be counted", fix="check that the file is whole and well-formed")
+
+    def close(self) -> None:
+        self.connection.close()
+        self._folder.cleanup()
+
+    def _run(self, sql: str) -> duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation:
+        if self.relation is not None:
+            return self.relation.query("tetraodon_table", sql)
+        return self.connection.execute(sql)
+
+
+def column(name: str, place: str, shown: str) -> Column:
+    """A column of a DuckDB type. Of `ENUM('a', 'b')` only the word is shown: the rest comes from records."""
+    if shown.startswith("DECIMAL(") and shown.endswith(")"):
+        width, scale = (int(part) for part in shown[8:-1].split(","))
+        return Column(name, place, Kind.DECIMAL, shown, width, scale)
+    word = shown.partition("(")[0]
+    nested = shown.endswith("]")
+    kind = Kind.STRANGE if nested else KINDS.get(word, Kind.STRANGE)
+    return Column(name, place, kind, f"{word}[]" if nested and "(" in shown else word)

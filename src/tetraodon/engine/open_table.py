@@ -1,0 +1,98 @@
+"""Finding the engine for a table, wherever it lives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import duckdb
+
+from tetraodon.domain import Domain
+from tetraodon.engine import duckdb_source
+from tetraodon.engine.csv_file import CsvFormat
+from tetraodon.engine.duckdb_engine import DuckDBEngine
+from tetraodon.engine.duckdb_table import DuckDBTable
+from tetraodon.engine.individuals import Individuals
+from tetraodon.engine.protocol import Engine
+from tetraodon.errors import TableError
+
+if TYPE_CHECKING:
+    import ibis
+    import pandas
+    import polars
+    import pyarrow
+
+Source: TypeAlias = (
+    "str | os.PathLike[str] | pandas.DataFrame | polars.DataFrame | polars.LazyFrame | pyarrow.Table"
+    " | duckdb.DuckDBPyRelation | ibis.Table"
+)
+EVERYBODY = Individuals()
+CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+PARQUET = (".parquet", ".pq")
+DATABASE = (".duckdb", ".db", ".ddb")
+
+
+def open_table(
+    source: Source, domain: Domain, individuals: Individuals = EVERYBODY, *, csv: CsvFormat | None = None
+) -> Engine:
+    """The engine that counts a table by the attributes of a domain.
+
+    Pre   `source` is the path of a CSV file (may end in .gz), of a Parquet file or pattern of files, or of
+          a DuckDB file as `file.duckdb#table`; or a pandas or polars frame, a pyarrow table, a
+          duckdb relation or an Ibis table.
+    Post  every column is there and of a type that can hold its attribute; no record was looked at, but for
+          the encoding of a CSV file. A polars LazyFrame has been run.
+    Raises TableError otherwise; it never quotes the table.
+
+    >>> from tetraodon.domain import Attribute, Integers
+    >>> with open_table(duckdb.sql("SELECT 120 AS age"), Domain((Attribute("age", Integers(0, 99)),))) as engine:
+    ...     engine.counts([("age",)])[0].codes.tolist()
+    [[99]]
+    """
+    if type(source).__module__.startswith("ibis."):
+        from tetraodon.engine.ibis_engine import IbisEngine  # importing Ibis takes more than a second
+
+        return IbisEngine(source, domain, individuals)
+    table = DuckDBTable()
+    try:
+        _show(table, source, [*domain.names, *([individuals.key] if individuals.key else [])], csv)
+        return DuckDBEngine(table, domain, individuals)
+    except BaseException:
+        table.close()
+        raise
+
+
+def _show(table: DuckDBTable, source: object, wanted: list[str], csv: CsvFormat | None) -> None:
+    family, word = type(source).__module__.partition(".")[0], type(source).__name__
+    if isinstance(source, str | os.PathLike):
+        _show_path(table, os.fspath(source), wanted, csv)
+    elif isinstance(source, duckdb.DuckDBPyRelation):
+        duckdb_source.use_relation(table, source)
+    elif (family, word) == ("polars", "LazyFrame"):
+        duckdb_source.use_lazy_frame(table, source, wanted)
+    elif (family, word) in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        duckdb_source.use_frame(table, source)
+    else:
+        raise TableError(
+            f"a table cannot be a {word}",
+            fix="give a path, a pandas or polars frame, a pyarrow table, a duckdb relation or an Ibis table",
+        )
+
+
+def _show_path(table: DuckDBTable, path: str, wanted: list[str], csv: CsvFormat | None) -> None:
+    path = path.removeprefix("duckdb://")
+    file, _, name = path.rpartition("#") if _ends(path.rpartition("#")[0], DATABASE) else (path, "", "")
+    if _ends(file, DATABASE):
+        duckdb_source.use_database(table, Path(file), name)
+    elif _ends(file, PARQUET):
+        duckdb_source.use_parquet(table, Path(file))
+    elif _ends(file, CSV):
+        duckdb_source.use_csv(table, Path(file), csv or CsvFormat(), wanted)
+    else:
+        known = ", ".join((".csv", ".tsv", ".txt", ".gz", *PARQUET, *DATABASE))
+        raise TableError("the file's format is not known by its name", fix=f"use one of {known}", where=path)
+
+
+def _ends(path: str, endings: tuple[str, ...]) -> bool:
+    return path.lower().endswith(endings)

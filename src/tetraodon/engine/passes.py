@@ -1,0 +1,45 @@
+"""How few times the table has to be grouped to answer several groups of attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
+
+FINE_ENOUGH = 2**20
+"""Up to this many cells, finer counts cost next to nothing and are added up afterwards."""
+
+
+def passes(groups: Sequence[tuple[str, ...]], domain: Domain) -> list[tuple[str, ...]]:
+    """Groups of attributes, each in the domain's order, such that every group asked for is inside one.
+
+    Post  two passes are kept apart only if together they would have more than `FINE_ENOUGH` cells.
+          Depends on the groups and the domain alone.
+
+    >>> from tetraodon.domain import Attribute, Integers
+    >>> small, huge = Attribute("small", Integers(0, 9)), Attribute("huge", Integers(0, 10**9))
+    >>> passes([("small",), ("huge",), ()], Domain((small, huge)))
+    [('small',), ('huge',)]
+    """
+    chosen: list[set[str]] = []
+    sizes = {attribute.name: attribute.size for attribute in domain}
+    for group in sorted(groups, key=len, reverse=True):
+        for name in group:
+            domain.position(name)
+        if len(set(group)) != len(group):
+            raise QueryError("a group names an attribute twice", fix="name each attribute once")
+        for held in chosen:
+            both = held | set(group)
+            if both == held or math.prod(sizes[name] for name in both) <= FINE_ENOUGH:
+                held |= set(group)
+                break
+        else:
+            chosen.append(set(group))
+    return [tuple(name for name in domain.names if name in held) for held in chosen]
+
+
+def covering(group: tuple[str, ...], done: Sequence[tuple[str, ...]]) -> int:
+    """Which pass answers a group."""
+    return next(place for place, names in enumerate(done) if set(group) <= set(names))

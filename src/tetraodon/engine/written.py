@@ -1,0 +1,25 @@
+"""What counts as a number, a date or a truth when it is written as text: the same on every engine.
+
+Engines' own casts disagree (one reads `0x1F` or `1_000`, another does not), so text must match here first.
+"""
+
+from __future__ import annotations
+
+WHOLE = "[ \\t]*[+-]?[0-9]{1,38}[ \\t]*"
+"""A whole number that 128 bits hold, or nearly."""
+
+DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
+"""An ISO date; the time of day is ignored."""
+
+INSTANT = "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}(:[0-9]{2})?)"
+"""An ISO date and time with its distance from UTC: it means the date in UTC."""
+
+TRUE = ("true", "t", "yes", "1")
+FALSE = ("false", "f", "no", "0")
+"""In any case."""
+
+
+def number_pattern(decimal: str) -> str:
+    """A number whose decimal mark is one of the characters in `decimal`: `.`, `,` or `.,` for either."""
+    mark = f"[{decimal}]"
+    return f"[ \\t]*[+-]?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?[ \\t]*"
