@@ -1,0 +1,241 @@
+"""Conditions on a record, written as SQL expressions, parsed and checked and never pasted into a database.
+
+A condition becomes a truth table over the cells of the attributes it names. Attributes are compared
+as what they are: numbers with numbers, dates with 'YYYY-MM-DD', categories with their labels.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain
+from tetraodon.errors import DomainError, QueryError
+from tetraodon.rational import rational
+
+CELL_LIMIT = 20_000_000
+COMPARISONS: Final[dict[type[exp.Expression], Callable[[Any, Any], Any]]] = {
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
+}
+ARITHMETIC: Final[dict[type[exp.Expression], Callable[[Any, Any], Any]]] = {
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
+}
+FIX = "use comparisons, between, in, like, and, or, not, + - * over the policy's attributes"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """An attribute that has not met what it is compared with yet."""
+
+    attribute: Attribute
+    codes: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A quoted word: a label or a date, once it is known which attribute it belongs to."""
+
+    word: str
+
+
+def truth_table(condition: str, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """The attributes a condition names, in the domain's order, and whether it holds in each of their cells.
+
+    >>> from tetraodon.domain import Integers
+    >>> domain = Domain((Attribute("age", Integers(0, 3)),))
+    >>> truth_table("age between 1 and 2", domain)[1].tolist()
+    [False, True, True, False]
+    """
+    tree = parse_condition(condition)
+    named = {_name(column, domain) for column in tree.find_all(exp.Column)}
+    names = tuple(name for name in domain.names if name in named)
+    shape = tuple(domain[name].size for name in names)
+    if math.prod(shape) > CELL_LIMIT:
+        raise QueryError("the condition looks at too many cells", fix="name fewer or coarser attributes in it")
+    axes = {}
+    for position, name in enumerate(names):
+        view = [1] * len(names)
+        view[position] = -1
+        axes[name] = np.arange(domain[name].size).reshape(view)
+    holds = _truth(_evaluate(tree, domain, axes))
+    return names, np.broadcast_to(holds, shape).ravel().copy()
+
+
+def parse_condition(condition: str) -> exp.Expression:
+    """The syntax tree of a condition, or a QueryError."""
+    try:
+        statements = parse(f"select 1 where {condition}", read="duckdb")
+    except (SqlglotError, RecursionError):
+        raise QueryError("the condition cannot be read", fix="write it like `age > 30 and sex = 'Male'`") from None
+    select = statements[0] if len(statements) == 1 else None
+    where = select.args.get("where") if isinstance(select, exp.Select) else None
+    extra = (
+        {key for key, value in select.args.items() if value and key not in ("expressions", "where", "kind")}
+        if select
+        else {""}
+    )
+    if where is None or extra:
+        raise QueryError("the condition is more than a condition", fix="write it like `age > 30 and sex = 'Male'`")
+    tree = where.this
+    assert isinstance(tree, exp.Expression)
+    return tree
+
+
+def _name(column: exp.Expression, domain: Domain) -> str:
+    if column.args.get("table"):
+        raise QueryError("a condition names a table", fix="use attribute names alone")
+    try:
+        return domain[column.name].name
+    except DomainError as error:
+        raise QueryError(error.what, fix=error.fix, where="condition") from None
+
+
+def _evaluate(node: exp.Expression, domain: Domain, axes: dict[str, NDArray[np.int64]]) -> Any:
+    def value(child: exp.Expression) -> Any:
+        return _evaluate(child, domain, axes)
+
+    def truth(child: exp.Expression) -> NDArray[np.bool_]:
+        return _truth(value(child))
+
+    kind = type(node)
+    if kind in COMPARISONS:
+        return _compare(COMPARISONS[kind], value(node.this), value(node.expression))
+    if kind in ARITHMETIC:
+        return ARITHMETIC[kind](_numbers(value(node.this)), _numbers(value(node.expression)))
+    match node:
+        case exp.Paren():
+            return value(node.this)
+        case exp.And():
+            return truth(node.this) & truth(node.expression)
+        case exp.Or():
+            return truth(node.this) | truth(node.expression)
+        case exp.Not():
+            return ~truth(node.this)
+        case exp.Neg():
+            return -_numbers(value(node.this))
+        case exp.Between():
+            middle = value(node.this)
+            low = _compare(operator.ge, middle, value(node.args["low"]))
+            return low & _compare(operator.le, middle, value(node.args["high"]))
+        case exp.In() if node.expressions and not node.args.get("query"):
+            left = value(node.this)
+            return np.logical_or.reduce([_compare(operator.eq, left, value(option)) for option in node.expressions])
+        case exp.Like():
+            return _like(value(node.this), value(node.expression))
+        case exp.Boolean():
+            return np.array(bool(node.this))
+        case exp.Literal():
+            return _Text(node.this) if node.is_string else _constant(node.this)
+        case exp.Column():
+            attribute = domain[node.name]
+            return _Column(attribute, axes[attribute.name])
+        case _:
+            raise QueryError(f"`{node.key}` is not offered in a condition", fix=FIX)
+
+
+def _truth(value: Any) -> NDArray[np.bool_]:
+    if isinstance(value, _Column) and isinstance(value.attribute.values, Booleans):
+        return np.asarray(value.codes == 1)
+    if not isinstance(value, np.ndarray) or value.dtype != np.bool_:
+        raise QueryError("the condition is not true or false", fix="compare something, as in `age > 30`")
+    return value
+
+
+def _constant(text: str) -> Any:
+    number = rational(text, name="number")
+    return np.array(int(number) if number.denominator == 1 else number, object)
+
+
+def _compare(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> NDArray[np.bool_]:
+    if isinstance(left, _Text) and isinstance(right, _Text):
+        raise QueryError("two words are compared with each other", fix="compare an attribute with a word")
+    if isinstance(right, _Text) and isinstance(left, _Column):
+        return _with_word(compare, left, right.word)
+    if isinstance(left, _Text) and isinstance(right, _Column):
+        return _with_word(lambda code, word: compare(word, code), right, left.word)
+    if (isinstance(left, np.ndarray) and left.dtype == np.bool_) or (
+        isinstance(right, np.ndarray) and right.dtype == np.bool_
+    ):
+        return _with_truth(compare, left, right)
+    if isinstance(left, _Column) and isinstance(right, _Column) and not left.attribute.numeric:
+        if left.attribute.values != right.attribute.values:
+            raise QueryError("two attributes with different values are compared", fix="compare like with like")
+        return np.asarray(compare(left.codes, right.codes), np.bool_)
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, _Column) and isinstance(side.attribute.values, Categories):
+            return _with_number_as_label(compare, side, other)
+    return np.asarray(compare(_numbers(left), _numbers(right)), np.bool_)
+
+
+def _with_word(compare: Callable[[Any, Any], Any], column: _Column, word: str) -> NDArray[np.bool_]:
+    attribute = column.attribute
+    has_direction = compare(0, 1) != compare(1, 0)
+    if has_direction and not attribute.ordered:
+        raise QueryError(f"the values of {attribute.name} have no order", fix="compare with = or in")
+    try:
+        code = attribute.code(word)
+    except DomainError:
+        raise QueryError(
+            f"a word is not a value of {attribute.name}", fix="use a value that the policy lists", where="condition"
+        ) from None
+    return np.asarray(compare(column.codes, code), np.bool_)
+
+
+def _with_number_as_label(compare: Callable[[Any, Any], Any], column: _Column, other: Any) -> NDArray[np.bool_]:
+    if not isinstance(other, np.ndarray) or other.ndim:
+        raise QueryError(f"{column.attribute.name} is not a number", fix="compare it with one of its values")
+    return _with_word(compare, column, str(other))
+
+
+def _with_truth(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> NDArray[np.bool_]:
+    sides = []
+    for side in (left, right):
+        sides.append(_truth(side))
+    if compare not in (operator.eq, operator.ne):
+        raise QueryError("true and false have no order", fix="use = or <>")
+    return np.asarray(compare(*sides), np.bool_)
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, _Column):
+        attribute = value.attribute
+        if not attribute.numeric:
+            hint = (
+                "compare it with a date such as '2020-01-31'"
+                if isinstance(attribute.values, Dates)
+                else "use its values"
+            )
+            raise QueryError(f"{attribute.name} is not a number", fix=hint)
+        table = np.array([attribute.number(code) for code in range(attribute.size)], object)
+        if all(number.denominator == 1 for number in table):
+            first, last = int(table[0]), int(table[-1])
+            if max(abs(first), abs(last)) < 2**31:
+                table = table.astype(np.int64)
+        return table[value.codes]
+    if isinstance(value, np.ndarray) and value.dtype != np.bool_:
+        return value
+    raise QueryError("a number is needed here", fix="compare numbers with numbers and words with words")
+
+
+def _like(left: Any, right: Any) -> NDArray[np.bool_]:
+    if not isinstance(left, _Column) or not isinstance(right, _Text):
+        raise QueryError("`like` needs an attribute and a pattern", fix="write it as name like 'A%'")
+    pattern = "".join({"%": ".*", "_": "."}.get(letter, re.escape(letter)) for letter in right.word)
+    table = np.array([re.fullmatch(pattern, text, re.DOTALL) is not None for text in left.attribute.labels])
+    return np.asarray(table[left.codes])
