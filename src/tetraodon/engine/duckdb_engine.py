@@ -20,8 +20,8 @@ from tetraodon.engine.duckdb_sql import code, outside, present, read
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.passes import covering, passes
-from tetraodon.engine.refusal import DataRefusal
 from tetraodon.engine.report import ColumnReport
+from tetraodon.engine.sound import require_sound, wrong_type
 
 
 class DuckDBEngine:
@@ -48,7 +48,7 @@ class DuckDBEngine:
         self._require_readable({name for names in needed for name in names})
         done = self._tabulate(needed)
         for counted in done:
-            self._require_sound(counted)
+            require_sound(counted, self._domain)
         return [done[covering(group, needed)].by(group) for group in asked]
 
     def dry_run(self) -> list[ColumnReport]:
@@ -150,24 +150,11 @@ class DuckDBEngine:
             if must_be_read(self._domain[name], self._column(name)):
                 value, held = self._read(name), present(self._column(name))
                 if not self._any(f"({value}) IS NOT NULL") and self._any(held):
-                    raise DataRefusal(
-                        "the column holds another type than the policy expects",
-                        fix="convert the column, or declare the attribute as what the column holds",
-                        where=name,
-                    )
+                    raise wrong_type(name)
 
     def _any(self, condition: str) -> bool:
         found = self._table.fetch(lambda origin: f"SELECT 1 AS n FROM {origin} WHERE {condition} LIMIT 1")
         return len(found["n"]) > 0
-
-    def _require_sound(self, counted: Counts) -> None:
-        """Refuse an empty table, and never let a code out that the domain does not have."""
-        if counted.total == 0:
-            raise DataRefusal("the table has no rows", fix="check that this is the right table")
-        sizes = self._domain.project(counted.names).shape if counted.names else ()
-        for codes, size in zip(counted.codes.T, sizes, strict=True):
-            if codes.min() < 0 or int(codes.max()) >= size:
-                raise DataRefusal("a row was numbered outside the domain", fix="report this as a bug")
 
     def _key_report(self, key: str, rows: int) -> ColumnReport:
         found = self._table.fetch(

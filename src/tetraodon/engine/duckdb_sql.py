@@ -108,16 +108,16 @@ def _number(values: Integers | Grid, column: Column, decimal: str) -> str:
         case Kind.INTEGER:
             return f"CAST({place} AS {'BIGINT' if narrow else 'HUGEINT'})"
         case Kind.WIDE:  # the least keeps an unsigned 128-bit number within a signed one
-            return f"CAST(least({place}, {2**126}) AS HUGEINT)"
+            return f"CASE WHEN {place} IS NOT NULL THEN CAST(least({place}, {2**126}) AS HUGEINT) END"
         case Kind.DECIMAL if column.width + column.scale < 38:
             return f"CAST({place} * CAST({10**column.scale} AS DECIMAL({column.scale + 1}, 0)) AS HUGEINT)"
         case Kind.DECIMAL:
             return f"CAST(replace(CAST({place} AS VARCHAR), '.', '') AS HUGEINT)"
         case Kind.SINGLE:  # by way of text: a single 0.1 means one tenth, not the double nearest to it
             shortest = f"CAST(CAST({place} AS VARCHAR) AS DOUBLE)"
-            return _units(f"CASE WHEN NOT isnan({place}) THEN {shortest} END", values, narrow)
+            return _units(f"(CASE WHEN NOT isnan({place}) THEN {shortest} END)", values, narrow)
         case Kind.DOUBLE:
-            return _units(f"CASE WHEN NOT isnan({place}) THEN {place} END", values, narrow)
+            return _units(f"(CASE WHEN NOT isnan({place}) THEN {place} END)", values, narrow)
         case Kind.TEXT:
             return _written(values, column, decimal, narrow)
         case _:
@@ -128,7 +128,7 @@ def _written(values: Integers | Grid, column: Column, decimal: str, narrow: bool
     place = f"CAST({column.place} AS VARCHAR)"
     pointed = place if decimal == "." else f"replace({place}, ',', '.')"
     double = f"TRY_CAST({pointed} AS DOUBLE)"
-    number = f"CASE WHEN {_matches(place, number_pattern(decimal))} THEN {double} END"
+    number = f"(CASE WHEN {_matches(place, number_pattern(decimal))} THEN {double} END)"
     if narrow:
         return _units(number, values, narrow)
     # Beyond 2^53 a double would lose whole numbers.
@@ -142,7 +142,9 @@ def _units(number: str, values: Integers | Grid, narrow: bool) -> str:
     """A double to the nearest whole number of units, halves up; clamped before, so that nothing overflows."""
     digits = decimals_of_doubles(values)
     end = f"{9 if narrow else 1}e{(15 if narrow else 38) - digits}"
-    scaled = f"(least(greatest({number}, -{end}), {end}) * 1e{digits})"
+    scaled = (
+        f"(CASE WHEN {number} > {end} THEN {end} WHEN {number} < -{end} THEN -{end} ELSE {number} END * 1e{digits})"
+    )
     floor = f"floor({scaled})"
     kind = "BIGINT" if narrow else "HUGEINT"
     # floor(x + 0.5) would round 0.49999999999999994 up; this way is exact.

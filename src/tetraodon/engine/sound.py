@@ -1,0 +1,25 @@
+"""What every engine checks of the counts it is about to hand out."""
+
+from __future__ import annotations
+
+from tetraodon.domain import Domain
+from tetraodon.engine.counts import Counts
+from tetraodon.engine.refusal import DataRefusal
+
+
+def require_sound(counted: Counts, domain: Domain) -> None:
+    """Refuse an empty table, and never let a code out that the domain does not have."""
+    if counted.total == 0:
+        raise DataRefusal("the table has no rows", fix="check that this is the right table")
+    for name, codes in zip(counted.names, counted.codes.T, strict=True):
+        if int(codes.min()) < 0 or int(codes.max()) >= domain[name].size:
+            raise DataRefusal("a row was numbered outside the domain", fix="report this as a bug", where=name)
+
+
+def wrong_type(name: str) -> DataRefusal:
+    """A column of text that should hold numbers or dates and holds none at all."""
+    return DataRefusal(
+        "the column holds another type than the policy expects",
+        fix="convert the column, or declare the attribute as what the column holds",
+        where=name,
+    )
