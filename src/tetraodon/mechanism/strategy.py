@@ -1,0 +1,138 @@
+"""Ways to answer a question: what is measured with noise, what is measured exactly, what comes out.
+
+A strategy proposes; only the certifying kernel decides what it costs. New mechanisms are added here: write a
+function that proposes strategies for a query, list it in `PROPOSERS`, and give `expected_error` its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.inference.margin import common_coarsening
+from tetraodon.policy.attribute_graph import Everything, Public, Within
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.policy import Policy
+from tetraodon.workload.contribution import One, Prefix
+from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, linear
+
+Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "direct"]
+COMPONENT_LIMIT = 5_000_000
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """What is measured. `noisy` queries get noise of one common scale, `exact` ones none.
+
+    exact     the policy lets the answer be told as it is: its sensitivity is zero ([HMD14] section 5).
+    identity  noise on every cell of a table ([HMD14] Thm 5.1).
+    ordered   noise on the running counts of the table's last attribute ([HMD14] section 7.1).
+    direct    noise on the very answers that were asked for.
+    """
+
+    mechanism: Mechanism
+    noisy: tuple[LinearQuery, ...]
+    exact: tuple[LinearQuery, ...] = ()
+    table: tuple[Split, ...] = ()
+
+    def made_exact(self) -> Strategy:
+        """The same without noise, for where the kernel finds that nothing moves."""
+        return Strategy("exact", (), (*self.noisy, *self.exact), self.table)
+
+    def measurements(self, scale: Fraction) -> tuple[Measurement, ...]:
+        """Everything that is measured, at a given scale of noise."""
+        return (*(Measurement(q, scale) for q in self.noisy), *(Measurement(q, Fraction(0)) for q in self.exact))
+
+
+def proposals(query: Query, policy: Policy) -> Iterator[Strategy]:
+    """Strategies that could answer a query under a policy, none of them certified yet."""
+    for propose in PROPOSERS:
+        yield from propose(query, policy)
+
+
+def _identity(query: Query, policy: Policy) -> Iterator[Strategy]:
+    table = _table(query, policy)
+    if table:
+        yield Strategy("identity", (LinearQuery(One(), table),), free_totals(table, policy), table)
+
+
+def _ordered(query: Query, policy: Policy) -> Iterator[Strategy]:
+    table = _table(query, policy)
+    for position, split in enumerate(table):
+        attribute = policy.domain[split.name]
+        wanted = isinstance(query, Histogram) or position == len(table) - 1
+        if not wanted or split.bins is not None or not attribute.ordered or attribute.size < 2:
+            continue
+        by = (*table[:position], *table[position + 1 :])
+        totals = LinearQuery(One(), by)
+        running = LinearQuery(Prefix(attribute.name, attribute.size, attribute.size - 1), by)
+        known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
+        free = free_totals(table, policy)
+        if known:
+            exact = (totals, *(query for query in free if query != totals))
+            yield Strategy("ordered", (running,), exact, (*by, split))
+        else:
+            yield Strategy("ordered", (running, totals), free, (*by, split))
+
+
+def _direct(query: Query, policy: Policy) -> Iterator[Strategy]:
+    match query:
+        case Count() | Total():
+            yield Strategy("direct", (linear(query, policy.domain),))
+        case Ranges() if query.named:
+            yield Strategy("direct", (linear(query, policy.domain),))
+        case Mean():
+            counts = LinearQuery(One(), tuple(Split(name) for name in query.by))
+            known = policy.size_is_public and sensitivity_of(policy.graph, counts).value == 0
+            summed = linear(query, policy.domain)
+            yield Strategy("direct", (summed,), (counts,)) if known else Strategy("direct", (summed, counts))
+        case _:
+            return
+
+
+PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (_identity, _ordered, _direct)
+
+
+def _table(query: Query, policy: Policy) -> tuple[Split, ...]:
+    """Axes of the table of counts that a query can be read from; none for sums and conditions."""
+    match query:
+        case Histogram():
+            return linear(query, policy.domain).by
+        case Cdf() | Quantiles() | Ranges():
+            return (*(Split(name) for name in query.by), Split(query.attribute))
+        case Count() if query.by and not query.where:
+            return tuple(Split(name) for name in query.by)
+        case Count() | Total() | Mean():
+            return ()
+
+
+def free_totals(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:
+    """The finest table of totals over these attributes that no secret changes: it is exact, and costs nothing.
+
+    Why   a step never leaves a connected part of the graph, so counts of connected parts do not move. With one
+          part, that is the number of records. Nothing is free where somebody may be absent.
+    """
+    if not policy.size_is_public:
+        return ()
+    by = []
+    for split in table:
+        graph = policy.graph.factor_of(split.name).graph
+        match graph:
+            case Everything() | Within() | JointMetric():
+                continue
+            case Public():
+                by.append(Split(split.name, split.bins, split.labels))
+            case _ if graph.size <= COMPONENT_LIMIT:
+                parts = np.unique(graph.components(), return_inverse=True)[1]
+                merged = common_coarsening(parts.tolist(), split.bins)
+                if max(merged) > 0:
+                    by.append(Split(split.name, tuple(merged)))
+            case _:
+                continue
+    return (LinearQuery(One(), tuple(by)),)

@@ -1,0 +1,72 @@
+"""Measurements as plain data and back, through a closed table of kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, assert_never
+
+from tetraodon.domain import Domain
+from tetraodon.errors import ReleaseError
+from tetraodon.rational import decimal_text
+from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.query import Query, linear
+
+
+def measurement_document(measurement: Measurement) -> dict[str, Any]:
+    """A measurement as JSON: what is counted, split by what, with how much noise."""
+    return {
+        "counts": _contribution_document(measurement.query.contribution),
+        "by": [
+            {"attribute": s.name} | ({"bins": list(s.bins)} if s.bins is not None else {}) for s in measurement.query.by
+        ],
+        "noise": {"law": "discrete laplace", "scale": decimal_text(measurement.scale)} if measurement.scale else None,
+    }
+
+
+def _contribution_document(contribution: Contribution) -> dict[str, Any]:
+    match contribution:
+        case One():
+            return {"kind": "records"}
+        case Prefix():
+            return {"kind": "running", "attribute": contribution.name, "rows": contribution.rows}
+        case Number():
+            times = {} if contribution.times is None else {"times": contribution.times.name}
+            return {
+                "kind": "sum",
+                "attribute": contribution.attribute.name,
+                "unit": decimal_text(contribution.unit),
+            } | times
+        case Table():
+            return {"kind": "asked"}
+        case AllRanges():
+            raise AssertionError("every range at once is never measured")
+        case _:
+            assert_never(contribution)
+
+
+def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) -> Measurement:
+    """The measurement a document describes; "asked" stands for the rows of the item's own question."""
+    try:
+        counts = document["counts"]
+        match counts["kind"]:
+            case "records":
+                contribution: Contribution = One()
+            case "running":
+                attribute = domain[counts["attribute"]]
+                contribution = Prefix(attribute.name, attribute.size, int(counts["rows"]))
+            case "sum":
+                times = domain[counts["times"]] if "times" in counts else None
+                contribution = Number(domain[counts["attribute"]], times)
+            case "asked":
+                contribution = linear(query, domain).contribution
+            case kind:
+                raise ReleaseError(f"unknown kind of measurement {kind!r}", fix="upgrade tetraodon")
+        by = tuple(
+            Split(split["attribute"], tuple(split["bins"]) if "bins" in split else None) for split in document["by"]
+        )
+        scale = Fraction(document["noise"]["scale"]) if document["noise"] else Fraction(0)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReleaseError("release.json does not describe its measurements", fix="ask for a new copy") from error
+    return Measurement(LinearQuery(contribution, by), scale)

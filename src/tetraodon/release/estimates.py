@@ -1,0 +1,79 @@
+"""From noisy measurements to tables that agree with each other and with what is known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.inference.consistency import Table, agree, follow, shared_margins
+from tetraodon.inference.running import monotone_counts, whole_numbers
+from tetraodon.noise import laplace_variance
+from tetraodon.release.plan import Plan, PlannedItem
+from tetraodon.workload.contribution import One
+from tetraodon.workload.query import Cdf, Quantiles, Ranges
+
+Measured = tuple[NDArray[np.int64], ...]
+
+
+def raw_table(item: PlannedItem, measured: Measured) -> NDArray[np.float64]:
+    """The table of counts as the noise left it."""
+    match item.mechanism:
+        case "ordered":
+            noisy_total = len(item.strategy.noisy) > 1
+            total = measured[1] if noisy_total else measured[len(item.strategy.noisy)]
+            running = np.concatenate([measured[0], total], axis=-1)
+            return np.diff(running, axis=-1, prepend=0).astype(np.float64)
+        case _:
+            return measured[0][..., 0].astype(np.float64)
+
+
+def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, NDArray[np.float64]]:
+    """Best tables for every item that is a table, agreeing on every margin they share.
+
+    First a weighted average of what is shared, then never-falling running counts where an item is about order,
+    then the other tables follow those.
+    """
+    domain = plan.policy.domain
+    known = _exact_tables(plan, measured)
+    tables: dict[str, Table] = {}
+    for item in plan:
+        if item.strategy.table and item.strategy.noisy:
+            cells = 2 if item.mechanism == "ordered" else 1
+            variance = cells * laplace_variance(item.scale)
+            tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name]), variance)
+    agree([*known, *tables.values()], domain)
+    leaders = list(known)
+    for item in sorted(plan, key=lambda item: not _about_order(item)):
+        if item.name not in tables:
+            continue
+        table = tables[item.name]
+        follow(table, leaders, domain)
+        if _about_order(item) and not _order_is_shared(item, table, leaders[len(known) :], domain):
+            table.values = monotone_counts(table.values)
+        if item.item.whole:
+            table.values = whole_numbers(table.values)
+        leaders.append(table)
+    exact = {i.name: raw_table(i, measured[i.name]) for i in plan if i.strategy.table and not i.strategy.noisy}
+    return exact | {name: table.values for name, table in tables.items()}
+
+
+def _about_order(item: PlannedItem) -> bool:
+    return item.mechanism == "ordered" or isinstance(item.item.query, Cdf | Quantiles | Ranges)
+
+
+def _order_is_shared(item: PlannedItem, table: Table, leaders: Sequence[Table], domain: Domain) -> bool:
+    name = item.strategy.table[-1].name
+    return any(name in dict(m.groups) for leader in leaders for m in shared_margins([table, leader], domain))
+
+
+def _exact_tables(plan: Plan, measured: Mapping[str, Measured]) -> list[Table]:
+    tables = []
+    for item in plan:
+        arrays = measured[item.name][len(item.strategy.noisy) :]
+        for query, array in zip(item.strategy.exact, arrays, strict=True):
+            if isinstance(query.contribution, One):
+                tables.append(Table(query.by, array[..., 0].astype(np.float64), 0.0))
+    return tables

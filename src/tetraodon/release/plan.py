@@ -1,0 +1,194 @@
+"""A plan: how every item of a policy will be answered, at what scale of noise, with what error, and the proof.
+
+A plan is a function of policy, workload and budget alone. It never sees the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.errors import PolicyError, QueryError, Refused
+from tetraodon.inference.interval import sum_quantile
+from tetraodon.mechanism.expected_error import expected_error, noise_terms
+from tetraodon.mechanism.strategy import Strategy, proposals
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.rational import Number, rational
+from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
+
+
+@dataclass(frozen=True)
+class PlannedItem:
+    """One item of a plan. Errors are root mean squared errors per answer."""
+
+    item: Item
+    strategy: Strategy
+    scale: Fraction
+    certificate: Certificate
+    expected_error: float
+    baseline_error: float
+    baseline_mechanism: str
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def mechanism(self) -> str:
+        return self.strategy.mechanism
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What this item would lose if it were released alone."""
+        return Fraction(self.certificate.epsilon)
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return self.strategy.measurements(self.scale)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be measured for every item, and the certificate of all of it together."""
+
+    policy: Policy
+    items: tuple[PlannedItem, ...]
+    certificate: Certificate
+
+    def __iter__(self) -> Iterator[PlannedItem]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, name: str) -> PlannedItem:
+        for item in self.items:
+            if item.name == name:
+                return item
+        raise QueryError(f"the plan has no item {name!r}", fix=f"use one of: {', '.join(i.name for i in self.items)}")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the whole release loses. Never more than the items' losses added up, and often less."""
+        return Fraction(self.certificate.epsilon)
+
+
+def plan(policy: Policy, *, epsilon: Number | None = None) -> Plan:
+    """The best strategies we have for a policy's items, certified together at the policy's budget.
+
+    Post  the certificate of the whole release is the budget (0 when every answer is exact by policy); shares decide
+          how the items' own losses stand to each other.
+    Why   items that no single step can move together need not add up: the kernel finds the worst step for all
+          of them at once, and the scales shrink until that step costs the budget.
+    """
+    if epsilon is not None:
+        policy = policy.with_epsilon(rational(epsilon, name="epsilon"))
+    if not policy.items:
+        raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
+    shares = sum(item.share for item in policy.items)
+    chosen = [_choose(item, policy, policy.epsilon * item.share / shares) for item in policy.items]
+    together = _certify(policy, [m for strategy, scale in chosen for m in strategy.measurements(scale)])
+    stretch = Fraction(together.epsilon) / policy.epsilon if together.epsilon else Fraction(1)
+    planned = tuple(
+        _planned(item, strategy, scale * stretch, policy)
+        for item, (strategy, scale) in zip(policy.items, chosen, strict=True)
+    )
+    certificate = _certify(policy, [m for item in planned for m in item.measurements])
+    if not certificate.finite or certificate.epsilon > policy.epsilon:
+        raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
+    return Plan(policy, planned, certificate)
+
+
+def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
+    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
+
+
+def _choose(item: Item, policy: Policy, epsilon: Fraction) -> tuple[Strategy, Fraction]:
+    """The proposal with the least expected error at a given price, and its scale of noise."""
+    best: tuple[float, Strategy, Fraction] | None = None
+    too_long = False
+    for strategy in proposals(item.query, policy):
+        if any(query.size(policy.domain) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
+            too_long = True
+            continue
+        unit = _certify(policy, strategy.measurements(Fraction(1)))
+        if not unit.finite:
+            continue
+        strategy = strategy if unit.epsilon else strategy.made_exact()
+        scale = Fraction(unit.epsilon) / epsilon
+        error = expected_error(item.query, strategy, scale, policy.domain)
+        if best is None or error < best[0]:
+            best = (error, strategy, scale)
+    if best is None:
+        raise Refused(
+            "no mechanism can answer this item under the policy", fix="ask for something else", where=item.name
+        )
+    return best[1], best[2]
+
+
+def _planned(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> PlannedItem:
+    certificate = _certify(policy, strategy.measurements(scale))
+    error = expected_error(item.query, strategy, scale, policy.domain)
+    price = Fraction(certificate.epsilon) or policy.epsilon * item.share / sum(i.share for i in policy.items)
+    plain = policy.plain()
+    usual, usual_scale = _choose(item, plain, price)
+    baseline = expected_error(item.query, usual, usual_scale, policy.domain)
+    return PlannedItem(item, strategy, scale, certificate, error, baseline, usual.mechanism)
+
+
+def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> float:
+    """A distance that each answer keeps from the truth with the given confidence, before any data is seen."""
+    if not item.strategy.noisy:
+        return 0.0
+    terms = noise_terms(item.item.query, item.strategy, policy.domain)
+    return sum_quantile(item.scale, terms, confidence) * float(item.strategy.noisy[0].contribution.unit)
+
+
+def plan_for_error(policy: Policy, error: Number, *, confidence: Number = 95) -> Plan:
+    """The plan with the least epsilon, to three digits, at which every answer is within `error` of the truth with
+    `confidence` percent.
+    """
+    limit, sure = rational(error, name="error"), rational(confidence, name="confidence") / 100
+    if limit <= 0:
+        raise PolicyError("the error is not positive", fix="write an error above zero")
+    if not 0 < sure < 1:
+        raise PolicyError("the confidence is not between 0 and 100", fix="write a percentage such as 95")
+
+    def good(epsilon: Fraction) -> Plan | None:
+        tried = plan(policy, epsilon=epsilon)
+        return tried if all(error_bound(item, policy, sure) <= limit for item in tried) else None
+
+    high = Fraction(1)
+    while good(high) is None:
+        high *= 2
+        if high > 2**20:
+            raise Refused("no reasonable epsilon reaches this error", fix="allow a larger error")
+    low = high / 2
+    while good(low) is not None:
+        low, high = low / 2, low
+        if high < Fraction(1, 2**40):
+            break
+    while high - low > high / 1000:
+        middle = (low + high) / 2
+        low, high = (low, middle) if good(middle) is not None else (middle, high)
+    rounded = _three_digits_up(high)
+    found = good(rounded)
+    assert found is not None
+    return found
+
+
+def _three_digits_up(number: Fraction) -> Fraction:
+    unit = Fraction(1)
+    while number / unit >= 1000:
+        unit *= 10
+    while number / unit < 100:
+        unit /= 10
+    return -(-number // unit) * unit
+
+
+def with_items(policy: Policy, items: Sequence[Item]) -> Policy:
+    """The same policy asking for something else."""
+    return replace(policy, items=tuple(items))
