@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from tests.engine.oracle import tally
 from tests.engine.tables import FORMS, table
+
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import Counts, Individuals, open_table
 
 AGE = Attribute("age", Integers(18, 65), missing=3)
-TYPED = tuple(form for form in FORMS if form != "csv")
 
 
 @pytest.fixture(params=FORMS)
@@ -233,10 +232,10 @@ def test_text_that_holds_numbers(form, tmp_path):
         "1 2",
     ]
     read = [1, 2, 3.5, 1000, 4, 0.5, math.inf, -7, *[None] * 8]
-    with table(form, tmp_path, {"n": "VARCHAR"}, [(text,) for text in written]) as source:
-        with open_table(source, domain) as engine:
-            assert found(engine.counts([("n",)])[0]) == tally([(value,) for value in read], domain, ("n",))
-            (report,) = engine.dry_run()
+    rows = [(text,) for text in written]
+    with table(form, tmp_path, {"n": "VARCHAR"}, rows) as source, open_table(source, domain) as engine:
+        assert found(engine.counts([("n",)])[0]) == tally([(value,) for value in read], domain, ("n",))
+        (report,) = engine.dry_run()
     assert (report.rows, report.missing, report.unreadable, report.outside) == (16, 0, 8, 2)
 
 
@@ -253,13 +252,13 @@ def test_at_most_k_rows_per_individual(form, at_most, tmp_path):
         draw.shuffle(pairs)
         (tmp_path / str(turn)).mkdir()
         columns = {"key": "VARCHAR", "age": "INTEGER", "sex": "VARCHAR"}
-        with table(form, tmp_path / str(turn), columns, [(key, *record) for key, record in pairs]) as source:
-            with open_table(source, domain, Individuals("key", at_most)) as engine:
-                for group in (("age", "sex"), ("sex",), ()):
-                    counts = found(engine.counts([group])[0])
-                    assert counts == tally(records, domain, group, at_most, keys)
-                    seen.add((group, tuple(sorted(counts.items()))))
-                report = engine.dry_run()[-1]
+        rows, who = [(key, *record) for key, record in pairs], Individuals("key", at_most)
+        with table(form, tmp_path / str(turn), columns, rows) as source, open_table(source, domain, who) as engine:
+            for group in (("age", "sex"), ("sex",), ()):
+                counts = found(engine.counts([group])[0])
+                assert counts == tally(records, domain, group, at_most, keys)
+                seen.add((group, tuple(sorted(counts.items()))))
+            report = engine.dry_run()[-1]
         assert report.name == "key"
         assert report.missing == keys.count(None)
         assert report.outside == sum(max(0, keys.count(key) - at_most) for key in set(keys) - {None})
@@ -269,9 +268,9 @@ def test_at_most_k_rows_per_individual(form, at_most, tmp_path):
 def test_the_dry_run_counts_what_was_replaced(form, tmp_path):
     sex = Attribute("sex", Categories(("f", "m", "x")), missing=2, other=2)
     records = [(17, "f"), (None, "q"), (40, None), (70, "m"), (20, "q")]
-    with table(form, tmp_path, {"age": "INTEGER", "sex": "VARCHAR"}, records) as source:
-        with open_table(source, Domain((AGE, sex))) as engine:
-            reports = engine.dry_run()
+    columns, domain = {"age": "INTEGER", "sex": "VARCHAR"}, Domain((AGE, sex))
+    with table(form, tmp_path, columns, records) as source, open_table(source, domain) as engine:
+        reports = engine.dry_run()
     assert [(r.name, r.rows, r.missing, r.unreadable, r.outside) for r in reports] == [
         ("age", 5, 1, 0, 2),
         ("sex", 5, 1, 0, 2),

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from tetraodon.engine.refusal import DataRefusal
 from tetraodon.errors import TableError
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -73,7 +74,7 @@ def examine(path: Path, layout: CsvFormat, wanted: Collection[str]) -> CsvFile:
         encoding = "utf-8-sig" if encoding == "utf-8" else encoding
         header, separator = _header(path, encoding, layout.separator, wanted)
     if header is None:
-        raise TableError("the CSV file cannot be read", fix="check it and its encoding", where=path.name)
+        raise DataRefusal("the CSV file cannot be read", fix="check it and its encoding", where=path.name)
     if not any(header):
         raise TableError(
             "the CSV file has no header", fix="write the columns' names in its first line", where=path.name
@@ -97,7 +98,7 @@ def transcoded(file: CsvFile, folder: Path) -> CsvFile:
     ):
         shutil.copyfileobj(source, target, CHUNK)
         return replace(file, path=copy, encoding="utf-8-sig")
-    raise TableError("the CSV file cannot be decoded", fix="state its encoding", where=file.path.name)
+    raise DataRefusal("the CSV file cannot be decoded", fix="state its encoding", where=file.path.name)
 
 
 def _open(path: Path) -> BinaryIO:

@@ -28,16 +28,18 @@ class LazyFrame(Protocol):
 def use_csv(table: DuckDBTable, path: Path, layout: CsvFormat, wanted: Collection[str]) -> None:
     """Every column is text, found by its position; numbers and dates are read later, value by value.
 
-    A row with too few fields lacks the last ones; one with too many makes the file unreadable.
+    A row with too few fields lacks the last ones; one with too many makes the file unreadable. Short rows
+    and line breaks inside quotes exclude each other: DuckDB reads both only one block after the other, and
+    then passes over the rest of the file in silence where a quote is never closed.
     """
     file = transcoded(examine(_existing(path), layout, wanted), table.folder)
     fields = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(len(file.header)))
     options = (
         f"auto_detect = false, header = true, delim = {text(file.separator)}, quote = '\"', escape = '\"', "
-        f"null_padding = true, encoding = '{NATIVE[file.encoding]}', columns = {{{fields}}}"
+        f"encoding = '{NATIVE[file.encoding]}', columns = {{{fields}}}"
     )
     scan = f"read_csv({_file(file.path)}, {options}"
-    table.origins = (f"{scan})", f"{scan}, parallel = false)")
+    table.origins = (f"{scan}, null_padding = true)", f"{scan})")
     table.decimal = file.decimal
     table.columns = {name: Column(name, f"f{place}", Kind.TEXT, "text") for place, name in enumerate(file.header)}
     table.lock(files=True)

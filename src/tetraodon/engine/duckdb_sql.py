@@ -75,16 +75,19 @@ def code(attribute: Attribute, column: Column, value: str) -> str:
         case Integers() | Grid():
             steps = rungs(attribute.values, column)
             ends, inside = (str(steps.first), str(steps.last)), _numbered(steps, value)
+            plain = steps.times == steps.by == 1
         case Dates():
             ends = _date(attribute.values.first), _date(attribute.values.last)
-            inside = f"(least(greatest({value}, {ends[0]}), {ends[1]}) - {ends[0]})"
+            inside, plain = f"(least(greatest({value}, {ends[0]}), {ends[1]}) - {ends[0]})", True
         case Categories():
             found = f"coalesce({_position(attribute.values.labels, value)}, {above})"
             return _big(f"CASE WHEN {value} IS NULL THEN {attribute.missing} ELSE {found} END")
         case Booleans():
-            ends, inside = ("0", "1"), value
+            ends, inside, plain = ("0", "1"), value, False
         case _:
             assert_never(attribute.values)
+    if plain and attribute.other is None:  # clamping says it all
+        return f"CASE WHEN {value} IS NULL THEN {_big(str(attribute.missing))} ELSE {_big(inside)} END"
     return _big(
         f"CASE WHEN {value} IS NULL THEN {attribute.missing} WHEN {value} < {ends[0]} THEN {below} "
         f"WHEN {value} > {ends[1]} THEN {above} ELSE {_big(inside)} END"

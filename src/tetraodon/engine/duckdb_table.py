@@ -41,8 +41,8 @@ KINDS = {
 class DuckDBTable:
     """What an engine needs to know of a table: its columns, and how to run a query on it.
 
-    `origins` are the ways to scan it, tried in turn: a CSV file is read in parallel unless it turns out to
-    hold line breaks inside quotes next to short rows.
+    `origins` are the ways to scan it, tried in turn: a CSV file may have short rows, or else line breaks
+    inside quotes.
     """
 
     def __init__(self) -> None:

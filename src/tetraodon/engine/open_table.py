@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,7 +31,7 @@ Source: TypeAlias = (
 EVERYBODY = Individuals()
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
-DATABASE = (".duckdb", ".db", ".ddb")
+DATABASE = re.compile(r"(?P<file>.+?\.(?:duckdb|ddb|db))(?:#(?P<table>.*))?", re.IGNORECASE | re.DOTALL)
 
 
 def open_table(
@@ -82,17 +83,12 @@ def _show(table: DuckDBTable, source: object, wanted: list[str], csv: CsvFormat 
 
 def _show_path(table: DuckDBTable, path: str, wanted: list[str], csv: CsvFormat | None) -> None:
     path = path.removeprefix("duckdb://")
-    file, _, name = path.rpartition("#") if _ends(path.rpartition("#")[0], DATABASE) else (path, "", "")
-    if _ends(file, DATABASE):
-        duckdb_source.use_database(table, Path(file), name)
-    elif _ends(file, PARQUET):
-        duckdb_source.use_parquet(table, Path(file))
-    elif _ends(file, CSV):
-        duckdb_source.use_csv(table, Path(file), csv or CsvFormat(), wanted)
+    if database := DATABASE.fullmatch(path):
+        duckdb_source.use_database(table, Path(database["file"]), database["table"] or "")
+    elif path.lower().endswith(PARQUET):
+        duckdb_source.use_parquet(table, Path(path))
+    elif path.lower().endswith(CSV):
+        duckdb_source.use_csv(table, Path(path), csv or CsvFormat(), wanted)
     else:
-        known = ", ".join((".csv", ".tsv", ".txt", ".gz", *PARQUET, *DATABASE))
+        known = ", ".join((*CSV, *PARQUET, ".duckdb"))
         raise TableError("the file's format is not known by its name", fix=f"use one of {known}", where=path)
-
-
-def _ends(path: str, endings: tuple[str, ...]) -> bool:
-    return path.lower().endswith(endings)

@@ -1,0 +1,182 @@
+"""Bad tables, a test each; and nothing of a table in any error."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+import traceback
+
+import duckdb
+import ibis
+import polars
+import pytest
+from tests.engine.tables import FORMS, table
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
+from tetraodon.engine import DataRefusal, Individuals, open_table
+from tetraodon.errors import TableError
+
+AGE = Attribute("age", Integers(0, 99))
+DOMAIN = Domain((AGE,))
+DAY = Attribute("age", Dates(dt.date(2000, 1, 1), dt.date(2000, 1, 2)))
+LABEL = Attribute("age", Categories(("a", "b")), other=0)
+TRUTH = Attribute("age", Booleans(), other=0)
+MARKER = "SECRET-MARKER"
+
+
+def told(error: BaseException) -> str:
+    """Everything that a traceback, or somebody who walks the chain, could show."""
+    text = "".join(traceback.format_exception(error))
+    chain = error.__context__ or error.__cause__
+    return text + (told(chain) if chain else "")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_missing_column_is_refused_with_the_nearest_name(form, tmp_path):
+    with table(form, tmp_path, {"agee": "INTEGER", "x": "INTEGER"}, [(1, 2)]) as source:
+        with pytest.raises(TableError, match=r"no column 'age'.*did you mean 'agee'"):
+            open_table(source, DOMAIN)
+        with pytest.raises(TableError, match=r"no column 'X'.*did you mean 'x'"):
+            open_table(source, Domain((Attribute("X", Integers(0, 1)),)))
+        with pytest.raises(TableError, match="no column 'kee'"):
+            open_table(source, Domain((Attribute("x", Integers(0, 1)),)), Individuals("kee"))
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("csv", "pandas")])
+@pytest.mark.parametrize(
+    ("attribute", "kind"),
+    [
+        (AGE, "BOOLEAN"),
+        (AGE, "DATE"),
+        (AGE, "INTEGER[]"),
+        (DAY, "INTEGER"),
+        (DAY, "TIME"),
+        (LABEL, "TIMESTAMP"),
+        (LABEL, "STRUCT(a INTEGER)"),
+        (TRUTH, "DATE"),
+        (LABEL, "BLOB"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_before_counting(form, attribute, kind, tmp_path):
+    with table(form, tmp_path, {"age": kind}, [(None,)]) as source:
+        with pytest.raises(TableError, match=r"age: the column is of type .* where the policy expects") as refusal:
+            open_table(source, Domain((attribute,)))
+        assert not isinstance(refusal.value, DataRefusal)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("attribute", [AGE, DAY, Attribute("age", Grid(*map(AGE.values.number, (0, 9, 1))))])
+def test_text_without_one_number_or_date_is_another_type(form, attribute, tmp_path):
+    rows, domain = [(MARKER,), ("b",), (None,)], Domain((attribute,))
+    with table(form, tmp_path, {"age": "VARCHAR"}, rows) as source, open_table(source, domain) as engine:
+        with pytest.raises(DataRefusal, match="age: the column holds another type") as refusal:
+            engine.counts([("age",)])
+        assert MARKER not in told(refusal.value)
+        assert engine.dry_run()[0].unreadable == 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_empty_table_is_refused(form, tmp_path):
+    with table(form, tmp_path, {"age": "INTEGER"}, []) as source, open_table(source, DOMAIN) as engine:
+        for group in ((), ("age",)):
+            with pytest.raises(DataRefusal, match="the table has no rows"):
+                engine.counts([group])
+        assert engine.dry_run()[0].rows == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_of_nothing_is_missing(form, tmp_path):
+    columns = {"age": "VARCHAR", "x": "INTEGER"}
+    with table(form, tmp_path, columns, [(None, 1)]) as source, open_table(source, DOMAIN) as engine:
+        assert engine.counts([("age",)])[0].codes.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "*.parquet", "t.duckdb#x", "t.db", "t.csv.gz", "no\nt.tsv"])
+def test_a_file_that_is_not_there(name, tmp_path):
+    with pytest.raises(TableError, match="there is no such file"):
+        open_table(tmp_path / name, DOMAIN)
+
+
+def test_a_file_that_is_something_else(tmp_path):
+    for name in ("t.parquet", "t.duckdb", "t.db"):
+        (tmp_path / name).write_text(MARKER * 1000)
+        with pytest.raises(TableError) as refusal:
+            open_table(tmp_path / name, DOMAIN)
+        assert MARKER not in told(refusal.value)
+    (tmp_path / "t.xlsx").write_text(MARKER)
+    with pytest.raises(TableError, match="format is not known"):
+        open_table(tmp_path / "t.xlsx", DOMAIN)
+    with pytest.raises(TableError, match="a table cannot be a dict"):
+        open_table({"age": [1]}, DOMAIN)  # type: ignore[arg-type]
+
+
+def test_tables_of_a_duckdb_file(tmp_path):
+    path = tmp_path / 'data "1".duckdb'
+    with duckdb.connect(str(path)) as made:
+        made.execute('CREATE TABLE "a#""b" AS SELECT 7 AS age; CREATE SCHEMA s; CREATE VIEW s.v AS SELECT 8 AS age')
+    for source, code in ((f'{path}#a#"b', 7), (f"duckdb://{path}#s.v", 8)):
+        with open_table(source, DOMAIN) as engine:
+            assert engine.counts([("age",)])[0].codes.tolist() == [[code]]
+    with pytest.raises(TableError, match=r"did you mean 's\.v'"):
+        open_table(f"{path}#s.w", DOMAIN)
+    with pytest.raises(TableError, match="several tables"):
+        open_table(path, DOMAIN)
+
+
+def test_a_view_in_a_duckdb_file_reads_no_other_file(tmp_path):
+    (tmp_path / "other.csv").write_text("age\n5\n")
+    with duckdb.connect(str(tmp_path / "t.db")) as made:
+        made.execute(f"CREATE VIEW v AS SELECT * FROM read_csv('{tmp_path}/other.csv')")
+    with open_table(tmp_path / "t.db", DOMAIN) as engine, pytest.raises(DataRefusal):
+        engine.counts([("age",)])
+
+
+def test_several_parquet_files(tmp_path):
+    for number in range(3):
+        duckdb.sql(f"SELECT {number} AS age").write_parquet(str(tmp_path / f"part-{number}.parquet"))
+    with open_table(tmp_path / "part-*.parquet", DOMAIN) as engine:
+        assert engine.counts([("age",)])[0].codes.tolist() == [[0], [1], [2]]
+
+
+def test_labels_of_a_frame_are_not_in_its_type():
+    import pandas
+
+    frame = pandas.DataFrame({"age": pandas.Categorical([MARKER, "b"])})
+    with pytest.raises(DataRefusal) as refusal, open_table(frame, DOMAIN) as engine:
+        engine.counts([("age",)])
+    assert MARKER not in told(refusal.value)
+    nested = polars.DataFrame({"age": [{MARKER: 1}]})
+    with pytest.raises(TableError) as error:
+        open_table(nested, DOMAIN)
+    assert MARKER not in told(error.value)
+
+
+def test_ibis_tables_of_untried_backends_are_refused():
+    source = ibis.polars.connect({"t": polars.DataFrame({"age": [1]})}).table("t")
+    with pytest.raises(TableError, match="counting with polars is not supported"):
+        open_table(source, DOMAIN)
+    with pytest.raises(TableError, match="not a table"):
+        open_table(ibis.literal(1), DOMAIN)
+
+
+def test_ranges_that_cannot_be_counted():
+    with pytest.raises(TableError, match="more than 2\\^63 values"):
+        open_table(duckdb.sql("SELECT 1 AS age"), Domain((Attribute("age", Integers(0, 2**63)),)))
+    table_of_texts = ibis.memtable(polars.DataFrame({"age": ["1"]}))
+    with pytest.raises(TableError, match="too wide or too fine for this engine"):
+        open_table(table_of_texts, Domain((Attribute("age", Integers(0, 2**63 - 1)),)))
+    with pytest.raises(TableError, match="no database can store"):
+        open_table(duckdb.sql("SELECT 'a' AS age"), Domain((Attribute("age", Categories(("a\0b",)), other=0),)))
+
+
+def test_the_default_path_imports_nothing_heavy(tmp_path):
+    path = tmp_path / "t.parquet"
+    duckdb.sql("SELECT 1 AS age").write_parquet(str(path))
+    program = (
+        "import sys; from tetraodon.domain import *; from tetraodon.engine import *\n"
+        f"with open_table({str(path)!r}, Domain((Attribute('age', Integers(0, 9)),))) as e: e.counts([('age',)])\n"
+        "print([m for m in ('ibis', 'pandas', 'polars', 'pyarrow', 'scipy', 'sqlglot') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
