@@ -44,7 +44,7 @@ class Policy:
     rows_per_person: int = 1
     title: str = ""
     document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    source: str = ""
+    source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0:

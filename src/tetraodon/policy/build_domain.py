@@ -1,0 +1,97 @@
+"""From the `attributes` of a policy file to the domain."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
+from tetraodon.errors import DomainError, PolicyError, did_you_mean
+from tetraodon.policy.document import AttributeSection, PolicyDocument
+from tetraodon.policy.problems import Problems
+from tetraodon.policy.typed import exact, shown
+
+VALUES_LIMIT = 10**18
+LISTED_LIMIT = 5_000_000
+"""The most values an attribute can have if each of them is put into a block or bin."""
+
+
+def build_domain(document: PolicyDocument, problems: Problems) -> Domain:
+    """The declared domain. Stops with every problem of the attributes."""
+    attributes = []
+    if not document.attributes:
+        problems.add(("attributes",), PolicyError("there is no attribute", fix="declare at least one attribute"))
+    for name, section in document.attributes.items():
+        with problems.at("attributes", name):
+            attributes.append(_attribute(name, section))
+    problems.stop()
+    return Domain(tuple(attributes))
+
+
+def _attribute(name: str, section: AttributeSection) -> Attribute:
+    if section.name not in (None, name):
+        raise PolicyError("the name is not the key", fix="drop `name:` here")
+    values = _values(section)
+    if values.size > VALUES_LIMIT:
+        raise PolicyError("this attribute has more than 10^18 values", fix="use a narrower range or a wider step")
+    if section.step is not None and section.kind != "real":
+        raise PolicyError("only real attributes have a step", fix="drop `step:`, or write {real: [low, high], step: 1}")
+    clamps = isinstance(values, Integers | Grid | Dates)
+    bare = Attribute(name, values, other=None if clamps else 0)
+    missing = 0 if section.missing is None else code_of(bare, section.missing)
+    other = bare.other if section.other is None else code_of(bare, section.other)
+    return Attribute(name, values, missing, other, section.unit or "")
+
+
+def _values(section: AttributeSection) -> Values:
+    match section.kind:
+        case "integer":
+            low, high = section.integer
+            return Integers(low, high)
+        case "real":
+            if section.step is None:
+                raise PolicyError("a real attribute needs a grid", fix="add `step:`, such as step: 0.1")
+            bottom, top = section.real
+            return Grid(bottom, top, section.step)
+        case "date":
+            first, last = section.date
+            return Dates(_day(first), _day(last))
+        case "ordered":
+            return Categories(tuple(section.ordered), ordered=True)
+        case "categories":
+            return Categories(tuple(section.categories))
+        case _:
+            if not section.boolean:
+                raise PolicyError("`boolean: false` says nothing", fix="write `boolean`")
+            return Booleans()
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise PolicyError(f"{shown(text)} is not a day", fix="write days as 2026-01-31") from None
+
+
+def code_of(attribute: Attribute, text: str) -> int:
+    """The position of a value that was typed in the policy file; a number must lie on the grid."""
+    try:
+        if not attribute.numeric:
+            return attribute.code(text)
+        number = exact(text)
+        code = attribute.code(number)
+        if attribute.number(code) == number:
+            return code
+    except DomainError:
+        pass
+    raise PolicyError(f"{shown(text)} is not a value of {attribute.name}", fix=_nearest(attribute, text))
+
+
+def _nearest(attribute: Attribute, text: str) -> str:
+    match attribute.values:
+        case Categories(labels):
+            return did_you_mean(text, labels)
+        case Booleans():
+            return "write true or false"
+        case _:
+            step = f" in steps of {attribute.step}" if isinstance(attribute.values, Grid) else ""
+            return f"use values from {attribute.text(0)} to {attribute.text(attribute.size - 1)}{step}"

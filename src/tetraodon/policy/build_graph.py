@@ -1,0 +1,174 @@
+"""From the `secrets`, `together` and `presence` of a policy file to the secret graph."""
+
+from __future__ import annotations
+
+from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
+from tetraodon.errors import PolicyError
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.build_domain import LISTED_LIMIT, VALUES_LIMIT, code_of
+from tetraodon.policy.document import PolicyDocument, SecretSection, Together
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.problems import Problems
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+
+
+def build_graph(document: PolicyDocument, domain: Domain, problems: Problems) -> SecretGraph:
+    """The secret graph. Stops with every problem of the secrets.
+
+    Why  whatever is left out gets the strongest protection: an attribute that is not named is wholly secret.
+    """
+    together = document.together
+    for name in document.secrets:
+        with problems.at("secrets", name):
+            domain.position(name)
+            if name in together.over:
+                raise PolicyError(
+                    f"{name} is measured by `together` already", fix="name it here or there, and not in both"
+                )
+    factors: list[Factor] = []
+    with problems.at("together"):
+        factors += _joint(together, domain)
+    for attribute in domain:
+        if attribute.name not in together.over:
+            with problems.at("secrets", attribute.name):
+                graph = _attribute_graph(document.secrets.get(attribute.name), attribute)
+                factors.append(Factor((attribute.name,), graph))
+    problems.stop()
+    limit = len(factors) if together.at_most is None else min(together.at_most, len(factors))
+    absent = document.presence == "secret" or document.individuals is not None
+    return SecretGraph(domain, tuple(factors), limit, absent)
+
+
+def _joint(together: Together, domain: Domain) -> list[Factor]:
+    if together.at_most is not None and together.at_most < 1:
+        raise PolicyError("`at most` is below one", fix="let at least one attribute change")
+    if together.metric is None:
+        if together.over or together.within is not None:
+            raise PolicyError("the metric is missing", fix="add `metric: l1`, l2, linf or great circle km")
+        return []
+    if together.at_most is not None:
+        raise PolicyError("`metric` and `at most` cannot be combined yet", fix="drop one of them")
+    if not together.over or together.within is None:
+        raise PolicyError(
+            "a joint metric needs `over` and `within`", fix="write {metric: l1, over: [x, y], within: 10}"
+        )
+    if len(set(together.over)) < len(together.over):
+        raise PolicyError("an attribute is named twice in `over`", fix="name each one once")
+    axes = [domain[name] for name in together.over]
+    for axis in axes:
+        if not isinstance(axis.values, Integers | Grid):
+            raise PolicyError(f"{axis.name} is not a number", fix="measure integer or real attributes together")
+    if domain.project(together.over).size > VALUES_LIMIT:
+        raise PolicyError("these attributes have more than 10^18 values together", fix="use coarser grids")
+    if together.metric == "great circle km":
+        _check_degrees(axes)
+    metric = JointMetric(
+        together.metric,
+        together.within,
+        tuple(axis.size for axis in axes),
+        tuple(axis.number(0) for axis in axes),
+        tuple(axis.step for axis in axes),
+    )
+    return [Factor(tuple(together.over), metric)]
+
+
+def _check_degrees(axes: list[Attribute]) -> None:
+    if len(axes) != 2:
+        raise PolicyError("great-circle distance needs two attributes", fix="write `over: [latitude, longitude]`")
+    for axis, limit, role in zip(axes, (90, 360), ("latitude", "longitude"), strict=True):
+        low, high = axis.number(0), axis.number(axis.size - 1)
+        if low < -limit or high > limit or high - low > 360:
+            raise PolicyError(
+                f"{axis.name} goes beyond the degrees of a {role}",
+                fix="write `over: [latitude, longitude]`, with latitudes from -90 to 90",
+            )
+
+
+def _attribute_graph(section: SecretSection | None, attribute: Attribute) -> AttributeGraph:
+    if section is None:
+        return Everything(attribute.size)
+    match section.kind:
+        case "everything" | "public" as word:
+            if not getattr(section, word):
+                raise PolicyError(f"`{word}: false` says nothing", fix="write everything or public")
+            return Everything(attribute.size) if word == "everything" else Public(attribute.size)
+        case "within":
+            return _within(section, attribute)
+        case "blocks":
+            return Blocks(partition(attribute, section.blocks, "block"))
+        case _:
+            return _pairs(section, attribute)
+
+
+def _within(section: SecretSection, attribute: Attribute) -> Within:
+    assert section.within is not None
+    if not attribute.ordered:
+        raise PolicyError(
+            f"the values of {attribute.name} have no order",
+            fix="write blocks or pairs, or declare it as {ordered: [...]}",
+        )
+    if section.within < attribute.step:
+        raise PolicyError(
+            "`within` is below zero" if section.within < 0 else "`within` reaches no other value",
+            fix=f"write at least {attribute.step}, or `public` if no two values need protection",
+        )
+    return Within(attribute.size, min(int(section.within / attribute.step), max(1, attribute.size - 1)))
+
+
+def _pairs(section: SecretSection, attribute: Attribute) -> Pairs:
+    if not section.pairs:
+        raise PolicyError("the list of pairs is empty", fix="write `public` if no two values need protection")
+    pairs = set()
+    for pair in section.pairs:
+        if len(pair) != 2:
+            raise PolicyError("a pair does not have two values", fix="write each pair as [one, other]")
+        x, y = sorted(code_of(attribute, value) for value in pair)
+        pairs.add((x, y))
+    return Pairs(attribute.size, frozenset(pairs))
+
+
+def partition(attribute: Attribute, groups: list[list[str]], word: str) -> tuple[int, ...]:
+    """The group of each code: [low, high] for numbers and dates, lists of values for the rest.
+
+    Post  every value is in exactly one group, and groups are numbered in the order of their first values.
+    """
+    if attribute.size > LISTED_LIMIT:
+        raise PolicyError(
+            f"{attribute.name} has more than {LISTED_LIMIT:,} values, too many for {word}s",
+            fix="use a coarser attribute",
+        )
+    owner = [-1] * attribute.size
+    for number, group in enumerate(groups):
+        for code in members(attribute, group):
+            if owner[code] >= 0:
+                raise PolicyError(
+                    f"two {word}s of {attribute.name} overlap at {attribute.text(code)}",
+                    fix=f"put each value in one {word}",
+                )
+            owner[code] = number
+    if -1 in owner:
+        left = attribute.text(owner.index(-1))
+        raise PolicyError(f"the {word}s of {attribute.name} leave {left} out", fix=f"put each value in one {word}")
+    order = {number: place for place, number in enumerate(dict.fromkeys(owner))}
+    return tuple(order[number] for number in owner)
+
+
+def members(attribute: Attribute, group: list[str]) -> range | list[int]:
+    """The codes of a group as it was typed."""
+    codes = [code_of(attribute, value) for value in group]
+    if not codes:
+        raise PolicyError("a group of values is empty", fix="list its values, or drop it")
+    if by_ends(attribute):
+        if len(codes) > 2 or codes[0] > codes[-1]:
+            raise PolicyError(
+                f"a group of {attribute.name} is not a range", fix="write [low, high], the smaller end first"
+            )
+        return range(codes[0], codes[-1] + 1)
+    if len(set(codes)) < len(codes):
+        raise PolicyError(f"a group of {attribute.name} lists a value twice", fix="list each value once")
+    return codes
+
+
+def by_ends(attribute: Attribute) -> bool:
+    """Whether groups of values are written as [low, high]."""
+    return isinstance(attribute.values, Integers | Grid | Dates)

@@ -1,0 +1,133 @@
+"""From the `release` list of a policy file to the questions it asks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tetraodon.domain import Attribute, Value
+from tetraodon.errors import PolicyError, did_you_mean
+from tetraodon.policy.attribute_graph import Blocks
+from tetraodon.policy.build_domain import LISTED_LIMIT, code_of
+from tetraodon.policy.build_graph import by_ends, partition
+from tetraodon.policy.document import SECRET_BLOCKS, ItemSection, PolicyDocument
+from tetraodon.policy.policy import Item
+from tetraodon.policy.problems import Problems
+from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.typed import exact
+from tetraodon.workload import query as words
+from tetraodon.workload.query import Bins, Query, linear
+
+_USES = {"bins": ("histogram",), "weight": ("total", "sum"), "at": ("quantiles",)}
+
+
+def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems) -> tuple[Item, ...]:
+    """The items to release. Stops with every problem of the list."""
+    items: list[Item] = []
+    for number, section in enumerate(document.release):
+        with problems.at("release", number):
+            items.append(_item(section, graph))
+            if [item.name for item in items].count(section.name) > 1:
+                raise PolicyError(f"two items are called {section.name!r}", fix="give each its own name")
+    problems.stop()
+    return tuple(items)
+
+
+def _item(section: ItemSection, graph: SecretGraph) -> Item:
+    if set(section.name) & set('/\\:*?"<>|') or section.name.startswith("."):
+        raise PolicyError("this name cannot name a file", fix="use letters, digits, spaces, - and _")
+    if len(section.name) > 100:
+        raise PolicyError("this name has more than 100 characters", fix="use a shorter name")
+    for option, kinds in _USES.items():
+        if option in section.model_fields_set and section.kind not in kinds:
+            raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {kinds[0]}")
+    if section.kind == "histogram" and section.by:
+        raise PolicyError("`by` means nothing for `histogram`", fix="add those attributes to the histogram")
+    query = _query(section, graph)
+    linear(query, graph.domain)
+    return Item(section.name, query, section.share, section.whole)
+
+
+def _query(section: ItemSection, graph: SecretGraph) -> Query:
+    by, domain = section.by, graph.domain
+    match section.kind:
+        case "count":
+            return words.count("" if section.count == "all" else section.count, by=by)
+        case "histogram":
+            if not section.histogram:
+                raise PolicyError("the histogram has no attribute", fix="name one, or write `count: all`")
+            for name in section.bins:
+                if name not in section.histogram:
+                    raise PolicyError(f"`bins` names {name!r}", fix=did_you_mean(name, section.histogram))
+            bins = {
+                name: _bins(section.bins[name], domain[name], graph) for name in domain.names if name in section.bins
+            }
+            return words.histogram(*section.histogram, bins=bins)
+        case "cdf":
+            return words.cdf(section.cdf, by=by)
+        case "ranges":
+            name, listed = section.ranges
+            return words.ranges(name, _ranges(listed, words.ordered(domain, name)), by=by)
+        case "total" | "sum":
+            return words.total(section.total or section.sum, weight=section.weight, by=by)
+        case "mean":
+            return words.mean(section.mean, by=by)
+        case _:
+            return words.quantiles(section.quantiles, at=section.at, by=by)
+
+
+def _ranges(listed: list[tuple[str, str, str]], attribute: Attribute) -> dict[str, tuple[Value, Value]]:
+    """Named ranges; a range without a name is called after its ends."""
+    if listed and attribute.size > LISTED_LIMIT:
+        raise PolicyError(
+            f"{attribute.name} has more than {LISTED_LIMIT:,} values, too many for listed ranges",
+            fix="use a coarser attribute, or a cdf",
+        )
+    named: dict[str, tuple[Value, Value]] = {}
+    for name, low, high in listed:
+        first, last = code_of(attribute, low), code_of(attribute, high)
+        label = name or f"{attribute.text(first)}..{attribute.text(last)}"
+        if label in named:
+            raise PolicyError(f"two ranges are called {label!r}", fix="give each its own name")
+        named[label] = (attribute.value(first), attribute.value(last))
+    return named
+
+
+def _bins(typed: str | list[list[str]], attribute: Attribute, graph: SecretGraph) -> Bins:
+    """Bins as groups of values, in the order of their first values."""
+    if isinstance(typed, list):
+        owner = partition(attribute, typed, "bin")
+    elif typed == SECRET_BLOCKS:
+        secrets = graph.factor_of(attribute.name).graph
+        if not isinstance(secrets, Blocks):
+            raise PolicyError(f"the secrets of {attribute.name} are not blocks", fix="list the bins, or give it blocks")
+        owner = secrets.blocks
+    else:
+        owner = partition(attribute, _by_width(exact(typed), attribute), "bin")
+    return groups_of(attribute, owner)
+
+
+def _by_width(width: Fraction, attribute: Attribute) -> list[list[str]]:
+    steps = width / attribute.step
+    if not by_ends(attribute) or steps < 1 or steps.denominator != 1:
+        raise PolicyError(
+            f"{width} is not a width of bins of {attribute.name}",
+            fix=f"write a multiple of {attribute.step}" if by_ends(attribute) else "list the bins",
+        )
+    if attribute.size > LISTED_LIMIT:
+        return []
+    stride = int(steps)
+    return [
+        [attribute.text(low), attribute.text(min(low + stride, attribute.size) - 1)]
+        for low in range(0, attribute.size, stride)
+    ]
+
+
+def groups_of(attribute: Attribute, owner: tuple[int, ...]) -> Bins:
+    """Groups of values in the form they are typed: [low, high] for numbers and dates, lists for the rest."""
+    codes: dict[int, list[int]] = {}
+    for code, group in enumerate(owner):
+        codes.setdefault(group, []).append(code)
+    ends = by_ends(attribute)
+    return tuple(
+        tuple(attribute.value(code) for code in ([group[0], group[-1]] if ends else group)) for group in codes.values()
+    )

@@ -1,0 +1,137 @@
+"""A policy as plain data in normal form: every default written out, every number exact."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias, assert_never
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.build_items import groups_of
+from tetraodon.policy.document import ALL_AT_ONCE, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.rational import decimal_text
+from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
+
+Json: TypeAlias = dict[str, Any]
+
+
+def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
+    """The document of a policy: loading it gives an equal policy, and equal policies have equal documents.
+
+    Why  attributes and named ranges are lists, so that their order survives wherever the keys of maps are sorted.
+    """
+    secrets = {
+        f.names[0]: _secret(policy.domain[f.names[0]], f.graph) for f in policy.graph.factors if _single(f.graph)
+    }
+    return {
+        "tetraodon": VERSION,
+        "dataset": policy.dataset,
+        **({"title": policy.title} if policy.title else {}),
+        "individuals": {"key": policy.key, "at most": policy.rows_per_person} if policy.key else ONE_ROW_EACH,
+        "presence": policy.presence,
+        "attributes": [_attribute(attribute) for attribute in policy.domain],
+        "secrets": secrets,
+        "together": _together(policy.graph),
+        "known": [],
+        "attackers": ["independent"],
+        "budget": {"epsilon": plain(policy.epsilon)},
+        **({"table": dict(hints)} if hints else {}),
+        "release": [_item(item) for item in policy.items],
+    }
+
+
+def plain(value: object) -> Any:
+    """A value of the domain, or a number, in the types that JSON has."""
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else decimal_text(value)
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _single(graph: object) -> bool:
+    return not isinstance(graph, JointMetric)
+
+
+def _attribute(attribute: Attribute) -> Json:
+    values = attribute.values
+    match values:
+        case Integers():
+            form: Json = {"integer": [values.low, values.high]}
+        case Grid():
+            form = {"real": [plain(values.low), plain(values.high)], "step": plain(values.step)}
+        case Dates():
+            form = {"date": [plain(values.first), plain(values.last)]}
+        case Categories():
+            form = {"ordered" if values.ordered else "categories": list(values.labels)}
+        case Booleans():
+            form = {"boolean": True}
+        case _:
+            assert_never(values)
+    form = {"name": attribute.name, **form, "missing": plain(attribute.value(attribute.missing))}
+    if attribute.other is not None:
+        form["other"] = plain(attribute.value(attribute.other))
+    return {**form, "unit": attribute.unit} if attribute.unit else form
+
+
+def _secret(attribute: Attribute, graph: AttributeGraph | JointMetric) -> str | Json:
+    match graph:
+        case Everything():
+            return "everything"
+        case Public():
+            return "public"
+        case Within():
+            return {"within": plain(graph.reach * attribute.step)}
+        case Blocks():
+            return {"blocks": _listed(groups_of(attribute, graph.blocks))}
+        case Pairs():
+            ends = [[attribute.value(x), attribute.value(y)] for x, y in sorted(graph.pairs)]
+            return {"pairs": _listed(ends)}
+        case JointMetric():
+            raise AssertionError("a joint metric is written under `together`")
+        case _:
+            assert_never(graph)
+
+
+def _listed(groups: Any) -> list[list[Any]]:
+    return [[plain(value) for value in group] for group in groups]
+
+
+def _together(graph: SecretGraph) -> str | Json:
+    for factor in graph.factors:
+        if isinstance(factor.graph, JointMetric):
+            return {"metric": factor.graph.metric, "over": list(factor.names), "within": plain(factor.graph.within)}
+    if graph.at_most >= len(graph.factors):
+        return ALL_AT_ONCE
+    return ONE_AT_A_TIME if graph.at_most == 1 else {"at most": graph.at_most}
+
+
+def _item(item: Item) -> Json:
+    by = list(getattr(item.query, "by", ()))
+    rest: Json = {"by": by} if by else {}
+    return {"name": item.name, **_query(item.query), **rest, "share": plain(item.share), "whole": item.whole}
+
+
+def _query(query: Query) -> Json:
+    match query:
+        case Count():
+            return {"count": query.where or "all"}
+        case Histogram():
+            bins = {name: _listed(groups) for name, groups in query.bins}
+            return {"histogram": list(query.attributes), **({"bins": bins} if bins else {})}
+        case Cdf():
+            return {"cdf": query.attribute}
+        case Ranges():
+            named = [{"name": name, "range": [plain(low), plain(high)]} for name, low, high in query.named]
+            return {"ranges": {query.attribute: named} if named else query.attribute}
+        case Total():
+            return {"total": query.attribute, **({"weight": query.weight} if query.weight else {})}
+        case Mean():
+            return {"mean": query.attribute}
+        case Quantiles():
+            return {"quantiles": query.attribute, "at": [plain(share) for share in query.at]}
+        case _:
+            assert_never(query)

@@ -1,0 +1,131 @@
+"""Reading a policy: from a file or a dict to a value that keeps its word."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from tetraodon.errors import PolicyError, Refused
+from tetraodon.policy.build_domain import build_domain
+from tetraodon.policy.build_graph import build_graph
+from tetraodon.policy.build_items import build_items
+from tetraodon.policy.canonical import canonical
+from tetraodon.policy.document import VERSION, PolicyDocument
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.problems import Problems
+from tetraodon.policy.source import KeyPath, Plain, Source, read_source
+
+PLACEHOLDER = "CONFIRM"
+"""What a new policy file has wherever only public knowledge can say what belongs there."""
+
+
+def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
+    """The policy in a YAML file, or in a dict of the same form.
+
+    Post  `load_policy(policy.document) == policy`.
+    Raises PolicyError with the line of everything that is wrong, and Refused for what has no safe meaning yet.
+
+    >>> policy = load_policy({"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 0.1}})
+    >>> policy.epsilon, policy.presence, policy.graph.is_edge(3, 77)
+    (Fraction(1, 10), 'secret', True)
+    """
+    read = read_source(source)
+    problems = Problems(read)
+    document = _document(read, problems)
+    _check_promises(document, problems)
+    domain = build_domain(document, problems)
+    graph = build_graph(document, domain, problems)
+    items = build_items(document, graph, problems)
+    policy = Policy(
+        dataset=document.dataset,
+        domain=domain,
+        graph=graph,
+        epsilon=document.budget.epsilon,
+        items=items,
+        presence="public" if document.presence == "public" else "secret",
+        key=document.individuals.key if document.individuals else "",
+        rows_per_person=document.individuals.at_most if document.individuals else 1,
+        title=document.title or "",
+        source=read.name,
+    )
+    hints = document.table.model_dump(exclude_none=True) if document.table else {}
+    return replace(policy, document=canonical(policy, hints))
+
+
+def _document(source: Source, problems: Problems) -> PolicyDocument:
+    """The file in its shape; version and placeholders come first, since they explain the rest."""
+    if not isinstance(source.data, dict):
+        raise PolicyError("a policy is a map of keys", fix="start one with `tetraodon init`", where=source.where(()))
+    version = source.data.get("tetraodon")
+    if isinstance(version, str) and version.isascii() and version.isdigit() and int(version[:9]) > VERSION:
+        raise PolicyError(
+            f"the policy is written for version {version[:9]} of the format, and this release reads {VERSION}",
+            fix="upgrade tetraodon",
+            where=source.where(("tetraodon",)),
+        )
+    for path in _placeholders(source.data, ()):
+        what = f"{PLACEHOLDER} still stands here"
+        problems.add(path, PolicyError(what, fix="put in its place what is publicly known, never what the data show"))
+    problems.stop()
+    try:
+        return PolicyDocument.model_validate({key: value for key, value in source.data.items() if value is not None})
+    except ValidationError as error:
+        problems.add_shape_errors(error)
+    problems.stop()
+    raise AssertionError("unreachable")
+
+
+def _placeholders(data: Plain, path: KeyPath) -> list[KeyPath]:
+    if isinstance(data, str):
+        return [path] if data == PLACEHOLDER else []
+    pairs = list(data.items()) if isinstance(data, dict) else list(enumerate(data or []))
+    found = [(*path, key) for key, _ in pairs if key == PLACEHOLDER]
+    return found + [place for key, child in pairs for place in _placeholders(child, (*path, key))]
+
+
+def _check_promises(document: PolicyDocument, problems: Problems) -> None:
+    """Refuse what this version cannot keep, and budgets that are none."""
+    if document.tetraodon != VERSION:
+        problems.add(("tetraodon",), PolicyError("there is no such version", fix=f"write `tetraodon: {VERSION}`"))
+    if document.known:
+        what = "known counts are not priced yet in this version, and releasing as if nothing were known would be unsafe"
+        problems.add(("known",), Refused(what, fix="wait for a version that prices them; do not just drop them"))
+    if document.attackers != ["independent"]:
+        what = (
+            "only attackers to whom people are independent are priced in this version, and any others would learn more"
+        )
+        problems.add(
+            ("attackers",), Refused(what, fix="write `attackers: [independent]` if that is true of the people")
+        )
+    if document.budget.epsilon <= 0:
+        problems.add(("budget", "epsilon"), PolicyError("epsilon is not positive", fix="write a budget above zero"))
+    if document.budget.delta:
+        what = "a budget with delta is not supported in this version"
+        problems.add(("budget", "delta"), Refused(what, fix="drop delta; epsilon alone is the stronger promise"))
+    for number, item in enumerate(document.release):
+        if item.share <= 0:
+            problems.add(
+                ("release", number, "share"), PolicyError("the share is not positive", fix="write one above zero")
+            )
+    if document.table:
+        _check_hints(document, problems)
+    problems.stop()
+
+
+def _check_hints(document: PolicyDocument, problems: Problems) -> None:
+    assert document.table is not None
+    separator, encoding = document.table.separator, document.table.encoding
+    if separator is not None and (len(separator) != 1 or separator == document.table.decimal):
+        problems.add(
+            ("table", "separator"), PolicyError("the separator is not one character", fix='write ";" or "\\t"')
+        )
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+        except (LookupError, ValueError):
+            problems.add(("table", "encoding"), PolicyError("there is no such encoding", fix="write utf-8 or latin-1"))

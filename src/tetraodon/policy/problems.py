@@ -1,0 +1,93 @@
+"""All that is wrong with a policy file, told at once and each with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from tetraodon.errors import PolicyError, Refused, TetraodonError, did_you_mean
+from tetraodon.policy.document import SECTIONS, PolicyDocument
+from tetraodon.policy.source import KeyPath, Source
+from tetraodon.policy.typed import OURS
+
+_EXAMPLES = {
+    "dataset": "dataset: household-survey-2026",
+    "attributes": "attributes: {age: {integer: [0, 120]}}",
+    "budget": "budget: {epsilon: 1}",
+    "epsilon": "epsilon: 1",
+    "key": "key: person_id",
+    "at most": "at most: 3 rows",
+    "name": "name: ages",
+}
+_SHAPES = {
+    "model_type": ("a map of keys and values is expected here", "write it as {key: value}"),
+    "dict_type": ("a map of keys and values is expected here", "write it as {key: value}"),
+    "list_type": ("a list is expected here", "write it as [first, second]"),
+    "string_type": ("a single value is expected here", "write one word, number or date"),
+    "too_short": ("two ends are expected here", "write [low, high]"),
+    "too_long": ("two ends are expected here", "write [low, high]"),
+}
+
+
+class Problems:
+    """Collects errors with their places; `stop` raises them together if there are any."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.found: list[tuple[int, TetraodonError]] = []
+
+    def add(self, path: KeyPath, error: TetraodonError) -> None:
+        """Note an error at a key path. Refusals stay refusals; the rest are errors of the policy."""
+        kind = Refused if isinstance(error, Refused) else PolicyError
+        placed = kind(error.what, fix=error.fix, where=self.source.where(path))
+        self.found.append((self.source.line(path), placed))
+
+    @contextmanager
+    def at(self, *path: str | int) -> Iterator[None]:
+        """Note an error raised inside, and go on."""
+        try:
+            yield
+        except PydanticCustomError as error:
+            self.add(path, _ours(error.context or {}))
+        except TetraodonError as error:
+            self.add(path, error)
+
+    def add_shape_errors(self, error: ValidationError) -> None:
+        """Note what pydantic found, in our words."""
+        for detail in error.errors(include_url=False, include_input=False):
+            path = tuple(part for part in detail["loc"] if part != "[key]")
+            self.add(path, _in_words(detail, path))
+
+    def stop(self) -> None:
+        """Raise what was noted: the first error, with the text of all of them."""
+        if self.found:
+            self._raise()
+
+    def _raise(self) -> NoReturn:
+        self.found.sort(key=lambda entry: entry[0])
+        first = self.found[0][1]
+        first.args = ("\n".join(dict.fromkeys(str(error) for _, error in self.found)),)
+        raise first from None
+
+
+def _in_words(detail: ErrorDetails, path: KeyPath) -> PolicyError:
+    kind = detail["type"]
+    if kind == OURS:
+        return _ours(detail.get("ctx", {}))
+    last = str(path[-1]) if path else ""
+    if kind == "extra_forbidden":
+        section = SECTIONS[str(path[0])] if len(path) > 1 else PolicyDocument
+        return PolicyError(f"the key {last!r} is not known here", fix=did_you_mean(last, section.keys()))
+    if kind == "missing":
+        example = _EXAMPLES.get(last, f"{last}: ...")
+        return PolicyError(f"`{last}` is missing", fix=f"add `{example}`")
+    what, fix = _SHAPES.get(kind, ("this is not understood", "see the policy file reference"))
+    return PolicyError(what, fix=fix)
+
+
+def _ours(context: dict[str, object]) -> PolicyError:
+    return PolicyError(str(context["what"]), fix=str(context["fix"]))

@@ -1,0 +1,229 @@
+"""The policy file as plain data, with the line of every key and value.
+
+Every scalar stays the text that was typed: `No` is never false, `007` keeps its zeros, and `0.1` becomes one tenth
+only where a number is wanted. A dict given in place of a file is brought into the same shape.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TypeAlias
+
+import yaml
+
+from tetraodon.errors import PolicyError
+from tetraodon.rational import decimal_text
+
+Plain: TypeAlias = "str | list[Plain] | dict[str, Plain] | None"
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+SIZE_LIMIT = 1_000_000
+DEPTH_LIMIT = 20
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a policy says before it is understood. `places` holds (line, column), counted from one."""
+
+    name: str
+    data: Plain
+    places: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict)
+
+    def where(self, path: KeyPath) -> str:
+        """The place of a key path, for an error: `file.yaml line 12: attributes.age`."""
+        words = ".".join(str(part + 1) if isinstance(part, int) else part for part in path)
+        if not self.name:
+            return words
+        return f"{self.name} line {self.line(path)}" + (f": {words}" if words else "")
+
+    def line(self, path: KeyPath) -> int:
+        """The line of a key path, or of the nearest part of it that was written."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, (1, 1))[0]
+
+
+def read_source(source: str | os.PathLike[str] | Mapping[str, object]) -> Source:
+    """A policy file, or a dict in its place.
+
+    Raises PolicyError for anything that cannot be read as one map of text, lists and maps.
+    """
+    if isinstance(source, Mapping):
+        return Source("", _plain(source, 0))
+    if not isinstance(source, str | os.PathLike):
+        raise PolicyError("this is neither a path nor a dict", fix="give the path of a policy file")
+    path = Path(source)
+    return parse(_bytes_of(path), path.name)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(SIZE_LIMIT + 1)
+    except (OSError, ValueError):
+        raise PolicyError(
+            "the policy file cannot be read", fix="check that the file exists and may be read", where=str(path)
+        ) from None
+
+
+def parse(content: bytes, name: str) -> Source:
+    """The source in the bytes of a YAML file."""
+    if len(content) > SIZE_LIMIT:
+        raise PolicyError("the policy file is larger than 1 MB", fix="give a policy file, not the data", where=name)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PolicyError("the policy file is not UTF-8 text", fix="save it as UTF-8", where=name) from None
+    reader = _Reader(name)
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            reader.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"{name} line {mark.line + 1} column {mark.column + 1}" if mark else name
+        raise PolicyError(
+            f"this is not YAML: {error.problem or 'something is out of place'}",
+            fix="check brackets, quotes, colons and indentation there",
+            where=place,
+        ) from None
+    except (yaml.YAMLError, ValueError):
+        raise PolicyError("the policy file is not YAML text", fix="save it as a text file", where=name) from None
+    return reader.done()
+
+
+class _Reader:
+    """Builds plain data from YAML events; a stack instead of recursion, so that depth is bounded here."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.places: dict[KeyPath, tuple[int, int]] = {}
+        self.stack: list[list[Plain] | dict[str, Plain]] = []
+        self.path: list[str | int] = []
+        self.waiting_for_key = False
+        self.root: Plain = None
+        self.documents = 0
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.DocumentStartEvent):
+            self.documents += 1
+            if self.documents > 1:
+                raise self.error(event, "there is more than one document in the file", "keep one and drop the `---`")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            if isinstance(self.stack.pop(), list):
+                self.path.pop()
+            self.leave()
+        elif isinstance(event, yaml.AliasEvent):
+            raise self.error(event, "the file uses a YAML alias (*)", "write the value out")
+        elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent):
+            if event.anchor is not None:
+                raise self.error(event, "the file uses a YAML anchor (&)", "write each value out, or quote the text")
+            if event.tag is not None:
+                raise self.error(event, "the file uses a YAML tag (!)", "drop the tag, or quote the text")
+            if isinstance(event, yaml.ScalarEvent):
+                self.scalar(event)
+            else:
+                self.collection(event)
+
+    def scalar(self, event: yaml.ScalarEvent) -> None:
+        text: str | None = event.value
+        if event.implicit[0] and not text:
+            text = None
+        if self.waiting_for_key:
+            self.key(event, text)
+        else:
+            self.put(event, text)
+            self.leave()
+
+    def collection(self, event: yaml.CollectionStartEvent) -> None:
+        if self.waiting_for_key:
+            raise self.error(event, "a key is a list or a map", "write a word as the key")
+        if len(self.stack) >= DEPTH_LIMIT:
+            raise self.error(event, "the file is nested too deeply", "use the forms of the policy file reference")
+        child: list[Plain] | dict[str, Plain] = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self.put(event, child)
+        self.stack.append(child)
+        if isinstance(child, list):
+            self.path.append(0)
+        self.waiting_for_key = isinstance(child, dict)
+
+    def key(self, event: yaml.ScalarEvent, text: str | None) -> None:
+        here = self.stack[-1]
+        assert isinstance(here, dict)
+        if text is None:
+            raise self.error(event, "a key is empty", "write a word before the colon")
+        if text in here:
+            raise self.error(event, f"the key {text!r} is there twice", "keep one of them")
+        self.path.append(text)
+        self.places[tuple(self.path)] = _place(event)
+        self.waiting_for_key = False
+
+    def put(self, event: yaml.Event, value: Plain) -> None:
+        self.places.setdefault(tuple(self.path), _place(event))
+        if not self.stack:
+            self.root = value
+        elif isinstance(here := self.stack[-1], list):
+            here.append(value)
+        else:
+            here[str(self.path[-1])] = value
+
+    def leave(self) -> None:
+        """After a value: the next position of a list, or the next key of a map."""
+        if not self.stack:
+            return
+        here = self.stack[-1]
+        if isinstance(here, list):
+            self.path[-1] = len(here)
+        else:
+            self.path.pop()
+        self.waiting_for_key = isinstance(here, dict)
+
+    def error(self, event: yaml.Event, what: str, fix: str) -> PolicyError:
+        line, column = _place(event)
+        return PolicyError(what, fix=fix, where=f"{self.name} line {line} column {column}")
+
+    def done(self) -> Source:
+        if self.root is None:
+            raise PolicyError("the policy file is empty", fix="start one with `tetraodon init`", where=self.name)
+        return Source(self.name, self.root, self.places)
+
+
+def _place(event: yaml.Event) -> tuple[int, int]:
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _plain(value: object, depth: int) -> Plain:
+    if depth > DEPTH_LIMIT:
+        raise PolicyError("the policy is nested too deeply", fix="use the forms of the policy file reference")
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Fraction):
+        return decimal_text(value)
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if isinstance(value, Decimal) or (isinstance(value, int) and value.bit_length() < 4096):
+        return str(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {_key(key): _plain(child, depth + 1) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(child, depth + 1) for child in value]
+    raise PolicyError(
+        f"a {type(value).__name__} cannot be part of a policy", fix="use text, numbers, dates, lists and dicts"
+    )
+
+
+def _key(key: object) -> str:
+    if isinstance(key, str) and key:
+        return key
+    raise PolicyError("a key of the policy is not text", fix="use words as keys")
