@@ -77,7 +77,7 @@ def test_quotes_and_line_breaks(tmp_path):
 
 
 def test_what_a_short_row_lacks_is_missing(tmp_path):
-    counts = count(written(tmp_path / "t.csv", 'town,cost,age\n"Genève"\nZürich,1\nZürich,1,2\n'))
+    counts = count(written(tmp_path / "t.csv", "town,cost,age\nGenève\nZürich,1\nZürich,1,2\n"))
     assert counts.codes.tolist() == [[0, 2, 0], [0, 2, 2], [1, 0, 0]]
 
 

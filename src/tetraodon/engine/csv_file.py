@@ -57,20 +57,22 @@ class CsvFormat:
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A CSV file whose outside is known."""
+    """A CSV file whose outside is known. `quotes` says whether there is a quotation mark anywhere in it."""
 
     path: Path
     separator: str
     decimal: str
     encoding: str
     header: tuple[str, ...]
+    quotes: bool
 
 
 def examine(path: Path, layout: CsvFormat, wanted: Collection[str]) -> CsvFile:
     """Find out what `layout` leaves open. Raises TableError, which quotes nothing of the file."""
-    header, separator, encoding = None, "", ""
+    header, separator, encoding, quotes = None, "", "", True
     with suppress(OSError, EOFError, zlib.error, UnicodeError, csv.Error):
-        encoding = codecs.lookup(layout.encoding).name if layout.encoding else _encoding(path)
+        encoding, quotes = _scan(path)
+        encoding = codecs.lookup(layout.encoding).name if layout.encoding else encoding
         encoding = "utf-8-sig" if encoding == "utf-8" else encoding
         header, separator = _header(path, encoding, layout.separator, wanted)
     if header is None:
@@ -83,7 +85,7 @@ def examine(path: Path, layout: CsvFormat, wanted: Collection[str]) -> CsvFile:
         if header.count(name) > 1:
             raise TableError(f"two columns are named {name!r}", fix="give each its own name", where=path.name)
     decimal = layout.decimal or ("." if separator == "," else ".,")
-    return CsvFile(path, separator, decimal, encoding, header)
+    return CsvFile(path, separator, decimal, encoding, header, quotes)
 
 
 def transcoded(file: CsvFile, folder: Path) -> CsvFile:
@@ -109,19 +111,24 @@ def _text(path: Path, encoding: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(_open(path), encoding=encoding, newline="")
 
 
-def _encoding(path: Path) -> str:
+def _scan(path: Path) -> tuple[str, bool]:
+    """The encoding that the bytes allow, and whether any of them is a quotation mark."""
+    decoder, encoding, quotes = codecs.getincrementaldecoder("utf-8")(), "utf-8", False
     with _open(path) as file:
         chunk = file.read(CHUNK)
         if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        with suppress(UnicodeDecodeError):
-            while chunk:
-                decoder.decode(chunk)
-                chunk = file.read(CHUNK)
-            decoder.decode(b"", final=True)
-            return "utf-8"
-    return "iso8859-1"
+            encoding = "utf-16"
+        while chunk:
+            quotes = quotes or b'"' in chunk
+            if encoding == "utf-8":
+                try:
+                    decoder.decode(chunk, final=False)
+                except UnicodeDecodeError:
+                    encoding = "iso8859-1"
+            chunk = file.read(CHUNK)
+    if encoding == "utf-8" and decoder.getstate()[0]:  # the last character is cut off
+        encoding = "iso8859-1"
+    return encoding, quotes
 
 
 def _header(path: Path, encoding: str, separator: str | None, wanted: Collection[str]) -> tuple[tuple[str, ...], str]:

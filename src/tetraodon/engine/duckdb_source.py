@@ -28,9 +28,9 @@ class LazyFrame(Protocol):
 def use_csv(table: DuckDBTable, path: Path, layout: CsvFormat, wanted: Collection[str]) -> None:
     """Every column is text, found by its position; numbers and dates are read later, value by value.
 
-    A row with too few fields lacks the last ones; one with too many makes the file unreadable. Short rows
-    and line breaks inside quotes exclude each other: DuckDB reads both only one block after the other, and
-    then passes over the rest of the file in silence where a quote is never closed.
+    A row with too few fields lacks the last ones, and one with too many makes the file unreadable. Short rows
+    are let pass only in a file without quotation marks: filling them up, DuckDB may lose its place at a line
+    break inside quotes, or pass in silence over everything after a quote that is never closed.
     """
     file = transcoded(examine(_existing(path), layout, wanted), table.folder)
     fields = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(len(file.header)))
@@ -39,7 +39,7 @@ def use_csv(table: DuckDBTable, path: Path, layout: CsvFormat, wanted: Collectio
         f"encoding = '{NATIVE[file.encoding]}', columns = {{{fields}}}"
     )
     scan = f"read_csv({_file(file.path)}, {options}"
-    table.origins = (f"{scan}, null_padding = true)", f"{scan})")
+    table.origins = (f"{scan})",) if file.quotes else (f"{scan})", f"{scan}, null_padding = true)")
     table.decimal = file.decimal
     table.columns = {name: Column(name, f"f{place}", Kind.TEXT, "text") for place, name in enumerate(file.header)}
     table.lock(files=True)

@@ -41,8 +41,7 @@ KINDS = {
 class DuckDBTable:
     """What an engine needs to know of a table: its columns, and how to run a query on it.
 
-    `origins` are the ways to scan it, tried in turn: a CSV file may have short rows, or else line breaks
-    inside quotes.
+    `origins` are the ways to scan it, tried in turn: a CSV file is first taken to have no short rows.
     """
 
     def __init__(self) -> None:
