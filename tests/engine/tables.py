@@ -9,6 +9,8 @@ from typing import Any
 
 import duckdb
 
+from tetraodon.engine import Counts
+
 FORMS = ("parquet", "csv", "pandas", "polars", "lazy", "arrow", "duckdb", "relation", "ibis")
 
 
@@ -51,3 +53,11 @@ def table(form: str, folder: Path, columns: dict[str, str], records: Sequence[Se
                 backend.disconnect()
     if form == "duckdb":
         yield f"{file}#made"
+
+
+def found(counts: Counts) -> dict[tuple[int, ...], int]:
+    """Cells and their counts, after a look at their form."""
+    assert counts.codes.dtype == counts.counts.dtype == "int64"
+    rows = [tuple(int(code) for code in row) for row in counts.codes]
+    assert rows == sorted(set(rows))
+    return dict(zip(rows, counts.counts.tolist(), strict=True))

@@ -14,24 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.engine.oracle import tally
-from tests.engine.tables import FORMS, table
+from tests.engine.tables import found, table
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
-from tetraodon.engine import Counts, Individuals, open_table
+from tetraodon.engine import open_table
 
 AGE = Attribute("age", Integers(18, 65), missing=3)
-
-
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-def found(counts: Counts) -> dict[tuple[int, ...], int]:
-    assert counts.codes.dtype == counts.counts.dtype == "int64"
-    rows = [tuple(int(code) for code in row) for row in counts.codes]
-    assert rows == sorted(set(rows))
-    return dict(zip(rows, counts.counts.tolist(), strict=True))
 
 
 def check(form, folder, attributes, kinds, records) -> None:
@@ -237,32 +225,6 @@ def test_text_that_holds_numbers(form, tmp_path):
         assert found(engine.counts([("n",)])[0]) == tally([(value,) for value in read], domain, ("n",))
         (report,) = engine.dry_run()
     assert (report.rows, report.missing, report.unreadable, report.outside) == (16, 0, 8, 2)
-
-
-@pytest.mark.parametrize("at_most", [1, 2, 5])
-def test_at_most_k_rows_per_individual(form, at_most, tmp_path):
-    sex = Attribute("sex", Categories(("f", "m", "x")), missing=2, other=2)
-    domain = Domain((AGE, sex))
-    draw = random.Random(at_most)
-    keys = [draw.choice(["ann", "bob", "Ann", "cec", None]) for _ in range(60)]
-    records = [(draw.choice([None, 20, 30, 99]), draw.choice(["f", "m", "?"])) for _ in keys]
-    seen = set()
-    for turn in range(2):
-        pairs = list(zip(keys, records, strict=True))
-        draw.shuffle(pairs)
-        (tmp_path / str(turn)).mkdir()
-        columns = {"key": "VARCHAR", "age": "INTEGER", "sex": "VARCHAR"}
-        rows, who = [(key, *record) for key, record in pairs], Individuals("key", at_most)
-        with table(form, tmp_path / str(turn), columns, rows) as source, open_table(source, domain, who) as engine:
-            for group in (("age", "sex"), ("sex",), ()):
-                counts = found(engine.counts([group])[0])
-                assert counts == tally(records, domain, group, at_most, keys)
-                seen.add((group, tuple(sorted(counts.items()))))
-            report = engine.dry_run()[-1]
-        assert report.name == "key"
-        assert report.missing == keys.count(None)
-        assert report.outside == sum(max(0, keys.count(key) - at_most) for key in set(keys) - {None})
-    assert len(seen) == 3
 
 
 def test_the_dry_run_counts_what_was_replaced(form, tmp_path):

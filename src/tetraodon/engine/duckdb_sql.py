@@ -110,8 +110,8 @@ def _number(values: Integers | Grid, column: Column, decimal: str) -> str:
     match column.kind:
         case Kind.INTEGER:
             return f"CAST({place} AS {'BIGINT' if narrow else 'HUGEINT'})"
-        case Kind.WIDE:  # the least keeps an unsigned 128-bit number within a signed one
-            return f"CASE WHEN {place} IS NOT NULL THEN CAST(least({place}, {2**126}) AS HUGEINT) END"
+        case Kind.WIDE:  # an unsigned 128-bit number may be larger than any signed one
+            return f"CASE WHEN {place} IS NOT NULL THEN coalesce(TRY_CAST({place} AS HUGEINT), {2**126}) END"
         case Kind.DECIMAL if column.width + column.scale < 38:
             return f"CAST({place} * CAST({10**column.scale} AS DECIMAL({column.scale + 1}, 0)) AS HUGEINT)"
         case Kind.DECIMAL:

@@ -1,0 +1,11 @@
+"""Every form of table, for the tests that are for all of them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.engine.tables import FORMS
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
