@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
@@ -69,6 +71,8 @@ def _joint(together: Together, domain: Domain) -> list[Factor]:
         tuple(axis.number(0) for axis in axes),
         tuple(axis.step for axis in axes),
     )
+    if together.metric == "great circle km" and not _reaches(metric):
+        raise PolicyError("`within` reaches no other value", fix="widen it beyond one step of the grid")
     return [Factor(tuple(together.over), metric)]
 
 
@@ -82,6 +86,16 @@ def _check_degrees(axes: list[Attribute]) -> None:
                 f"{axis.name} goes beyond the degrees of a {role}",
                 fix="write `over: [latitude, longitude]`, with latitudes from -90 to 90",
             )
+
+
+def _reaches(metric: JointMetric) -> bool:
+    """Whether a great-circle metric has any secret. Why: neighbours on a meridian, or on the parallels nearest the
+    poles, are nearest, unless the map closes around the globe."""
+    rows, columns = metric.shape
+    corners = [(0, 0, 1, 0)] if rows > 1 else []
+    for row in (0, rows - 1):
+        corners += [(row, 0, row, column) for column in {1, columns - 1} if 0 < column < columns]
+    return any(metric.is_edge(a * columns + b, c * columns + d) for a, b, c, d in corners)
 
 
 def _attribute_graph(section: SecretSection | None, attribute: Attribute) -> AttributeGraph:
@@ -127,7 +141,7 @@ def _pairs(section: SecretSection, attribute: Attribute) -> Pairs:
     return Pairs(attribute.size, frozenset(pairs))
 
 
-def partition(attribute: Attribute, groups: list[list[str]], word: str) -> tuple[int, ...]:
+def partition(attribute: Attribute, groups: Sequence[Sequence[str]], word: str) -> tuple[int, ...]:
     """The group of each code: [low, high] for numbers and dates, lists of values for the rest.
 
     Post  every value is in exactly one group, and groups are numbered in the order of their first values.
@@ -153,7 +167,7 @@ def partition(attribute: Attribute, groups: list[list[str]], word: str) -> tuple
     return tuple(order[number] for number in owner)
 
 
-def members(attribute: Attribute, group: list[str]) -> range | list[int]:
+def members(attribute: Attribute, group: Sequence[str]) -> range | list[int]:
     """The codes of a group as it was typed."""
     codes = [code_of(attribute, value) for value in group]
     if not codes:

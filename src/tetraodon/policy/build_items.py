@@ -9,7 +9,8 @@ from tetraodon.errors import PolicyError, did_you_mean
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.build_domain import LISTED_LIMIT, code_of
 from tetraodon.policy.build_graph import by_ends, partition
-from tetraodon.policy.document import SECRET_BLOCKS, ItemSection, PolicyDocument
+from tetraodon.policy.document import PolicyDocument
+from tetraodon.policy.item_section import SECRET_BLOCKS, ItemSection
 from tetraodon.policy.policy import Item
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
@@ -33,10 +34,6 @@ def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems
 
 
 def _item(section: ItemSection, graph: SecretGraph) -> Item:
-    if set(section.name) & set('/\\:*?"<>|') or section.name.startswith("."):
-        raise PolicyError("this name cannot name a file", fix="use letters, digits, spaces, - and _")
-    if len(section.name) > 100:
-        raise PolicyError("this name has more than 100 characters", fix="use a shorter name")
     for option, kinds in _USES.items():
         if option in section.model_fields_set and section.kind not in kinds:
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {kinds[0]}")

@@ -20,6 +20,7 @@ Metric: TypeAlias = Literal["l1", "l2", "linf", "great circle km"]
 METRICS: tuple[Metric, ...] = ("l1", "l2", "linf", "great circle km")
 EARTH_RADIUS_KM = 6371.0088
 SEARCH_LIMIT = 1_000_000
+LONGEST = 2**62
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,21 @@ class JointMetric:
             raise PolicyError("great-circle distance needs two attributes", fix="write `over: [latitude, longitude]`")
         if self.metric != "great circle km" and not any(step <= self.within for step in self.steps):
             raise PolicyError("`within` reaches no other value", fix="widen it beyond one step of the grid")
+        if self.size > LONGEST or (self.metric != "great circle km" and self._longest > LONGEST):
+            raise Refused(
+                "the joint metric is too fine for exact arithmetic", fix="use coarser grids, or rounder steps"
+            )
 
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def _longest(self) -> int:
+        """A bound on every whole number that `_close` computes."""
+        unit = math.lcm(*(f.denominator for f in (*self.steps, self.within)))
+        lengths = [size * int(step * unit) for size, step in zip(self.shape, self.steps, strict=True)]
+        return sum(length**2 if self.metric == "l2" else length for length in lengths)
 
     def codes(self, cells: Codes | int) -> tuple[Codes, ...]:
         """Coordinates of cells."""
@@ -143,7 +155,7 @@ class JointMetric:
         if any(g and step > self.within for g, step in zip(gap, self.steps, strict=True)):
             return INFINITE
         if self.metric == "linf":
-            return max(-(-g // int(self.within / step)) for g, step in zip(gap, self.steps, strict=True))
+            return max(-(-g // int(self.within / step)) for g, step in zip(gap, self.steps, strict=True) if g)
         if self.metric == "l1" and len(set(self.steps)) == 1:
             return -(-sum(gap) // int(self.within / self.steps[0]))
         return self._plane_gauge(gap) if len(gap) == 2 else self._displacements(gap)

@@ -95,7 +95,7 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
     if document.known:
         what = "known counts are not priced yet in this version, and releasing as if nothing were known would be unsafe"
         problems.add(("known",), Refused(what, fix="wait for a version that prices them; do not just drop them"))
-    if document.attackers != ["independent"]:
+    if document.attackers != ("independent",):
         what = (
             "only attackers to whom people are independent are priced in this version, and any others would learn more"
         )

@@ -26,7 +26,7 @@ _EXAMPLES = {
 _SHAPES = {
     "model_type": ("a map of keys and values is expected here", "write it as {key: value}"),
     "dict_type": ("a map of keys and values is expected here", "write it as {key: value}"),
-    "list_type": ("a list is expected here", "write it as [first, second]"),
+    "tuple_type": ("a list is expected here", "write it as [first, second]"),
     "string_type": ("a single value is expected here", "write one word, number or date"),
     "too_short": ("two ends are expected here", "write [low, high]"),
     "too_long": ("two ends are expected here", "write [low, high]"),

@@ -87,17 +87,16 @@ class SecretGraph:
         """Least number of edges from x to y; infinite when nothing joins them.
 
         Why  every factor needs its own number of steps d_i, one step moves at most `at_most` of them, and
-             unit tasks on that many machines finish in max(max d_i, ceil(sum d_i / at_most)).
+             unit tasks on that many machines finish in max(max d_i, ceil(sum d_i / at_most)). Through ABSENT
+             there are never more than two.
         """
         if x is ABSENT or y is ABSENT:
             self._check_absent()
             return 0 if x is y else 1
+        if self.absent:
+            return 0 if self.local(x) == self.local(y) else 1 if self.is_edge(x, y) else 2
         steps = [f.graph.distance(a, b) for f, a, b in zip(self.factors, self.local(x), self.local(y), strict=True)]
-        if INFINITE in steps:
-            walk = INFINITE
-        else:
-            walk = max(max(steps), -(-int(sum(steps)) // self.at_most))
-        return min(walk, 2) if self.absent else walk
+        return INFINITE if INFINITE in steps else max(max(steps), -(-int(sum(steps)) // self.at_most))
 
     def component(self, x: object) -> tuple[int, ...]:
         """A label that two values share exactly when some chain of edges joins them."""

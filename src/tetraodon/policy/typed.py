@@ -106,7 +106,7 @@ Whole = Annotated[int, PlainValidator(whole), WithJsonSchema({"type": "integer"}
 Truth = Annotated[bool, PlainValidator(truth), WithJsonSchema({"type": "boolean"})]
 Text = Annotated[str, PlainValidator(text), WithJsonSchema(WORD)]
 Scalar = Annotated[str, WithJsonSchema(SCALAR)]
-Names = Annotated[list[Text], Short(_one_or_more, {"type": "string"})]
+Names = Annotated[tuple[Text, ...], Short(_one_or_more, {"type": "string"})]
 Rows = Annotated[
     int,
     PlainValidator(rows),

@@ -1,0 +1,210 @@
+"""The promise in words: what this policy and budget hide, by how much, and what they do not hide."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from tetraodon.domain import Attribute
+from tetraodon.policy.attribute_graph import Blocks
+from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
+from tetraodon.policy.words import chance, listing, number_of, odds, percent, times
+from tetraodon.rational import decimal_text
+
+WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A few sentences under a title, and examples that bear them out."""
+
+    title: str
+    sentences: tuple[str, ...]
+    examples: tuple[Example, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The promise of a policy: plain text for people, a document for programs."""
+
+    dataset: str
+    parts: tuple[Part, ...]
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        return tuple(example for part in self.parts for example in part.examples)
+
+    @property
+    def text(self) -> str:
+        lines: list[str] = []
+        for part in self.parts:
+            lines += [part.title, "-" * len(part.title)]
+            for sentence in part.sentences:
+                lines += textwrap.wrap(sentence, WIDTH, break_long_words=False)
+            for example in part.examples:
+                lines += textwrap.wrap(
+                    example.sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False
+                )
+            lines.append("")
+        return "\n".join(lines)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        parts = [
+            {
+                "title": part.title,
+                "sentences": list(part.sentences),
+                "examples": [example.document for example in part.examples],
+            }
+            for part in self.parts
+        ]
+        return {"dataset": self.dataset, "parts": parts}
+
+
+def explain(policy: Policy) -> Explanation:
+    """What a policy promises to each person in the data.
+
+    Post  every sentence follows from the policy's graph and budget, and every number from d_G; what is
+          said to be 'at most' is rounded up.
+    """
+    secrets = [
+        Part(listing(factor.names), tuple(secret_sentences(policy, factor)), factor_examples(policy, factor))
+        for factor in policy.graph.factors
+    ]
+    parts = [_promise(policy), *secrets, _record(policy), _open(policy), _costs(policy)]
+    parts += [_assumed(policy), _stand_ins(policy), _by_design()]
+    return Explanation(policy.dataset, tuple(part for part in parts if part.sentences))
+
+
+def _promise(policy: Policy) -> Part:
+    epsilon = policy.epsilon
+    one, two = (times(odds(epsilon, steps)) for steps in (1, 2))
+    whom = "the rows of one person" if policy.key else "one person's record"
+    sentences = [
+        f"Somebody who wonders which of two values {whom} has sees the release, and changes their mind a little. "
+        f"Two values that must not be told apart are one step apart, and for them the odds between the two move at "
+        f"most {one} times. For two values that two steps join, they move at most {two} times, and so on.",
+        f"That is what epsilon {decimal_text(epsilon)} means for the whole release. It is as if the person were asked "
+        f"'this or that?' and answered truthfully with a chance of at most {percent(chance(epsilon, 1))}, where 50% "
+        f"would say nothing at all: '{percent(chance(epsilon, 1))} truthful', as the examples put it.",
+    ]
+    if policy.key:
+        sentences.append(
+            f"One step may change every row of a person, up to {number_of(policy.rows_per_person, 'row')}, each "
+            f"along one secret. The examples below hold even if every row of the person says the same."
+        )
+    if not policy.graph.absent and not any(has_secrets(factor) for factor in policy.graph.factors):
+        sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
+    return Part("The promise", tuple(sentences))
+
+
+def _record(policy: Policy) -> Part:
+    factors, most = len(policy.graph.factors), policy.graph.at_most
+    if factors == 1:
+        return Part("Several attributes at once", ())
+    if most >= factors:
+        told = "One step may change all attributes at once, each along a secret of its own."
+        walk = "Two records are as many steps apart as the attribute that needs the most steps."
+    elif most == 1:
+        told = "One step changes one attribute only."
+        walk = "Two records are as many steps apart as all their attributes need together, so the odds multiply."
+    else:
+        told = f"One step changes at most {most} attributes, each along a secret of its own."
+        walk = (
+            f"Two records are as many steps apart as the attribute that needs the most steps, or as all their steps "
+            f"together divided by {most} and rounded up, whichever is more."
+        )
+    if policy.graph.absent:
+        walk = f"But no two records are more than two steps apart, {why_two_steps(policy)}."
+    return Part("Several attributes at once", (told, walk), record_examples(policy))
+
+
+def _open(policy: Policy) -> Part:
+    """What is not protected at all."""
+    if policy.graph.absent:
+        told = (
+            f"Any two records are at most two steps apart, {why_two_steps(policy)}: "
+            "nothing about a person is left wholly unprotected."
+        )
+        return Part("What is not protected", (told,))
+    sentences = ["The number of records is not protected: it is taken to be known."]
+    for factor in policy.graph.factors:
+        size = policy.domain.project(factor.names).size
+        if size > 1 and not has_secrets(factor):
+            sentences.append(f"{factor.names[0]} is not protected.")
+        elif isinstance(factor.graph, Blocks) and not is_complete(factor, policy.domain):
+            sentences.append(f"The block that a person's {factor.names[0]} is in is not protected.")
+    sentences.append("What this policy file says is public: the attributes, their lists of values and their bounds.")
+    return Part("What is not protected", tuple(sentences))
+
+
+def _costs(policy: Policy) -> Part:
+    sentences = []
+    if policy.presence == "secret":
+        sentences.append(
+            "It is a secret whether a person is in the data: 'not in the data' is one step from every record. So a "
+            "count moves by one when a person comes or goes, and none is released exactly, not even of a public "
+            "attribute. If the number of records is known anyway, `presence: public` needs less noise."
+        )
+    elif policy.key:
+        sentences.append(
+            "It is a secret how many rows a person has: 'no row' is one step from every row. So no count of rows is "
+            "released exactly, not even of a public attribute."
+        )
+    if policy.rows_per_person > 1:
+        sentences.append(
+            f"A person has up to {number_of(policy.rows_per_person, 'row')}, and all of them may change in one step: "
+            f"the loss, and with it the noise, is {policy.rows_per_person:,} times that of one row."
+        )
+    examples = (presence_example(policy),) if policy.graph.absent else ()
+    return Part("What this costs", tuple(sentences), examples)
+
+
+def _assumed(policy: Policy) -> Part:
+    if policy.key:
+        rows = (
+            f"The column {policy.key} says whose row it is. Of a person with more than "
+            f"{number_of(policy.rows_per_person, 'row')} only that many are used."
+        )
+    else:
+        rows = "Every row is about a different person."
+    sentences = [
+        "The promise is kept against anybody to whom the records of different people are independent, whatever else "
+        "they believe. If one person's record says something about another's, as in a family or an outbreak, what "
+        "is learnt that way is not covered.",
+        rows,
+        "No exact figure about these data is known from elsewhere"
+        + (", except the number of records." if policy.size_is_public else "."),
+        "The epsilons of all releases from the same data add up; the ledger keeps the total.",
+    ]
+    return Part("What is assumed", tuple(sentences))
+
+
+def _stand_ins(policy: Policy) -> Part:
+    return Part("Values that should not be there", tuple(_stand_in(attribute) for attribute in policy.domain))
+
+
+def _stand_in(attribute: Attribute) -> str:
+    missing = attribute.text(attribute.missing)
+    if attribute.other is None:
+        return (
+            f"{attribute.name}: a missing value counts as {missing}; a value beyond the ends counts as the nearer end."
+        )
+    other = attribute.text(attribute.other)
+    if attribute.other == attribute.missing:
+        return f"{attribute.name}: a missing value, and one that is not listed, count as {missing}."
+    return f"{attribute.name}: a missing value counts as {missing}; one that is not listed counts as {other}."
+
+
+def _by_design() -> Part:
+    return Part(
+        "What stays learnable, by design",
+        (
+            "What is true of people in general can be learnt, and is meant to be. If smoking causes cancer, a release "
+            "may show it, and anybody may then draw conclusions about a person who smokes, whether or not that "
+            "person is in the data. The promise is about what one person's own record adds.",
+        ),
+    )

@@ -1,0 +1,122 @@
+"""What the secrets of an attribute say, as sentences that the graph implies and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
+from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import Factor
+from tetraodon.policy.words import length, listing
+from tetraodon.rational import decimal_text
+
+
+def why_two_steps(policy: Policy) -> str:
+    """The reason why any two records are at most two steps apart."""
+    if policy.presence == "secret":
+        return "because it is a secret whether a person is in the data"
+    return "because it is a secret how many rows a person has"
+
+
+def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
+    """What cannot be told apart in the attributes of a factor."""
+    graph, domain = factor.graph, policy.domain
+    if isinstance(graph, JointMetric):
+        return _joint(policy, factor, graph)
+    attribute = domain[factor.names[0]]
+    name, absent = attribute.name, policy.graph.absent
+    if attribute.size == 1:
+        return [f"{name} has a single value: there is nothing to tell apart."]
+    if is_complete(factor, domain):
+        return [f"Any two values of {name} are a secret: one step apart."]
+    if not has_secrets(factor):
+        if not absent:
+            return [f"{name} is not protected: anyone may learn it from a release."]
+        return [
+            f"No two values of {name} are a secret by themselves.",
+            f"They are still only two steps apart, {why_two_steps(policy)}: {name} is not released exactly.",
+        ]
+    match graph:
+        case Within():
+            reach = length(attribute, graph.reach)
+            told = [f"Two values of {name} that are at most {reach} apart are a secret: one step apart."]
+            further = (
+                f"Values further apart are protected less: every further {reach}, or part of it, is one more step."
+            )
+        case Blocks():
+            blocks = "; ".join(_block_texts(attribute, graph))
+            told = [f"Two values of {name} in the same block are a secret: one step apart. The blocks are: {blocks}."]
+            further = "Which of the blocks a person is in is not protected: anyone may learn it from a release."
+        case Pairs():
+            pairs = "; ".join(_pair_texts(attribute, graph))
+            told = [f"These pairs of values of {name} are secrets, one step apart: {pairs}."]
+            further = (
+                "Two values joined by a chain of such pairs are as many steps apart as the shortest chain is long; "
+                "values that no chain joins are not protected from being told apart."
+            )
+        case Everything() | Public():
+            raise AssertionError("a graph of all pairs or of none was told above")
+        case _:
+            assert_never(graph)
+    return [*told, f"Any other two values are two steps apart, {why_two_steps(policy)}." if absent else further]
+
+
+def is_complete(factor: Factor, domain: Domain) -> bool:
+    """Whether any two values of the factor are a secret."""
+    size = domain.project(factor.names).size
+    match factor.graph:
+        case Everything():
+            return True
+        case JointMetric():
+            return False
+        case _:
+            return size > 1 and factor.graph.edge_count == size * (size - 1) // 2
+
+
+def has_secrets(factor: Factor) -> bool:
+    """Whether any two values of the factor are a secret. A joint metric is said to have some."""
+    return isinstance(factor.graph, JointMetric) or factor.graph.edge_count > 0
+
+
+def _pair_texts(attribute: Attribute, graph: Pairs) -> list[str]:
+    texts = [f"{attribute.text(x)} and {attribute.text(y)}" for x, y in sorted(graph.pairs)[:8]]
+    return [*texts, f"and {len(graph.pairs) - 8:,} more"] if len(graph.pairs) > 8 else texts
+
+
+def _block_texts(attribute: Attribute, graph: Blocks) -> list[str]:
+    members: dict[int, list[int]] = {}
+    for code, block in enumerate(graph.blocks):
+        members.setdefault(block, []).append(code)
+    texts = [_group(attribute, codes) for codes in list(members.values())[:8]]
+    return [*texts, f"and {len(members) - 8:,} more"] if len(members) > 8 else texts
+
+
+def _group(attribute: Attribute, codes: Sequence[int]) -> str:
+    row = isinstance(attribute.values, Integers | Grid | Dates) and codes[-1] - codes[0] + 1 == len(codes)
+    if row and len(codes) > 2:
+        return f"{attribute.text(codes[0])} to {attribute.text(codes[-1])}"
+    return listing(attribute.text(code) for code in codes)
+
+
+def _joint(policy: Policy, factor: Factor, graph: JointMetric) -> list[str]:
+    names = listing(factor.names)
+    if graph.metric == "great circle km":
+        near = f"at most {decimal_text(graph.within)} km apart on the globe"
+    else:
+        near = f"at most {decimal_text(graph.within)} apart in the {graph.metric} metric"
+    told = [f"{names} are measured together. Two points {near} are a secret: one step apart."]
+    if policy.graph.absent:
+        return [*told, f"Points further apart are two steps apart, {why_two_steps(policy)}."]
+    told.append(
+        "Points further apart are as many steps apart as it takes to walk there by such steps, if it can be done."
+    )
+    if graph.metric != "great circle km":
+        told += [
+            f"No step changes {name}, whose grid is wider than that: {name} is not protected."
+            for name, step, size in zip(factor.names, graph.steps, graph.shape, strict=True)
+            if size > 1 and step > graph.within
+        ]
+    return told

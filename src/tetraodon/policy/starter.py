@@ -1,0 +1,99 @@
+"""The first draft of a policy file, from the names and types of columns and never from their values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from tetraodon.policy.load import PLACEHOLDER
+
+Kind: TypeAlias = Literal["integer", "real", "text", "date", "boolean"]
+
+_TOP = f"""\
+# A draft. Wherever it says {PLACEHOLDER}, only you can say what belongs there, and it must come from public
+# knowledge: a questionnaire, a code book, a law. Never take a bound or a category from the data themselves; the
+# smallest and the largest value that occur are somebody's values. `tetraodon check` refuses the file until then.
+tetraodon: 1
+"""
+_MIDDLE = """
+# What must not be told apart. Whatever is not named here is wholly secret, which is the strongest protection. E.g.
+#   age: {within: 5}                  ages at most 5 years apart
+#   region: {blocks: [[a, b], [c]]}   values of the same block
+#   sex: public                       not protected at all
+secrets: {}
+together: all at once                 # or: one attribute at a time
+budget: {epsilon: 1}                  # smaller is safer; `tetraodon explain` says what it means
+
+# What to release; `share` is a relative weight of the budget. Also: cdf, ranges, total, mean, quantiles.
+release:
+  - {name: records, count: all}
+"""
+_NAMED: tuple[tuple[str, str, str], ...] = (
+    ("age|years old", "{integer: [?, ?]}", "in full years; for example [0, 120]"),
+    ("sex|gender", "[?, ?]", "the answers that could be given; for example [Female, Male, other]"),
+    ("year", "{integer: [?, ?]}", "for example [1900, 2030]"),
+    ("month", "{integer: [?, ?]}", "for example [1, 12]"),
+    ("lat|latitude", "{real: [?, ?], step: ?}", "in degrees; for example [-90, 90] in steps of 0.01"),
+    ("lon|lng|longitude", "{real: [?, ?], step: ?}", "in degrees; for example [-180, 180] in steps of 0.01"),
+    ("zip|zipcode|postcode|postal", "[?, ?]", "the list of all postal areas, from the post office"),
+)
+_TYPED: dict[Kind, tuple[str, str]] = {
+    "integer": ("{integer: [?, ?]}", "the smallest and the largest value there can be"),
+    "real": ("{real: [?, ?], step: ?}", "the ends that are possible, and the step to round to"),
+    "date": ("{date: [?, ?]}", "the first and the last day there can be, such as 2026-01-01"),
+    "boolean": ("boolean", ""),
+    "text": (
+        "{categories: [?, ?], missing: ?, other: ?}",
+        "every value there can be; missing and other are among them",
+    ),
+}
+_IDENTITY = re.compile(r"(^|_)(id|key|ssn|nr|no|number|uuid)$|^(id|key)_", re.IGNORECASE)
+
+
+def starter(columns: Iterable[tuple[str, Kind]], dataset: str) -> str:
+    """Text of a new policy file for a table with these columns.
+
+    Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
+
+    >>> print(starter([("age", "integer"), ("person_id", "text")], "people").splitlines()[7])
+      age: {integer: [CONFIRM, CONFIRM]}   # in full years; for example [0, 120]
+    """
+    kinds = dict(columns)
+    keys = [name for name in kinds if _IDENTITY.search(name)]
+    lines = [f"dataset: {_quoted(dataset)}                       # the name of the data in the ledger"]
+    if keys:
+        lines.append(
+            f"individuals: {{key: {_quoted(keys[0])}, at most: {PLACEHOLDER}}}   # rows that one person can have"
+        )
+    else:
+        lines.append("individuals: one row each             # or {key: COLUMN, at most: 3 rows}")
+    lines.append("presence: secret                      # or public, if the number of records is known")
+    lines.append("attributes:")
+    drafted = [_attribute(name, kind) for name, kind in kinds.items() if name not in keys]
+    lines += drafted or [f"  {PLACEHOLDER}: [{PLACEHOLDER}]"]
+    lines += [f"  # {_quoted(name)} tells people apart, and is left out" for name in keys]
+    return _TOP + "\n".join(lines) + "\n" + _MIDDLE
+
+
+def _attribute(name: str, kind: Kind) -> str:
+    form, hint = _TYPED[kind]
+    if kind != "boolean":
+        words = re.sub(r"[^a-z]+", " ", name.lower())
+        for pattern, named, comment in _NAMED:
+            if re.search(rf"\b({pattern})\b", words) and _fits(kind, named):
+                form, hint = named, comment
+                break
+    return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {hint}" if hint else "")
+
+
+def _fits(kind: Kind, form: str) -> bool:
+    """Whether a guess from the name agrees with the type of the column."""
+    return {"integer": kind in ("integer", "real"), "real": kind in ("integer", "real")}.get(
+        form[1:].split(":")[0], kind in ("integer", "text")
+    )
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[^\W\d][\w-]*", name) else json.dumps(name, ensure_ascii=False)

@@ -1,0 +1,79 @@
+"""Numbers and values in words. What is said to be 'at most' is rounded up, never down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from tetraodon.domain import Attribute, Categories, Dates
+from tetraodon.rational import decimal_text
+
+_EXACT = Context(prec=40)
+
+
+def odds(epsilon: Fraction, steps: int) -> Decimal:
+    """e^(epsilon * steps), to forty digits: how many times the odds between two values can grow ([HMD14] Eq. 9)."""
+    loss = epsilon * steps
+    return _EXACT.exp(_EXACT.divide(Decimal(loss.numerator), Decimal(loss.denominator)))
+
+
+def chance(epsilon: Fraction, steps: int) -> Decimal:
+    """e^(epsilon * steps) / (1 + e^(epsilon * steps)): how often a direct question would get a truthful answer."""
+    factor = odds(epsilon, steps)
+    return _EXACT.divide(factor, _EXACT.add(factor, Decimal(1)))
+
+
+def times(factor: Decimal) -> str:
+    """A factor rounded up: `1.65`, `22,027` or `1.3e+9`.
+
+    >>> times(odds(Fraction(1, 2), 1)), times(odds(Fraction(1), 10)), times(odds(Fraction(1), 21))
+    ('1.65', '22,027', '1.4e+9')
+    """
+    if factor < 100:
+        return str(factor.quantize(Decimal("0.01"), ROUND_CEILING))
+    if factor < 1_000_000:
+        return f"{int(factor.to_integral_value(ROUND_CEILING)):,}"
+    return str(Context(prec=2, rounding=ROUND_CEILING).plus(factor)).replace("E", "e")
+
+
+def percent(share: Decimal) -> str:
+    """A share rounded up to a tenth of a percent.
+
+    >>> percent(chance(Fraction(1), 1))
+    '73.2%'
+    """
+    return f"{(share * 100).quantize(Decimal('0.1'), ROUND_CEILING)}%"
+
+
+def number_of(count: int, thing: str) -> str:
+    """`1 row`, `3 rows`."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def listing(parts: Iterable[str], *, most: int = 8) -> str:
+    """`a, b and c`, or the first few and how many more."""
+    words = list(parts)
+    if len(words) > most:
+        return f"{', '.join(words[:most])} and {len(words) - most:,} more"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def length(attribute: Attribute, positions: int) -> str:
+    """How far apart two values are that lie some positions apart: `5`, `100 USD`, `3 days`, `1 rank`."""
+    if isinstance(attribute.values, Dates):
+        return number_of(positions, "day")
+    if isinstance(attribute.values, Categories):
+        return number_of(positions, "rank")
+    return f"{decimal_text(positions * attribute.step)} {attribute.unit}".strip()
+
+
+def valued(attributes: Sequence[Attribute], codes: Sequence[int], *, most: int = 6) -> str:
+    """Values with their units, and with their names if there are several: `age 34, loss 100 USD`."""
+    texts = [
+        f"{attribute.text(code)} {attribute.unit}".strip() for attribute, code in zip(attributes, codes, strict=True)
+    ]
+    if len(texts) == 1:
+        return texts[0]
+    words = [f"{attribute.name} {text}" for attribute, text in zip(attributes, texts, strict=True)]
+    return ", ".join(words[:most]) + (", ..." if len(words) > most else "")
