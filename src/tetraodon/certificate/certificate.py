@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
-from tetraodon.rational import decimal_text
-
 Witness: TypeAlias = tuple[Any, Any]
 """Two values of one record; everything else in the two datasets is the same."""
 
@@ -37,16 +35,6 @@ class Certificate:
     @property
     def finite(self) -> bool:
         return not math.isinf(self.epsilon)
-
-    def document(self, texts: tuple[str, str] | None = None) -> dict[str, Any]:
-        """As plain data for a file; `texts` are the witness's two values in words."""
-        epsilon = decimal_text(self.epsilon) if isinstance(self.epsilon, Fraction) else "infinite"
-        return {
-            "epsilon": epsilon,
-            "witness": list(texts) if texts else None,
-            "method": self.method,
-            "exact": self.exact,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,19 @@ LONGEST = 2**22
 SLACK = 1e-9
 
 
-@lru_cache(maxsize=4096)
 def sum_quantile(scale: Fraction, terms: int, confidence: Fraction) -> int:
     """The least t, or a little more, with P(|X_1 + ... + X_terms| <= t) >= confidence.
+
+    A sum of more terms is more spread out, so beyond 64 the number of terms is rounded up to six binary digits: tables
+    of a million running counts need a few hundred quantiles.
+    """
+    rounding = 1 << max(0, terms.bit_length() - 6)
+    return _quantile(scale, -(-terms // rounding) * rounding, confidence)
+
+
+@lru_cache(maxsize=4096)
+def _quantile(scale: Fraction, terms: int, confidence: Fraction) -> int:
+    """As `sum_quantile`.
 
     Why   the characteristic function of one term is (1-p)^2 / (1 - 2 p cos w + p^2) with p = e^(-1/scale); its
           power, sampled at N points, is the law of the sum folded modulo N, and folding can only add `SLACK` in the

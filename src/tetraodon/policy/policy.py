@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -26,6 +27,10 @@ class Item:
     whole: bool = False
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(r"\w[\w.-]{0,63}", self.name):
+            raise PolicyError(
+                f"{self.name!r} cannot be the name of a file", fix="name items with letters, digits, - and _"
+            )
         if self.share <= 0:
             raise PolicyError(f"the share of {self.name} is not positive", fix="write a share above zero")
 

@@ -18,11 +18,22 @@ def measurement_document(measurement: Measurement) -> dict[str, Any]:
     """A measurement as JSON: what is counted, split by what, with how much noise."""
     return {
         "counts": _contribution_document(measurement.query.contribution),
-        "by": [
-            {"attribute": s.name} | ({"bins": list(s.bins)} if s.bins is not None else {}) for s in measurement.query.by
-        ],
+        "by": [split_document(split) for split in measurement.query.by],
         "noise": {"law": "discrete laplace", "scale": decimal_text(measurement.scale)} if measurement.scale else None,
     }
+
+
+def split_document(split: Split) -> dict[str, Any]:
+    """A split as JSON."""
+    bins = {} if split.bins is None else {"bins": list(split.bins), "labels": list(split.labels)}
+    return {"attribute": split.name} | bins
+
+
+def split_from(document: Mapping[str, Any]) -> Split:
+    """The split a document describes."""
+    if "bins" not in document:
+        return Split(document["attribute"])
+    return Split(document["attribute"], tuple(document["bins"]), tuple(document["labels"]))
 
 
 def _contribution_document(contribution: Contribution) -> dict[str, Any]:
@@ -63,9 +74,7 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = linear(query, domain).contribution
             case kind:
                 raise ReleaseError(f"unknown kind of measurement {kind!r}", fix="upgrade tetraodon")
-        by = tuple(
-            Split(split["attribute"], tuple(split["bins"]) if "bins" in split else None) for split in document["by"]
-        )
+        by = tuple(split_from(split) for split in document["by"])
         scale = Fraction(document["noise"]["scale"]) if document["noise"] else Fraction(0)
     except (KeyError, TypeError, ValueError) as error:
         raise ReleaseError("release.json does not describe its measurements", fix="ask for a new copy") from error

@@ -11,7 +11,7 @@ from tetraodon.domain import Domain
 from tetraodon.inference.consistency import Table, agree, follow, shared_margins
 from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.noise import laplace_variance
-from tetraodon.release.plan import Plan, PlannedItem
+from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
 from tetraodon.workload.query import Cdf, Quantiles, Ranges
 

@@ -122,10 +122,14 @@ def _choose(item: Item, policy: Policy, epsilon: Fraction) -> tuple[Strategy, Fr
         error = expected_error(item.query, strategy, scale, policy.domain)
         if best is None or error < best[0]:
             best = (error, strategy, scale)
-    if best is None:
+    if best is None and too_long:
         raise Refused(
-            "no mechanism can answer this item under the policy", fix="ask for something else", where=item.name
+            f"the answer would have more than {ANSWER_LIMIT:,} numbers",
+            fix="ask for fewer attributes, or for `bins` of them",
+            where=item.name,
         )
+    if best is None:
+        raise Refused("no mechanism can answer this under the policy", fix="ask for something else", where=item.name)
     return best[1], best[2]
 
 

@@ -1,0 +1,132 @@
+"""What an analyst holds: one item of a release, with the verbs that make sense for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain, Value
+from tetraodon.errors import QueryError
+from tetraodon.rational import Number, rational
+from tetraodon.releasing.columns import Columns, columns_of
+from tetraodon.releasing.estimate import Estimate
+from tetraodon.releasing.estimates import Measured
+from tetraodon.releasing.plan import PlannedItem
+from tetraodon.releasing.quantile import quantile_codes
+from tetraodon.releasing.table_answer import TableAnswer
+from tetraodon.workload.query import kind_of
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The released answer to one item."""
+
+    item: PlannedItem
+    domain: Domain
+    measured: Measured
+    values: NDArray[np.float64] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def kind(self) -> str:
+        """The word for its question in the policy file."""
+        return kind_of(self.item.item.query)
+
+    @cached_property
+    def table(self) -> TableAnswer:
+        """The table of counts behind the answer, if there is one."""
+        if self.values is None:
+            raise QueryError(
+                f"{self.name} is not a table of counts", fix="ask a histogram, a cdf or ranges; or read `columns`"
+            )
+        return TableAnswer(self.item, self.domain, self.measured, self.values)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The answer as named columns: attributes, the answer, and the ends of its 95% interval."""
+        return columns_of(self.item, self.domain, self.measured, self.values)
+
+    def between(self, low: object, high: object, *, attribute: str | None = None) -> Estimate:
+        """How many records have a value from `low` to `high`, both included."""
+        table = self.table
+        name = table.ordered_name(attribute)
+        first, last = self.domain[name].code(low), self.domain[name].code(high)
+        if first > last:
+            raise QueryError("the range is empty", fix="write the smaller end first")
+        return table.add_up(table.slab(name, first, last))
+
+    def quantile(self, share: Number, *, attribute: str | None = None) -> Value:
+        """The least value that at least this share of the records does not exceed."""
+        return self.quantile_interval(share, attribute=attribute)[0]
+
+    def quantile_interval(self, share: Number, *, attribute: str | None = None) -> tuple[Value, Value, Value]:
+        """The quantile, and the least and largest value it can be with 95% confidence."""
+        q = rational(share, name="quantile")
+        if not 0 <= q <= 1:
+            raise QueryError("a quantile is not between 0 and 1", fix="write a share such as 0.5")
+        table = self.table
+        name = table.ordered_name(attribute)
+        found = self.domain[name]
+        codes = quantile_codes(table, name, q)
+        return found.value(codes[0]), found.value(codes[1]), found.value(codes[2])
+
+    def count(self, condition: str) -> Estimate:
+        """How many records satisfy a condition on the table's attributes."""
+        from tetraodon.workload.condition import truth_table
+
+        table = self.table
+        names, holds = truth_table(condition, self.domain)
+        outside = [name for name in names if name not in table.names]
+        if outside:
+            raise QueryError(f"{self.name} does not know {outside[0]}", fix=f"ask about {', '.join(table.names)} only")
+        return table.add_up(cells_where(table, names, holds))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The answer as a polars frame."""
+        import polars
+
+        return polars.DataFrame(dict(self.columns))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The answer as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame(dict(self.columns))
+
+    def document(self) -> Mapping[str, Any]:
+        """Columns as lists, for JSON."""
+        return {name: [_plain(value) for value in column] for name, column in self.columns.items()}
+
+    def __repr__(self) -> str:
+        return f"<Answer {self.name}: {self.kind}, {len(next(iter(self.columns.values())))} rows>"
+
+
+def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The cells of a table in which a condition on some of its attributes holds."""
+    binned = [s.name for s in table.item.strategy.table if s.bins is not None and s.name in names]
+    if binned:
+        raise QueryError(f"{binned[0]} was released in bins", fix="ask about whole bins by reading the table")
+    shape = [table.domain[name].size for name in names]
+    order = [name for name in table.names if name in names]
+    shaped = holds.reshape(shape).transpose([names.index(name) for name in order])
+    view = [table.domain[name].size if name in names else 1 for name in table.names]
+    return np.broadcast_to(shaped.reshape(view), table.values.shape)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value) if isinstance(value, Fraction) or hasattr(value, "isoformat") else value

@@ -1,0 +1,33 @@
+"""Answering a condition from whichever released table answers it best."""
+
+from __future__ import annotations
+
+from tetraodon.errors import QueryError
+from tetraodon.releasing.answer import cells_where
+from tetraodon.releasing.estimate import Estimate
+from tetraodon.releasing.release import Release
+from tetraodon.workload.condition import truth_table
+
+
+def ask(release: Release, condition: str) -> tuple[str, Estimate]:
+    """The estimate with the shortest interval among the tables that know all attributes of the condition.
+
+    Only what was released is used: asking costs nothing, however often.
+    """
+    domain = release.plan.policy.domain
+    names, holds = truth_table(condition, domain)
+    found: list[tuple[float, str, Estimate]] = []
+    for answer in release:
+        if answer.values is None or not set(names) <= set(answer.table.names):
+            continue
+        if any(s.bins is not None and s.name in names for s in answer.item.strategy.table):
+            continue
+        estimate = answer.table.add_up(cells_where(answer.table, names, holds))
+        found.append((estimate.upper - estimate.lower, answer.name, estimate))
+    if not found:
+        raise QueryError(
+            f"no released table knows {' and '.join(names) or 'how many records there are'} together",
+            fix="ask about attributes that one table of this release has, value by value",
+        )
+    _, name, estimate = min(found, key=lambda entry: (entry[0], entry[1]))
+    return name, estimate

@@ -1,0 +1,57 @@
+"""What a release costs under the policy that governs its data set, whoever asked for it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.errors import Refused
+from tetraodon.ledger import Account
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.releasing.plan import Plan
+
+
+def governing_certificate(plan: Plan, account: Account) -> Certificate:
+    """The loss of a plan's measurements, recomputed under the governing policy. Refused where it is infinite.
+
+    Pre   the plan's attributes mean the same in both policies; otherwise what was measured could not be compared.
+    """
+    governing = load_policy(account.policy)
+    _same_data(plan.policy, governing)
+    measurements = [m for item in plan for m in item.measurements]
+    certificate = certify_measurements(governing.graph, measurements, rows_per_person=governing.rows_per_person)
+    if not certificate.finite:
+        raise Refused(
+            "the policy that governs this data set protects something that this release would tell for certain",
+            fix="ask for what the governing policy allows; `tetraodon ledger show` prints it",
+            where=plan.policy.dataset,
+        )
+    return certificate
+
+
+def charge_of(certificate: Certificate) -> Fraction:
+    """What is taken from the total: the loss, exactly."""
+    return Fraction(certificate.epsilon)
+
+
+def _same_data(asked: Policy, governing: Policy) -> None:
+    for attribute in asked.domain:
+        if attribute.name not in governing.domain.names:
+            raise Refused(
+                f"the governing policy does not know the attribute {attribute.name}",
+                fix="declare the attributes that the governing policy declares",
+                where=asked.dataset,
+            )
+        theirs = governing.domain[attribute.name]
+        if (attribute.values, attribute.missing, attribute.other) != (theirs.values, theirs.missing, theirs.other):
+            raise Refused(
+                f"{attribute.name} is declared otherwise in the governing policy",
+                fix="declare it as the governing policy does",
+                where=asked.dataset,
+            )
+    if (asked.key, asked.rows_per_person) != (governing.key, governing.rows_per_person):
+        raise Refused(
+            "`individuals` is not what the governing policy says", fix="write it as there", where=asked.dataset
+        )

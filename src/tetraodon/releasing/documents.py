@@ -1,0 +1,74 @@
+"""Plans and certificates as plain data, for `--json`, for the ledger and for release.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from tetraodon.certificate.certificate import Certificate, Sensitivity
+from tetraodon.domain import Domain
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.rational import decimal_text
+from tetraodon.releasing.codec import measurement_document, split_document
+from tetraodon.releasing.plan import Plan, PlannedItem
+
+
+def value_document(value: Any, domain: Domain) -> Any:
+    """A record as {attribute: value}, or the words for somebody who is absent."""
+    if value is ABSENT:
+        return ABSENT.value
+    return {a.name: _json(a.values.value(a.code(part))) for a, part in zip(domain, value, strict=True)}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return decimal_text(value)
+    return value if isinstance(value, bool | int | str) else str(value)
+
+
+def certificate_document(certificate: Certificate | Sensitivity, domain: Domain) -> dict[str, Any]:
+    """A certificate as JSON: epsilon as exact text and the witness as two records."""
+    witness = certificate.witness
+    pair = None if witness is None else [value_document(value, domain) for value in witness]
+    rest = {"witness": pair, "method": certificate.method, "exact": certificate.exact}
+    if isinstance(certificate, Sensitivity):
+        return {"sensitivity": number(certificate.value), "sensitivity_exact": decimal_text(certificate.value)} | rest
+    if not isinstance(certificate.epsilon, Fraction):
+        return {"epsilon": None, "epsilon_exact": "infinite"} | rest
+    return {"epsilon": number(certificate.epsilon), "epsilon_exact": decimal_text(certificate.epsilon)} | rest
+
+
+def number(value: Fraction) -> int | float:
+    """The nearest JSON number."""
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def item_document(item: PlannedItem, domain: Domain) -> dict[str, Any]:
+    """One planned item: how it is measured, what that costs, and what comes out."""
+    return {
+        "name": item.name,
+        "mechanism": item.mechanism,
+        "epsilon": number(item.epsilon),
+        "expected_error": item.expected_error,
+        "baseline_error": item.baseline_error,
+        "baseline_mechanism": item.baseline_mechanism,
+        "certificate": certificate_document(item.certificate, domain),
+        "measurements": [measurement_document(m) for m in item.measurements],
+        "table": [split_document(split) for split in item.strategy.table],
+    }
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """A whole plan: everything that is needed to run it again or to check it."""
+    domain = plan.policy.domain
+    return {
+        "epsilon": number(plan.epsilon),
+        "certificate": certificate_document(plan.certificate, domain),
+        "queries": [item_document(item, domain) for item in plan],
+    }
+
+
+def same_certificate(stated: Mapping[str, Any], found: Certificate, domain: Domain) -> bool:
+    """Whether a stated certificate is the one that was computed."""
+    return certificate_document(found, domain) == dict(stated)

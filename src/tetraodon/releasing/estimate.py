@@ -1,0 +1,48 @@
+"""One released number, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+CONFIDENCE = Fraction(95, 100)
+"""Every released interval holds the true answer with at least this probability, one number at a time."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """An interval that holds the truth with at least `CONFIDENCE`."""
+
+    lower: float
+    upper: float
+
+
+class Estimate(float):
+    """A number with its interval: it is a float, and knows `lower` and `upper`."""
+
+    __slots__ = ("lower", "upper")
+    lower: float
+    upper: float
+
+    def __new__(cls, value: float, lower: float, upper: float) -> Estimate:
+        made = super().__new__(cls, value)
+        made.lower = min(lower, value)
+        made.upper = max(upper, value)
+        return made
+
+    @property
+    def value(self) -> float:
+        """The number itself."""
+        return float(self)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Lower and upper end, holding the truth with at least 95% probability."""
+        return self.lower, self.upper
+
+    def document(self) -> dict[str, Any]:
+        return {"value": float(self), "lower": self.lower, "upper": self.upper, "confidence": float(CONFIDENCE)}
+
+    def __repr__(self) -> str:
+        return f"Estimate({float(self):g}, {self.lower:g}..{self.upper:g})"

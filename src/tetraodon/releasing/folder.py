@@ -1,0 +1,191 @@
+"""The release folder: everything an analyst needs, nothing that was not meant to be published.
+
+release.json        the whole mechanism and its parameters, and a hash of every other file
+policy.yaml         the policy it keeps
+report.html         the promise in words and a chart per answer; opens offline
+answers/            one Parquet and one CSV file per item
+measurements/       the noisy numbers that the answers were inferred from
+README.md           a few lines of code to load it
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tetraodon
+from tetraodon.errors import ReleaseError
+from tetraodon.ledger import document_hash
+from tetraodon.releasing.documents import plan_document
+from tetraodon.releasing.parquet import read_columns, write_columns
+from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.release import Release
+
+VERSION = 1
+
+
+def check_target(target: Path, *, force: bool) -> None:
+    """Refuse early if the folder cannot become ours."""
+    if target.exists() and not force:
+        raise ReleaseError(
+            "the output folder exists", fix="choose another, or pass --force to replace it", where=str(target)
+        )
+    if target.exists() and not (target / "release.json").is_file():
+        raise ReleaseError(
+            "the output folder is not a release, so it is not replaced", fix="choose another folder", where=str(target)
+        )
+
+
+def write_folder(release: Release, target: Path, *, force: bool = False) -> str:
+    """Write the whole folder beside its place, then move it there; return the hash of release.json.
+
+    A crash, a full disk or Ctrl-C leaves the old folder as it was, or none.
+    """
+    check_target(target, force=force)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise _cannot_write(target, error) from None
+    try:
+        draft.chmod(0o755)
+        digest = _fill(release, draft)
+        _move(draft, target)
+    except OSError as error:
+        raise _cannot_write(target, error) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return digest
+
+
+def _cannot_write(target: Path, error: OSError) -> ReleaseError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    what = "the disk is full" if full else "the release folder cannot be written"
+    return ReleaseError(what, fix="make room or choose another folder; the charge stands", where=str(target))
+
+
+def _move(draft: Path, target: Path) -> None:
+    if not target.exists():
+        os.rename(draft, target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    os.rename(target, old / target.name)
+    try:
+        os.rename(draft, target)
+    except OSError:
+        os.rename(old / target.name, target)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _fill(release: Release, folder: Path) -> str:
+    from tetraodon.policy.load import dump_policy
+    from tetraodon.releasing.report import report_html
+
+    policy = release.plan.policy
+    (folder / "answers").mkdir()
+    (folder / "measurements").mkdir()
+    for answer in release:
+        write_columns(folder / "answers" / answer.name, dict(answer.columns))
+    for name, arrays in release.measured.items():
+        write_columns(folder / "measurements" / name, _flat(arrays), csv=False)
+    (folder / "policy.yaml").write_text(dump_policy(policy.document), encoding="utf-8")
+    (folder / "report.html").write_text(report_html(release), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(release), encoding="utf-8")
+    manifest = manifest_of(release, {path: file_hash(folder / path) for path in _files(folder)})
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    (folder / "release.json").write_text(text, encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _flat(arrays: tuple[NDArray[np.int64], ...]) -> dict[str, NDArray[Any]]:
+    return {
+        "measurement": np.concatenate([np.full(a.size, i, np.int64) for i, a in enumerate(arrays)]),
+        "value": np.concatenate([a.ravel() for a in arrays]),
+    }
+
+
+def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
+    """release.json as plain data."""
+    policy = release.plan.policy
+    return {
+        "tetraodon_release": VERSION,
+        "software": f"tetraodon {tetraodon.__version__}",
+        "dataset": policy.dataset,
+        "title": policy.title,
+        "date": release.when,
+        "charged": release.charged,
+        "policy": dict(policy.document),
+        "policy_sha256": document_hash(policy.document),
+        "plan": plan_document(release.plan),
+        "inference": "margins averaged by precision; running counts made non-decreasing between 0 and their total",
+        "files": dict(files),
+    }
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(
+        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != "release.json"
+    )
+
+
+def _readme(release: Release) -> str:
+    first = next(iter(release))
+    policy = release.plan.policy
+    return f"""# {policy.title or policy.dataset}
+
+Released on {release.when} with Tetraodon. Open `report.html` for what these numbers promise and how far
+off they can be.
+
+    import tetraodon as td
+    release = td.load_release(".")
+    release["{first.name}"].to_polars()
+
+or without Tetraodon:
+
+    import polars
+    polars.read_parquet("answers/{first.name}.parquet")
+
+Every number lies with its truth between `lower` and `upper` with at least 95% probability.
+`tetraodon verify .` recomputes the privacy certificate and every hash in `release.json`, without the data.
+"""
+
+
+def load_release(path: str | os.PathLike[str]) -> Release:
+    """A release folder, read back: the plan is decoded and certified anew, the answers inferred anew."""
+    from tetraodon.releasing.verify import plan_from_manifest, read_manifest
+
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    plan = plan_from_manifest(manifest)
+    measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
+    return Release(plan, measured, str(manifest["date"]), str(manifest["charged"]))
+
+
+def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...]:
+    columns = read_columns(folder / "measurements" / name)
+    arrays = []
+    for number, measurement in enumerate(plan[name].measurements):
+        shape = measurement.query.shape(plan.policy.domain)
+        values = columns["value"][columns["measurement"] == number]
+        if values.size != int(np.prod(shape, dtype=np.int64)):
+            raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
+        arrays.append(values.astype(np.int64).reshape(shape))
+    return tuple(arrays)

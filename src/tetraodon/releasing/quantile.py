@@ -1,0 +1,65 @@
+"""Quantiles read off running counts, with the interval that inverting the test at every value gives."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.inference.interval import sum_quantile
+from tetraodon.releasing.estimate import CONFIDENCE
+from tetraodon.releasing.table_answer import TableAnswer
+
+
+def quantile_codes(table: TableAnswer, name: str, share: Fraction) -> tuple[int, int, int]:
+    """Codes of the quantile of one attribute over the whole table, and of the ends of its interval."""
+    axis = table.names.index(name)
+    others = tuple(a for a in range(table.values.ndim) if a != axis)
+    running = np.cumsum(table.values.sum(axis=others))
+    along_order = axis == table.values.ndim - 1
+    lines = int(np.prod([table.values.shape[a] for a in others], dtype=np.int64))
+    sure = table.quantile_confidence
+    if along_order and lines == 1:
+        _, lower, upper = table.running(sure)
+        return read_quantile(running, lower.ravel(), upper.ravel(), share)
+    raw = np.cumsum(table.raw.sum(axis=others))
+    match table.item.mechanism:
+        case "exact":
+            terms = np.zeros(len(raw), np.int64)
+        case "ordered" if along_order:
+            terms = np.full(len(raw), lines)
+        case _:
+            terms = lines * np.arange(1, len(raw) + 1) * (2 if table.item.mechanism == "ordered" else 1)
+    reach = np.array([sum_quantile(table.item.scale, int(t), sure) for t in terms], np.float64)
+    if table.quantile_confidence == CONFIDENCE:
+        reach[-1] = 0.0  # the total is known: use it as it is
+        raw[-1] = running[-1]
+    return read_quantile(running, raw - reach, raw + reach, share)
+
+
+def read_quantile(
+    running: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], share: Fraction
+) -> tuple[int, int, int]:
+    """The first code whose running count reaches the share, and the codes that cannot be ruled out.
+
+    Why   the true quantile x has S(x) >= q n > S(x - 1). It is left out only if the interval of S(x) lies below q n or
+          that of S(x - 1) not below it: each happens with half of 5%, since the intervals are symmetric. The total n is
+          taken from the last interval: its lower end for the first test, its upper end for the second.
+    """
+    size = len(running)
+    target = _ceiling(float(share) * max(running[-1], 0.0))
+    code = min(int(np.searchsorted(np.maximum.accumulate(running), target)), size - 1)
+    low_target = _ceiling(float(share) * max(lower[-1], 0.0))
+    high_target = _ceiling(float(share) * max(upper[-1], 0.0))
+    possible = upper >= low_target
+    first = int(np.argmax(possible)) if possible.any() else size - 1
+    before = np.concatenate([[-np.inf], lower[:-1]])
+    still = np.flatnonzero(before < high_target)
+    final = int(still[-1]) if len(still) else 0
+    return code, min(first, code), max(final, code)
+
+
+def _ceiling(target: float) -> float:
+    return max(1.0, math.ceil(target - 1e-9))

@@ -1,0 +1,122 @@
+"""Running a plan: count, charge, add noise, infer. The one place where data, budget and noise meet."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tetraodon.engine import CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
+from tetraodon.errors import ReleaseError
+from tetraodon.ledger import Ledger, document_hash, shown_above
+from tetraodon.noise import discrete_laplace
+from tetraodon.policy.policy import Policy
+from tetraodon.releasing.charge import charge_of, governing_certificate
+from tetraodon.releasing.documents import certificate_document, plan_document
+from tetraodon.releasing.estimates import Measured
+from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.release import Release
+
+if TYPE_CHECKING:
+    from tetraodon.workload.contribution import Ints
+
+DEFAULT_LEDGER = "sqlite:///tetraodon.db"
+
+
+def release(
+    plan: Plan,
+    table: Source,
+    *,
+    ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Release:
+    """Release a plan's answers for a table, charging the ledger first; with `out`, write the release folder.
+
+    The order matters. The table is counted, and refused if it does not fit, before anything is spent. The charge is
+    committed before noise is drawn. A crash after that loses budget, never privacy.
+    """
+    from tetraodon.releasing.folder import check_target, write_folder
+
+    opened = None if isinstance(ledger, Ledger) else Ledger(ledger)
+    book = ledger if isinstance(ledger, Ledger) else opened
+    assert book is not None
+    try:
+        policy = plan.policy
+        if out is not None:
+            check_target(Path(out), force=force)
+        certificate = governing_certificate(plan, book.account(policy.dataset))
+        progress("counting")
+        try:
+            exact = _count(plan, table)
+        except DataRefusal:
+            book.record_refusal(policy.dataset, "table-refused")
+            raise
+        progress("charging the ledger")
+        charged = charge_of(certificate)
+        reservation = book.reserve(
+            policy.dataset,
+            asked=policy.epsilon,
+            charged=charged,
+            item={
+                "policy": policy.document,
+                "plan": plan_document(plan),
+                "certificate": certificate_document(certificate, policy.domain),
+            },
+        )
+        progress("adding noise")
+        measured = {item.name: _noisy(plan, item.name, exact[item.name]) for item in plan}
+        made = Release(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(charged))
+        if out is None:
+            digest = document_hash(plan_document(plan))
+        else:
+            progress("writing the report")
+            digest = write_folder(made, Path(out), force=force)
+        book.settle(reservation, manifest_hash=digest)
+        return made
+    finally:
+        if opened is not None:
+            opened.close()
+
+
+def open_policy_table(policy: Policy, table: Source) -> Engine:
+    """The table as its policy describes it."""
+    hints = policy.document.get("table") or {}
+    csv = CsvFormat(**{str(k): v for k, v in hints.items()}) if hints else None
+    individuals = Individuals(policy.key, policy.rows_per_person) if policy.key else Individuals()
+    return open_table(table, policy.domain, individuals, csv=csv)
+
+
+def _count(plan: Plan, table: Source) -> Mapping[str, tuple[Ints, ...]]:
+    """Exact answers to everything the plan measures, in units, from one look at the table."""
+    domain = plan.policy.domain
+    groups = sorted({m.query.names for item in plan for m in item.measurements})
+    with open_policy_table(plan.policy, table) as engine:
+        counts = dict(zip(groups, engine.counts(groups), strict=True))
+    answers: dict[str, tuple[Any, ...]] = {}
+    for item in plan:
+        answers[item.name] = tuple(
+            m.query.evaluate(domain, counts[m.query.names].codes, counts[m.query.names].counts)
+            for m in item.measurements
+        )
+    return answers
+
+
+def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...]) -> Measured:
+    """Every measurement with its own fresh noise, as certified."""
+    item = plan[name]
+    measured = []
+    for measurement, array in zip(item.measurements, exact, strict=True):
+        if measurement.scale == 0:
+            measured.append(array)
+            continue
+        noise = discrete_laplace(measurement.scale, array.shape)
+        if int(np.abs(noise).max(initial=0)) >= 2**62:
+            raise ReleaseError("the noise is too large for exact arithmetic", fix="use a coarser grid or more budget")
+        measured.append(array + noise)
+    return tuple(measured)

@@ -1,0 +1,175 @@
+"""A released table of counts: any part of it can be added up, with an interval that is honest for that part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
+from tetraodon.inference.interval import sum_quantile
+from tetraodon.inference.margin import Margin
+from tetraodon.releasing.estimate import CONFIDENCE, Estimate
+from tetraodon.releasing.estimates import Measured, raw_table
+from tetraodon.releasing.plan import PlannedItem
+from tetraodon.workload.contribution import One
+
+
+@dataclass(frozen=True, eq=False)
+class TableAnswer:
+    """Counts over the cells of an item's table. `values` are the estimates, `measured` what the noise left."""
+
+    item: PlannedItem
+    domain: Domain
+    measured: Measured
+    values: NDArray[np.float64]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(split.name for split in self.item.strategy.table)
+
+    @cached_property
+    def raw(self) -> NDArray[np.float64]:
+        return raw_table(self.item, self.measured)
+
+    @cached_property
+    def _known(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """For every cell the group whose total is known exactly, and those totals."""
+        if self.item.mechanism != "identity":
+            return None
+        for query, array in zip(self.item.strategy.exact, self.measured[len(self.item.strategy.noisy) :], strict=True):
+            if isinstance(query.contribution, One):
+                margin = Margin.of(query.by)
+                places = margin.places(self.item.strategy.table, self.domain)
+                order = margin.places(query.by, self.domain)
+                totals = np.zeros(array.size)
+                totals[order] = array[..., 0].ravel()
+                return places, totals
+        return None
+
+    def add_up(self, mask: NDArray[np.bool_]) -> Estimate:
+        """The number of records in the cells where `mask` is true.
+
+        Why   the interval is that of the noisy numbers themselves, widened to hold the estimate: it covers the
+              truth whatever the inference did. Where a group's total is known, the noise of the cells outside
+              the mask may be used instead of that inside, whichever is less.
+        """
+        value = float(self.values[mask].sum())
+        strategy, scale = self.item.strategy, self.item.scale
+        match self.item.mechanism:
+            case "exact":
+                return Estimate(value, value, value)
+            case "ordered":
+                step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
+                free_last = len(strategy.noisy) == 1
+                used = step[..., :-1] if free_last else step
+                terms, centre = int(np.abs(used).sum()), float(self.raw[mask].sum())
+            case _:
+                terms, centre = self._identity_terms(mask)
+        reach = sum_quantile(scale, terms, CONFIDENCE)
+        return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+
+    def _identity_terms(self, mask: NDArray[np.bool_]) -> tuple[int, float]:
+        inside = mask.ravel()
+        if self._known is None:
+            return int(inside.sum()), float(self.raw[mask].sum())
+        places, totals = self._known
+        members = np.bincount(places, minlength=len(totals))
+        taken = np.bincount(places[inside], minlength=len(totals))
+        direct = np.bincount(places[inside], weights=self.raw.ravel()[inside], minlength=len(totals))
+        whole = np.bincount(places, weights=self.raw.ravel(), minlength=len(totals))
+        outside = taken > members - taken
+        terms = np.where(outside, members - taken, taken)
+        centre = np.where(outside, totals - (whole - direct), direct)
+        return int(terms.sum()), float(centre.sum())
+
+    # -- all cells, or all running counts, at once -----------------------------------------------
+
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper end for every cell."""
+        centre, terms = self.raw, np.ones(self.raw.shape, np.int64)
+        if self.item.mechanism == "exact":
+            terms = np.zeros_like(terms)
+        elif self.item.mechanism == "ordered":
+            terms[..., 1:] = 2
+            if len(self.item.strategy.noisy) == 1:
+                terms[..., -1] = 1
+        elif self._known is not None:
+            places, totals = self._known
+            alone = (np.bincount(places, minlength=len(totals)) == 1)[places].reshape(centre.shape)
+            centre = np.where(alone, totals[places].reshape(centre.shape), centre)
+            terms[alone] = 0
+        return self._around(centre, terms, self.values)
+
+    @property
+    def quantile_confidence(self) -> Fraction:
+        """What running counts must be known with, so that a quantile read from them is known with `CONFIDENCE`.
+
+        A quantile is missed when one of two running counts is, each on one side, or when the total is.
+        """
+        total_known = any(isinstance(query.contribution, One) for query in self.item.strategy.exact)
+        return CONFIDENCE if total_known else 1 - (1 - CONFIDENCE) / 2
+
+    def running(
+        self, confidence: Fraction = CONFIDENCE
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Running counts along the last attribute with their lower and upper ends."""
+        centre = np.cumsum(self.raw, axis=-1)
+        size = self.raw.shape[-1]
+        if self.item.mechanism == "exact":
+            terms = np.zeros(size, np.int64)
+        elif self.item.mechanism == "ordered":
+            terms = np.ones(size, np.int64)
+            terms[-1] = len(self.item.strategy.noisy) - 1
+        else:
+            terms = np.arange(1, size + 1)
+            if self._known is not None and len(self._known[1]) == 1 and self.raw.ndim == 1:
+                shorter = size - terms < terms
+                surplus = float(self._known[1][0]) - float(self.raw.sum())
+                centre = np.where(shorter, centre + surplus, centre)
+                terms = np.where(shorter, size - terms, terms)
+        values = np.cumsum(self.values, axis=-1)
+        return values, *self._around(centre, np.broadcast_to(terms, centre.shape), values, confidence)
+
+    def _around(
+        self,
+        centre: NDArray[np.float64],
+        terms: NDArray[np.int64],
+        values: NDArray[np.float64],
+        confidence: Fraction = CONFIDENCE,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        kinds, which = np.unique(terms, return_inverse=True)
+        reaches = np.array([sum_quantile(self.item.scale, int(kind), confidence) for kind in kinds], np.float64)
+        reach = reaches[which].reshape(terms.shape)
+        lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
+        return np.minimum(lower, values), np.maximum(upper, values)
+
+    # -- along an ordered attribute ------------------------------------------------------------
+
+    def ordered_name(self, attribute: str | None) -> str:
+        """The ordered attribute that a range is about, if only one can be meant."""
+        able = [s.name for s in self.item.strategy.table if s.bins is None and self.domain[s.name].ordered]
+        if attribute is not None:
+            self.domain.position(attribute)
+        if attribute is None and len(able) == 1:
+            return able[0]
+        if attribute is None or attribute not in able:
+            raise QueryError(
+                f"{self.item.name} has {'no' if not able else 'more than one'} ordered attribute to take a range of"
+                if attribute is None
+                else f"{attribute} cannot be ranged over in {self.item.name}",
+                fix=f"name one of: {', '.join(able)}" if able else "ask a histogram or a cdf of an ordered attribute",
+            )
+        return attribute
+
+    def slab(self, name: str, low: int, high: int) -> NDArray[np.bool_]:
+        """The cells whose code of one attribute lies between two codes."""
+        axis = self.names.index(name)
+        view = [1] * self.values.ndim
+        view[axis] = -1
+        codes = np.arange(self.values.shape[axis]).reshape(view)
+        return np.broadcast_to((codes >= low) & (codes <= high), self.values.shape)

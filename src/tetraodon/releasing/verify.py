@@ -1,0 +1,129 @@
+"""Checking a release folder without the data: hashes, certificates, and that the answers follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.errors import ReleaseError
+from tetraodon.ledger import document_hash
+from tetraodon.mechanism.strategy import Strategy
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.releasing.codec import measurement_from, split_from
+from tetraodon.releasing.documents import same_certificate
+from tetraodon.releasing.folder import VERSION, file_hash, load_release
+from tetraodon.releasing.parquet import read_columns
+from tetraodon.releasing.plan import Plan, PlannedItem
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked."""
+
+    what: str
+    passed: bool
+    detail: str
+
+
+def read_manifest(folder: Path) -> Mapping[str, Any]:
+    """release.json, or a ReleaseError."""
+    try:
+        manifest = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+        version = manifest["tetraodon_release"]
+    except FileNotFoundError:
+        raise ReleaseError("there is no release.json", fix="name a release folder", where=str(folder)) from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ReleaseError("release.json cannot be read", fix="ask for a new copy", where=str(folder)) from None
+    if version != VERSION:
+        raise ReleaseError("the release was made by another version", fix="upgrade tetraodon", where=str(folder))
+    assert isinstance(manifest, dict)
+    return manifest
+
+
+def plan_from_manifest(manifest: Mapping[str, Any]) -> Plan:
+    """The plan a manifest describes, its certificates computed anew rather than believed."""
+    policy = load_policy(manifest["policy"])
+    try:
+        items = tuple(_item(document, policy) for document in manifest["plan"]["queries"])
+    except (KeyError, TypeError, StopIteration):
+        raise ReleaseError("release.json does not describe its plan", fix="ask for a new copy") from None
+    measurements = [m for item in items for m in item.measurements]
+    whole = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
+    return Plan(policy, items, whole)
+
+
+def _item(document: Mapping[str, Any], policy: Policy) -> PlannedItem:
+    item: Item = next(i for i in policy.items if i.name == document["name"])
+    measured = [measurement_from(m, item.query, policy.domain) for m in document["measurements"]]
+    noisy = [m for m in measured if m.scale]
+    scales = {m.scale for m in noisy}
+    if len(scales) > 1:
+        raise ReleaseError("one item has several noise scales", fix="upgrade tetraodon", where=item.name)
+    strategy = Strategy(
+        document["mechanism"],
+        tuple(m.query for m in noisy),
+        tuple(m.query for m in measured if not m.scale),
+        tuple(split_from(split) for split in document["table"]),
+    )
+    certificate = certify_measurements(policy.graph, measured, rows_per_person=policy.rows_per_person)
+    scale = scales.pop() if scales else Fraction(0)
+    return PlannedItem(
+        item,
+        strategy,
+        scale,
+        certificate,
+        float(document["expected_error"]),
+        float(document["baseline_error"]),
+        str(document["baseline_mechanism"]),
+    )
+
+
+def verify(path: str | Path) -> list[Check]:
+    """Everything that can be checked about a release folder without the data."""
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    checks = [_check_file(folder, name, digest) for name, digest in manifest.get("files", {}).items()]
+    policy_hash = document_hash(manifest["policy"])
+    checks.append(Check("policy hash", policy_hash == manifest.get("policy_sha256"), policy_hash))
+    plan = plan_from_manifest(manifest)
+    domain = plan.policy.domain
+    for item, document in zip(plan, manifest["plan"]["queries"], strict=True):
+        good = item.certificate.finite and same_certificate(document["certificate"], item.certificate, domain)
+        checks.append(Check(f"certificate of {item.name}", good, f"epsilon {item.certificate.epsilon}"))
+    whole = plan.certificate
+    good = whole.finite and same_certificate(manifest["plan"]["certificate"], whole, domain)
+    good = good and whole.epsilon <= plan.policy.epsilon
+    checks.append(Check("certificate of the whole release", good, f"epsilon {whole.epsilon}"))
+    if all(check.passed for check in checks):
+        for answer in load_release(folder):
+            stated = read_columns(folder / "answers" / answer.name)
+            same = all(_equal(stated.get(name), column) for name, column in answer.columns.items())
+            checks.append(Check(f"answers of {answer.name} follow from its measurements", same, ""))
+    return checks
+
+
+def _check_file(folder: Path, name: str, digest: str) -> Check:
+    path = folder / name
+    inside = path.resolve().is_relative_to(folder.resolve())
+    if not inside or not path.is_file():
+        return Check(f"file {name}", False, "missing")
+    return Check(f"file {name}", file_hash(path) == digest, digest[:12])
+
+
+def _equal(stated: Any, found: Any) -> bool:
+    if stated is None or len(stated) != len(found):
+        return False
+    array = np.asarray(found)
+    if np.issubdtype(array.dtype, np.floating):
+        return bool(np.allclose(stated.astype(float), array, rtol=1e-9, atol=1e-9))
+    if np.issubdtype(array.dtype, np.datetime64):
+        return bool((stated.astype("datetime64[D]") == array).all())
+    return bool((stated == array).all())
