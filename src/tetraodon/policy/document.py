@@ -120,7 +120,7 @@ def _attributes(value: object) -> object:
     return value
 
 
-_NAMED_LIST = {"type": "array", "items": {"$ref": "#/$defs/AttributeSection", "required": ["name"]}}
+_NAMED_LIST = {"type": "array", "items": {"type": "object", "required": ["name"]}}
 AttributeEntry = Annotated[
     AttributeSection,
     Short(_attribute, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}, {"const": "boolean"}),
