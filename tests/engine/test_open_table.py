@@ -111,55 +111,6 @@ def test_a_file_that_is_something_else(tmp_path):
         open_table({"age": [1]}, DOMAIN)  # type: ignore[arg-type]
 
 
-def test_tables_of_a_duckdb_file(tmp_path):
-    path = tmp_path / 'data "1".duckdb'
-    with duckdb.connect(str(path)) as made:
-        made.execute('CREATE TABLE "a#""b" AS SELECT 7 AS age; CREATE SCHEMA s; CREATE VIEW s.v AS SELECT 8 AS age')
-    for source, code in ((f'{path}#a#"b', 7), (f"duckdb://{path}#s.v", 8)):
-        with open_table(source, DOMAIN) as engine:
-            assert engine.counts([("age",)])[0].codes.tolist() == [[code]]
-    with pytest.raises(TableError, match=r"did you mean 's\.v'"):
-        open_table(f"{path}#s.w", DOMAIN)
-    with pytest.raises(TableError, match="several tables"):
-        open_table(path, DOMAIN)
-
-
-def test_a_view_in_a_duckdb_file_reads_no_other_file(tmp_path):
-    (tmp_path / "other.csv").write_text("age\n5\n")
-    with duckdb.connect(str(tmp_path / "t.db")) as made:
-        made.execute(f"CREATE VIEW v AS SELECT * FROM read_csv('{tmp_path}/other.csv')")
-    with open_table(tmp_path / "t.db", DOMAIN) as engine, pytest.raises(DataRefusal):
-        engine.counts([("age",)])
-
-
-def test_several_parquet_files(tmp_path):
-    for number in range(3):
-        duckdb.sql(f"SELECT {number} AS age").write_parquet(str(tmp_path / f"part-{number}.parquet"))
-    with open_table(tmp_path / "part-*.parquet", DOMAIN) as engine:
-        assert engine.counts([("age",)])[0].codes.tolist() == [[0], [1], [2]]
-
-
-def test_labels_of_a_frame_are_not_in_its_type():
-    import pandas
-
-    frame = pandas.DataFrame({"age": pandas.Categorical([MARKER, "b"])})
-    with pytest.raises(DataRefusal) as refusal, open_table(frame, DOMAIN) as engine:
-        engine.counts([("age",)])
-    assert MARKER not in told(refusal.value)
-    nested = polars.DataFrame({"age": [{MARKER: 1}]})
-    with pytest.raises(TableError) as error:
-        open_table(nested, DOMAIN)
-    assert MARKER not in told(error.value)
-
-
-def test_ibis_tables_of_untried_backends_are_refused():
-    source = ibis.polars.connect({"t": polars.DataFrame({"age": [1]})}).table("t")
-    with pytest.raises(TableError, match="counting with polars is not supported"):
-        open_table(source, DOMAIN)
-    with pytest.raises(TableError, match="not a table"):
-        open_table(ibis.literal(1), DOMAIN)
-
-
 def test_ranges_that_cannot_be_counted():
     with pytest.raises(TableError, match="more than 2\\^63 values"):
         open_table(duckdb.sql("SELECT 1 AS age"), Domain((Attribute("age", Integers(0, 2**63)),)))

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import duckdb
+import pandas
+import polars
+import pytest
+
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.engine import DataRefusal, open_table
+from tetraodon.errors import TableError
+
+DOMAIN = Domain((Attribute("age", Integers(0, 99)),))
+MARKER = "SECRET-MARKER"
+
+
+def test_tables_of_a_duckdb_file(tmp_path):
+    path = tmp_path / 'data "1".duckdb'
+    with duckdb.connect(str(path)) as made:
+        made.execute('CREATE TABLE "a#""b" AS SELECT 7 AS age; CREATE SCHEMA s; CREATE VIEW s.v AS SELECT 8 AS age')
+    for source, code in ((f'{path}#a#"b', 7), (f"duckdb://{path}#s.v", 8)):
+        with open_table(source, DOMAIN) as engine:
+            assert engine.counts([("age",)])[0].codes.tolist() == [[code]]
+    with pytest.raises(TableError, match=r"did you mean 's\.v'"):
+        open_table(f"{path}#s.w", DOMAIN)
+    with pytest.raises(TableError, match="several tables"):
+        open_table(path, DOMAIN)
+
+
+def test_a_view_in_a_duckdb_file_reads_no_other_file(tmp_path):
+    (tmp_path / "other.csv").write_text("age\n5\n")
+    with duckdb.connect(str(tmp_path / "t.db")) as made:
+        made.execute(f"CREATE VIEW v AS SELECT * FROM read_csv('{tmp_path}/other.csv')")
+    with open_table(tmp_path / "t.db", DOMAIN) as engine, pytest.raises(DataRefusal):
+        engine.counts([("age",)])
+
+
+def test_several_parquet_files(tmp_path):
+    for number in range(3):
+        duckdb.sql(f"SELECT {number} AS age").write_parquet(str(tmp_path / f"part-{number}.parquet"))
+    with open_table(tmp_path / "part-*.parquet", DOMAIN) as engine:
+        assert engine.counts([("age",)])[0].codes.tolist() == [[0], [1], [2]]
+
+
+def test_labels_of_a_frame_are_not_in_its_type():
+    frame = pandas.DataFrame({"age": pandas.Categorical([MARKER, "b"])})
+    with pytest.raises(DataRefusal) as refusal, open_table(frame, DOMAIN) as engine:
+        engine.counts([("age",)])
+    assert MARKER not in str(refusal.value)
+    nested = polars.DataFrame({"age": [{MARKER: 1}]})
+    with pytest.raises(TableError) as error:
+        open_table(nested, DOMAIN)
+    assert MARKER not in str(error.value)
+
+
+def test_odd_objects_do_not_change_a_column_of_a_frame():
+    frame = pandas.DataFrame({"age": pandas.Series([1] * 5000 + ["x", None, 2.5], dtype=object)})
+    with open_table(frame, DOMAIN) as engine:
+        counts = engine.counts([("age",)])[0]
+    assert (counts.codes.tolist(), counts.counts.tolist()) == ([[0], [1], [3]], [2, 5000, 1])
+
+
+def test_a_polars_query_is_run_for_the_columns_it_needs():
+    query = polars.LazyFrame({"age": [1, 2], "rest": ["1", "x"]}).with_columns(polars.col("rest").cast(int))
+    with open_table(query, DOMAIN) as engine:
+        assert engine.counts([()])[0].total == 2
+    with pytest.raises(TableError, match="did you mean 'age'"):
+        open_table(query, Domain((Attribute("ages", Integers(0, 9)),)))
