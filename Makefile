@@ -1,1 +1,44 @@
+# Everything a newcomer needs. Each target sets up what it needs first.
 PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check bench docs clean help
+
+help:
+	@echo "make demo    set up, release the bundled data, print where the report is"
+	@echo "make test    set up, run all tests"
+	@echo "make check   set up, run ruff, mypy and the documentation checks"
+	@echo "make bench   set up, run the benchmarks"
+	@echo "make docs    set up, build the documentation site into site/"
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Tetraodon needs Python 3.11 or newer. Fix: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+demo: $(READY)
+	$(BIN)/tetraodon demo --out demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mkdocs build --strict --quiet
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "The site is in site/index.html"
+
+clean:
+	rm -rf $(VENV) site demo build dist

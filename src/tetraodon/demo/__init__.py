@@ -1,0 +1,1 @@
+"""A small extract of the Adult data and a policy for it."""
