@@ -19,7 +19,7 @@ def fits(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> bool:
     seen = due = 0.0
     for count, mean in zip(observed, expected, strict=True):
         seen, due = seen + count, due + mean
-        if due >= 30:
+        if due >= 100:
             pooled_seen.append(seen)
             pooled_due.append(due)
             seen = due = 0.0

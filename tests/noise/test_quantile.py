@@ -43,14 +43,14 @@ def test_the_bound_for_wide_gaussians_is_never_too_small(sigma, confidence):
 
 @pytest.mark.parametrize("sigma", [513, 10**6, 10**12, 10**30])
 def test_wide_gaussians(sigma):
-    assert gaussian_quantile(sigma, "0.95") == pytest.approx(1.959963984540054 * sigma, abs=1, rel=1e-12)
-    assert gaussian_quantile(sigma, "0.2") == pytest.approx(0.2533471031357998 * sigma, abs=1, rel=1e-12)
+    assert gaussian_quantile(sigma, "0.95") == pytest.approx(1.959963984540054 * sigma, abs=1, rel=1e-10)
+    assert gaussian_quantile(sigma, "0.2") == pytest.approx(0.2533471031357998 * sigma, abs=1, rel=1e-10)
 
 
 @pytest.mark.parametrize("scale", [10**6, 10**12, 10**30])
 def test_wide_laplace(scale):
     t = laplace_quantile(scale, "0.95")
-    assert t == pytest.approx(2.995732273553991 * scale, abs=1, rel=1e-12)
+    assert t == pytest.approx(2.995732273553991 * scale, abs=1, rel=1e-10)
     assert truth.laplace_tail(Fraction(scale), t) <= Fraction(1, 20)
     assert truth.laplace_tail(Fraction(scale), t - 1) > Fraction(1, 20)
 

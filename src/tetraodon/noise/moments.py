@@ -65,7 +65,7 @@ def gaussian_pmf(sigma: Number, k: SupportsIndex) -> float:
 
 
 def gaussian_variance(sigma: Number) -> float:
-    """The exact variance, to within a few units of 1e-16; never above sigma**2 ([CKS20] Cor. 9).
+    """The exact variance, to within a few units of 1e-16; never above sigma**2 ([CKS20]).
 
     Why   for sigma >= 2 the Poisson summation formula puts it within 1e-30 of sigma**2, relatively.
 
@@ -87,8 +87,8 @@ def _gaussian_weights(sigma: Fraction) -> list[Fraction]:
 
 
 def _exp(exponent: Fraction) -> Fraction:
-    """e**-exponent; it and 1 minus it are good to 128 bits."""
-    if exponent == 0:
-        return Fraction(1)
+    """e**-exponent; it and 1 minus it are good to 128 bits, or too small for a float."""
+    if exponent == 0 or exponent > 2 * _VANISHES:
+        return Fraction(exponent == 0)
     bits = _BITS + 2 * math.ceil(exponent) + math.ceil(1 / exponent).bit_length()
     return Fraction(exp_bounds(exponent, bits).low, 1 << bits)

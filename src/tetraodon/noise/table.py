@@ -30,6 +30,8 @@ class Table:
     3. `settle`: further bits against ever narrower integer bounds.
 
     Post  the values have exactly the law's distribution if the coins are fair; no float is involved.
+    Why   stage 1 is the same work for every word. A few per cent of the words go on, so that the time a
+          batch takes tells at most how many of its words did, not which.
     """
 
     law: Law
