@@ -20,16 +20,16 @@ def build_graph(document: PolicyDocument, domain: Domain, problems: Problems) ->
     Why  whatever is left out gets the strongest protection: an attribute that is not named is wholly secret.
     """
     together = document.together
-    for name in document.secrets:
-        with problems.at("secrets", name):
-            domain.position(name)
-            if name in together.over:
-                raise PolicyError(
-                    f"{name} is measured by `together` already", fix="name it here or there, and not in both"
-                )
     factors: list[Factor] = []
     with problems.at("together"):
         factors += _joint(together, domain)
+    for name in document.secrets:
+        with problems.at("secrets", name):
+            domain.position(name)
+            if factors and name in together.over:
+                raise PolicyError(
+                    f"{name} is measured by `together` already", fix="name it here or there, and not in both"
+                )
     for attribute in domain:
         if attribute.name not in together.over:
             with problems.at("secrets", attribute.name):
