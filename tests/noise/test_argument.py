@@ -63,6 +63,13 @@ def test_a_scale_whose_values_might_not_fit_is_refused(function):
     assert function(2**50, 3).dtype == np.int64
 
 
+@pytest.mark.parametrize("k", [1.0, "1", None, True, Fraction(1)])
+@pytest.mark.parametrize("function", [laplace_pmf, gaussian_pmf])
+def test_a_place_that_is_no_integer_is_refused(function, k):
+    with pytest.raises(NoiseError, match="Fix: "):
+        function(1, k)
+
+
 def test_sizes_may_be_numpy_integers():
     assert shape_of(np.int64(3)) == (3,)
     assert shape_of((np.uint8(3), 0)) == (3, 0)

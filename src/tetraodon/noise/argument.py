@@ -46,6 +46,13 @@ def probability(number: Number) -> Fraction:
     return value
 
 
+def whole(number: SupportsIndex) -> int:
+    """The integer whose probability is asked for; NoiseError unless it is one."""
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
+        raise NoiseError("k is not a whole number", fix="give an integer such as -3")
+    return operator.index(number)
+
+
 def shape_of(size: Size) -> tuple[int, ...]:
     """The shape that `size` asks for; NoiseError unless it is a count or a tuple of counts."""
     parts = size if isinstance(size, tuple) else (size,)

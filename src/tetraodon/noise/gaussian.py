@@ -18,7 +18,7 @@ from tetraodon.noise.law import GaussianLaw
 from tetraodon.noise.table import Integers, Table, build
 from tetraodon.rational import Number
 
-_DIRECT = 512  # widths up to here are drawn from one table
+_DIRECT = 1024  # widths up to here are drawn from one table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from operator import index
 from typing import SupportsIndex
 
-from tetraodon.noise.argument import positive
+from tetraodon.noise.argument import positive, whole
 from tetraodon.noise.exponential import exp_bounds
 from tetraodon.noise.law import GaussianLaw
 from tetraodon.rational import Number
@@ -25,7 +24,7 @@ def laplace_pmf(scale: Number, k: SupportsIndex) -> float:
     0.46211715726
     """
     value = positive(scale, name="scale")
-    place = abs(index(k)) / value
+    place = abs(whole(k)) / value
     if place > _VANISHES:
         return 0.0
     p = _exp(1 / value)
@@ -56,7 +55,7 @@ def gaussian_pmf(sigma: Number, k: SupportsIndex) -> float:
     0.03989422804
     """
     value = positive(sigma, name="sigma")
-    place = index(k) ** 2 / (2 * value**2)
+    place = whole(k) ** 2 / (2 * value**2)
     if place > _VANISHES:
         return 0.0
     if value >= _SMOOTH:
