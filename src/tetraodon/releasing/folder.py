@@ -90,7 +90,7 @@ def _move(draft: Path, target: Path) -> None:
 
 
 def _fill(release: Release, folder: Path) -> str:
-    from tetraodon.policy.load import dump_policy
+    from tetraodon.policy.dump import dump_policy
     from tetraodon.releasing.report import report_html
 
     policy = release.plan.policy

@@ -17,6 +17,7 @@ from tetraodon.mechanism.expected_error import expected_error, noise_terms
 from tetraodon.mechanism.strategy import Strategy, proposals
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, rational
+from tetraodon.releasing.budget import fill
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
 
@@ -79,10 +80,8 @@ class Plan:
 def plan(policy: Policy, *, epsilon: Number | None = None) -> Plan:
     """The best strategies we have for a policy's items, certified together at the policy's budget.
 
-    Post  the certificate of the whole release is the budget (0 when every answer is exact by policy); shares decide
-          how the items' own losses stand to each other.
-    Why   items that no single step can move together need not add up: the kernel finds the worst step for all
-          of them at once, and the scales shrink until that step costs the budget.
+    Post  the certificate of the whole release is the budget (0 when every answer is exact by policy). Items on the
+          same worst step share it as their `share` says; items that no single step moves together need not share.
     """
     if epsilon is not None:
         policy = policy.with_epsilon(rational(epsilon, name="epsilon"))
@@ -90,11 +89,10 @@ def plan(policy: Policy, *, epsilon: Number | None = None) -> Plan:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
     shares = sum(item.share for item in policy.items)
     chosen = [_choose(item, policy, policy.epsilon * item.share / shares) for item in policy.items]
-    together = _certify(policy, [m for strategy, scale in chosen for m in strategy.measurements(scale)])
-    stretch = Fraction(together.epsilon) / policy.epsilon if together.epsilon else Fraction(1)
+    scales = fill(policy, chosen)
     planned = tuple(
-        _planned(item, strategy, scale * stretch, policy)
-        for item, (strategy, scale) in zip(policy.items, chosen, strict=True)
+        _planned(item, strategy, scale, policy)
+        for item, (strategy, _), scale in zip(policy.items, chosen, scales, strict=True)
     )
     certificate = _certify(policy, [m for item in planned for m in item.measurements])
     if not certificate.finite or certificate.epsilon > policy.epsilon:

@@ -1,0 +1,36 @@
+"""What one given step costs: the loss of measurements for a single pair of records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tetraodon.domain import Domain
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.workload.linear import Measurement
+
+
+def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
+    """sum_i |a_i(x) - a_i(y)| / b_i for one record that is x in one dataset and y in the other.
+
+    Pre   no measurement is exact.
+    """
+    return sum((Fraction(_moved(domain, m, pair)) / m.scale for m in measurements), Fraction(0))
+
+
+def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any]) -> int:
+    contribution = measurement.query.contribution
+    present = [domain.codes(value) for value in pair if value is not ABSENT]
+    places = [tuple(codes[domain.position(name)] for name in contribution.names) for codes in present]
+    shape = [domain[name].size for name in contribution.names]
+    cells = [np.asarray(int(np.ravel_multi_index(place, shape)) if place else 0) for place in places]
+    bins = [
+        [int(split.of(np.asarray(codes[domain.position(split.name)]))) for split in measurement.query.by]
+        for codes in present
+    ]
+    if len(present) == 2 and bins[0] == bins[1]:
+        return int(contribution.apart(cells[0], cells[1]))
+    return sum(int(contribution.alone(cell)) for cell in cells)
