@@ -65,3 +65,21 @@ def test_a_polars_query_is_run_for_the_columns_it_needs():
         assert engine.counts([()])[0].total == 2
     with pytest.raises(TableError, match="did you mean 'age'"):
         open_table(query, Domain((Attribute("ages", Integers(0, 9)),)))
+
+
+def test_a_polars_query_that_fails_is_not_quoted():
+    query = polars.LazyFrame({"age": [MARKER]}).with_columns(polars.col("age").cast(int))
+    with pytest.raises(DataRefusal) as refusal:
+        open_table(query, DOMAIN)
+    assert MARKER not in str(refusal.value)
+    assert refusal.value.__context__ is None
+
+
+def test_a_relation_leaves_nothing_in_its_connection():
+    with duckdb.connect() as connection:
+        with open_table(connection.sql("SELECT 5 AS age"), DOMAIN) as engine:
+            engine.counts([("age",)])
+        assert connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall() == []
+        relation = connection.sql("SELECT 5 AS age")
+    with pytest.raises(TableError, match="cannot be opened"):
+        open_table(relation, DOMAIN)

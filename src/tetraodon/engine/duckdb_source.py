@@ -14,6 +14,7 @@ from tetraodon.engine.column import Column, Kind, require
 from tetraodon.engine.csv_file import NATIVE, CsvFormat, examine, transcoded
 from tetraodon.engine.duckdb_sql import quoted, text
 from tetraodon.engine.duckdb_table import DuckDBTable
+from tetraodon.engine.refusal import DataRefusal
 from tetraodon.errors import TableError, did_you_mean
 
 
@@ -94,17 +95,21 @@ def use_frame(table: DuckDBTable, frame: object) -> None:
 
 def use_lazy_frame(table: DuckDBTable, frame: object, wanted: Collection[str]) -> None:
     """A polars query: streamed to Parquet in the private folder, so that it may exceed memory."""
-    lazy = cast(LazyFrame, frame)
-    require(list(lazy.collect_schema()), wanted)
-    path = table.folder / "table.parquet"
-    lazy.select(list(dict.fromkeys(wanted))).sink_parquet(path)
-    use_parquet(table, path)
+    from polars.exceptions import PolarsError  # whoever has such a frame has imported polars
+
+    lazy, path = cast(LazyFrame, frame), table.folder / "table.parquet"
+    with suppress(PolarsError):  # ours is raised outside, for that of polars may quote the table
+        require(list(lazy.collect_schema()), wanted)
+        lazy.select(list(dict.fromkeys(wanted))).sink_parquet(path)
+        use_parquet(table, path)
+        return
+    raise DataRefusal("the polars query fails", fix="collect it, and see why")
 
 
 def use_relation(table: DuckDBTable, relation: duckdb.DuckDBPyRelation) -> None:
     """A relation of somebody else's connection, whose settings are left alone."""
     table.relation = relation
-    table.describe("tetraodon_table")
+    table.describe(table.view)
 
 
 def _existing(path: Path) -> Path:

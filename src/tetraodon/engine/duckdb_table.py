@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import duckdb
 import numpy as np
@@ -49,6 +50,7 @@ class DuckDBTable:
         self.connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": self._folder.name})
         self.connection.execute("SET enable_progress_bar = false")
         self.relation: duckdb.DuckDBPyRelation | None = None
+        self.view = f"tetraodon_{uuid4().hex}"  # DuckDB puts it into the relation's own connection
         self.origins: tuple[str, ...] = ()
         self.columns: dict[str, Column] = {}
         self.decimal = "."
@@ -85,12 +87,16 @@ class DuckDBTable:
         raise DataRefusal("the table cannot be counted", fix="check that the file is whole and well-formed")
 
     def close(self) -> None:
+        if self.relation is not None:
+            with suppress(duckdb.Error):  # that connection may be closed already
+                self.relation.query(self.view, f"DROP VIEW {self.view}")
+            self.relation = None
         self.connection.close()
         self._folder.cleanup()
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation:
         if self.relation is not None:
-            return self.relation.query("tetraodon_table", sql)
+            return self.relation.query(self.view, sql)
         return self.connection.execute(sql)
 
 
