@@ -1,0 +1,28 @@
+(function () {
+  "use strict";
+  // Tables are open in the file, so that they can be read without scripts; with charts above them they can wait.
+  document.querySelectorAll("details.closes").forEach(function (details) { details.open = false; });
+  if (typeof vegaEmbed !== "function") { return; }
+
+  function fitted(spec, width) {
+    if (spec.facet) {
+      var columns = Math.max(1, Math.min(spec.columns || 3, Math.floor(width / 260)));
+      spec.columns = columns;
+      spec.spec.width = Math.max(120, Math.floor(width / columns) - 75);
+    }
+    return spec;
+  }
+
+  function draw(place) {
+    var text = document.getElementById(place.dataset.spec).textContent;
+    var spec = fitted(JSON.parse(text), place.clientWidth);
+    vegaEmbed(place, spec, { actions: false, renderer: "svg", ast: true })
+      .then(function () {
+        var svg = place.querySelector("svg");
+        if (svg) { svg.setAttribute("role", "presentation"); svg.setAttribute("aria-hidden", "true"); }
+      })
+      .catch(function () { place.textContent = "The chart cannot be drawn here; the table below holds the same numbers."; });
+  }
+
+  document.querySelectorAll(".chart[data-spec]").forEach(draw);
+})();

@@ -1,0 +1,181 @@
+"""A planned item in words: what was asked, how it was answered, how far off that is, and what proves the promise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.domain import Domain
+from tetraodon.ledger import shown_above
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.policy.words import listing, number_of
+from tetraodon.releasing.plan import PlannedItem
+from tetraodon.workload.linear import Split
+from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
+
+
+def question(query: Query, domain: Domain) -> str:
+    """What was asked, as a sentence."""
+    match query:
+        case Count():
+            told = f"How many records satisfy: {query.where}" if query.where else "How many records there are"
+            return f"{told}{_each(query.by)}."
+        case Histogram():
+            binned = dict(query.bins)
+            parts = [f"{name} (in {len(binned[name])} groups)" if name in binned else name for name in query.attributes]
+            word = "each value of" if len(parts) == 1 else "each combination of"
+            return f"How many records there are for {word} {listing(parts)}."
+        case Cdf():
+            return f"How many records have {query.attribute} at or below each of its values{_each(query.by)}."
+        case Ranges() if query.named:
+            return f"How many records have {query.attribute} in each of {number_of(len(query.named), 'range')}" + (
+                f"{_each(query.by)}."
+            )
+        case Ranges():
+            told = f"How many records have {query.attribute} between any two of its values{_each(query.by)}."
+            return f"{told} The table holds running counts; the count of a range is the difference of two of them."
+        case Total():
+            weight = f", each record times its {query.weight}" if query.weight else ""
+            return f"The sum of {_with_unit(query.attribute, domain)}{weight}{_each(query.by)}."
+        case Mean():
+            return f"The average of {_with_unit(query.attribute, domain)}{_each(query.by)}."
+        case Quantiles():
+            shares = listing(f"{float(100 * share):.6g}%" for share in query.at)
+            return f"The least {_with_unit(query.attribute, domain)} that {shares} of the records do not exceed" + (
+                f"{_each(query.by)}."
+            )
+        case _:
+            assert_never(query)
+
+
+def _each(by: tuple[str, ...]) -> str:
+    return f", for each {listing(by)}" if by else ""
+
+
+def _with_unit(name: str, domain: Domain) -> str:
+    unit = domain[name].unit
+    return f"{name} in {unit}" if unit else name
+
+
+def mechanism(item: PlannedItem, domain: Domain) -> str:
+    """How it was answered, as a sentence or two."""
+    strategy, noise = item.strategy, f"Random noise (discrete Laplace, scale {about(_scale(item))})"
+    cells = number_of(strategy.noisy[0].size(domain), "number") if strategy.noisy else ""
+    match strategy.mechanism:
+        case "exact":
+            return "Published exactly: no secret changes it, so no noise was needed."
+        case "identity":
+            told = f"{noise} was added to each cell of the table of counts, {cells} in all."
+        case "ordered":
+            told = (
+                f"{noise} was added to the running counts along {strategy.table[-1].name}, {cells} in all, rather than "
+                f"to each cell: a secret moves few running counts, and any range needs only two of them."
+            )
+        case "direct":
+            told = f"{noise} was added to the answer itself, {cells} in all."
+            if len(strategy.noisy) > 1:
+                told += " The number of records was measured with such noise as well."
+        case _:
+            assert_never(strategy.mechanism)
+    return " ".join([told, *(_exact_total(query.by, domain) for query in strategy.exact)])
+
+
+def _scale(item: PlannedItem) -> float:
+    return float(item.scale * item.strategy.noisy[0].contribution.unit) if item.strategy.noisy else 0.0
+
+
+def _exact_total(by: tuple[Split, ...], domain: Domain) -> str:
+    if not by or all(split.size(domain) == 1 for split in by):
+        return "The number of records is exact: no secret changes it."
+    names = listing(f"groups of {split.name}" if split.bins is not None else split.name for split in by)
+    return f"The totals by {names} are exact: no secret changes them."
+
+
+def error(item: PlannedItem, domain: Domain) -> str:
+    """How far off it is expected to be, in plain words."""
+    if not item.strategy.noisy:
+        return "None: these are the true numbers."
+    off = about(item.expected_error)
+    match item.item.query:
+        case Quantiles():
+            return f"The running counts that the quantiles are read from are typically off by {off} records."
+        case Mean() as query:
+            unit = f" {domain[query.attribute].unit}" if domain[query.attribute].unit else ""
+            return f"The sum behind the average is typically off by {off}{unit}."
+        case Total() as query:
+            unit = f" {domain[query.attribute].unit}" if domain[query.attribute].unit else ""
+            return f"Each number is typically off by {off}{unit}."
+        case Ranges() as query if not query.named:
+            return f"A range picked at random is typically off by {off} records."
+        case _:
+            return f"Each number is typically off by {off} records."
+
+
+def baseline(item: PlannedItem, policy: Policy) -> str:
+    """What plain differential privacy at the same epsilon would have cost, and what it would have bought."""
+    if policy.graph == policy.plain().graph:
+        return "The same: the promise of this policy is that of plain differential privacy."
+    price = epsilon_text(_price(item, policy))
+    off = about(item.baseline_error)
+    head = f"At the same epsilon, {price} for this answer alone, plain differential privacy"
+    if not item.expected_error:
+        told = f"{head} would be off by {off}; here the answer is exact."
+    elif item.baseline_error < 1.005 * item.expected_error:
+        told = f"{head} would be off by {off}: about the same."
+    else:
+        told = f"{head} would be off by {off}: {about(item.baseline_error / item.expected_error)} times as much."
+    return (
+        f"{told} Its promise is stronger: it hides any change of a person's record, "
+        f"not only what this policy calls a secret."
+    )
+
+
+def _price(item: PlannedItem, policy: Policy) -> Fraction:
+    shares = sum((other.share for other in policy.items), Fraction(0))
+    return item.epsilon or policy.epsilon * item.item.share / shares
+
+
+def proof(certificate: Certificate, domain: Domain) -> str:
+    """What a certificate says: the loss, and whether it is the loss itself or a bound."""
+    if not certificate.epsilon:
+        return "Epsilon 0: no secret changes what was measured, so nothing about a secret can be learnt from it."
+    kind = "This is the exact loss, not a bound" if certificate.exact else "This is a proven upper bound"
+    return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}. {kind} (method: {certificate.method})." + (
+        f" {witness(certificate, domain)}"
+    )
+
+
+def witness(certificate: Certificate, domain: Domain) -> str:
+    """The worst step in words."""
+    if certificate.witness is None:
+        return ""
+    x, y = certificate.witness
+    if x is ABSENT or y is ABSENT:
+        present = y if x is ABSENT else x
+        parts = [f"{a.name} {a.text(a.code(value))} {a.unit}".strip() for a, value in zip(domain, present, strict=True)]
+        return f"The worst step: somebody with {listing(parts)} is in the data, or is not."
+    both = [(a, a.code(p), a.code(q)) for a, p, q in zip(domain, x, y, strict=True)]
+    moved = [f"{a.name} from {a.text(p)} to {a.text(q)} {a.unit}".strip() for a, p, q in both if p != q]
+    kept = [f"{a.name} {a.text(p)} {a.unit}".strip() for a, p, q in both if p == q]
+    where = f" (with {listing(kept)})" if kept else ""
+    return f"The worst step changes one person's {listing(moved)}{where}, and nothing else."
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """An epsilon, exact where that is short and rounded up where it is not."""
+    text = shown_above(epsilon)
+    return text if "/" not in text else f"{text} (about {float(epsilon):.3g})"
+
+
+def about(number: float) -> str:
+    """A number to three digits, without an exponent where people would not write one.
+
+    >>> about(126.561), about(0.01234), about(48_842.0), about(5.0)
+    ('127', '0.0123', '48,800', '5')
+    """
+    if number == 0 or not 1e-4 <= abs(number) < 1e9:
+        return f"{number:.3g}"
+    short = float(f"{number:.3g}")
+    return f"{short:,.0f}" if short == int(short) else f"{short:,.10g}"
