@@ -30,10 +30,10 @@ def test_memory_stays_bounded_for_large_tables(tmp_path):
 
 
 def test_a_billion_rows_are_never_written_out():
-    billion = duckdb.sql("SELECT range % 100 AS age FROM range(1_000_000_000)").limit(50_000_000)
+    billion = duckdb.sql("SELECT range % 100 AS age FROM range(1_000_000_000)").limit(20_000_000)
     with open_table(billion, AGE) as engine:
         counts = engine.counts([("age",)])[0]
-    assert counts.total == 50_000_000
+    assert counts.total == 20_000_000
     assert len(counts.counts) == 100
 
 

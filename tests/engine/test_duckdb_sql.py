@@ -13,10 +13,9 @@ STORABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_si
 
 @given(STORABLE, STORABLE.filter(bool))
 def test_whatever_is_in_a_name_or_label_stays_in_it(label, name):
-    with duckdb.connect() as connection:
-        found = connection.execute(f"SELECT {text(label)} AS {quoted(name)}")
-        assert found.description[0][0] == name
-        assert found.fetchall() == [(label,)]
+    found = duckdb.execute(f"SELECT {text(label)} AS {quoted(name)}")
+    assert found.description[0][0] == name
+    assert found.fetchall() == [(label,)]
 
 
 @pytest.mark.parametrize("string", ["a\0b", "\ud800"])
