@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
+from tetraodon.errors import Refused
 from tetraodon.inference.margin import Margin
 from tetraodon.workload.linear import Split
+
+ROUNDS = 2000
+TOLERANCE = 1e-11
 
 
 @dataclass
@@ -22,17 +26,9 @@ class Table:
     values: NDArray[np.float64]
     variance: float
 
-    def add_up(self, margin: Margin, domain: Domain) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Where each cell goes in the margin, and the margin's totals."""
-        places = margin.places(self.splits, domain)
-        size = math.prod(margin.shape(domain))
-        totals = np.bincount(places, weights=self.values.ravel(), minlength=size)
-        return places, totals.astype(np.float64)
-
-    def shift(self, places: NDArray[np.int64], change: NDArray[np.float64]) -> None:
-        """Spread a change of the margin evenly over the cells behind it."""
-        cells = np.bincount(places, minlength=len(change))
-        self.values += (change / cells)[places].reshape(self.values.shape)
+    def totals(self, places: NDArray[np.int64], cells: int) -> NDArray[np.float64]:
+        """The table added up into the cells of a margin."""
+        return np.bincount(places, weights=self.values.ravel(), minlength=cells).astype(np.float64)
 
 
 def shared_margins(tables: Sequence[Table], domain: Domain) -> list[Margin]:
@@ -44,37 +40,58 @@ def shared_margins(tables: Sequence[Table], domain: Domain) -> list[Margin]:
         if not more:
             break
         found |= more
-    return sorted(found, key=lambda margin: (math.prod(margin.shape(domain)), margin.groups.__repr__()))
+    return sorted(found, key=lambda margin: (margin.cells(domain), repr(margin.groups)))
 
 
 def agree(tables: Sequence[Table], domain: Domain) -> None:
     """Change the tables, as little as their precision allows, so that they agree on every shared margin.
 
-    Why   a change at one margin is spread evenly behind it, so it adds up to nothing on any other margin whose
-          common part already agrees; going from coarse to fine, one pass is enough.
+    Why   agreeing on one margin is an orthogonal projection in the metric of the precisions: a weighted average,
+          spread evenly behind each of its cells. For splits by value, going from coarse to fine, one round does
+          it: a change at one margin adds up to nothing on another whose common part agrees already. Bins that
+          overlap crosswise need more rounds, and projections taken in turn converge.
     """
+    steps = []
     for margin in shared_margins(tables, domain):
         members = [t for t in tables if Margin.of(t.splits).meet(margin) == margin]
-        if len(members) < 2:
-            continue
-        sums = [table.add_up(margin, domain) for table in members]
-        size = math.prod(margin.shape(domain))
-        spread = [table.variance * table.values.size / size for table in members]
-        exact = [i for i, variance in enumerate(spread) if variance == 0]
-        if exact:
-            target = sums[exact[0]][1]
-        else:
-            target = np.average([total for _, total in sums], axis=0, weights=[1 / v for v in spread])
-        for table, (places, total) in zip(members, sums, strict=True):
-            if table.variance > 0:
-                table.shift(places, target - total)
+        if len(members) > 1:
+            steps.append((members, [margin.places(t.splits, domain) for t in members], margin.cells(domain)))
+    _in_turn([partial(_average, *step) for step in steps])
 
 
 def follow(table: Table, leaders: Sequence[Table], domain: Domain) -> None:
     """Change one table so that it agrees with tables that agree with each other already."""
+    steps = []
     for margin in shared_margins([table, *leaders], domain):
-        whole = Margin.of(table.splits).meet(margin)
         leader = next((t for t in leaders if Margin.of(t.splits).meet(margin) == margin), None)
-        if leader is not None and whole == margin:
-            places, total = table.add_up(margin, domain)
-            table.shift(places, leader.add_up(margin, domain)[1] - total)
+        if leader is not None and Margin.of(table.splits).meet(margin) == margin:
+            target = leader.totals(margin.places(leader.splits, domain), margin.cells(domain))
+            steps.append((table, margin.places(table.splits, domain), target))
+    _in_turn([partial(_match, *step) for step in steps])
+
+
+def _in_turn(steps: Sequence[Callable[[], float]]) -> None:
+    """Take every step until none changes anything any more."""
+    for _ in range(ROUNDS):
+        if max((step() for step in steps), default=0.0) < TOLERANCE:
+            return
+    raise Refused("the tables of this release cannot be made to agree", fix="use the same bins in every item")
+
+
+def _average(tables: Sequence[Table], places: Sequence[NDArray[np.int64]], cells: int) -> float:
+    totals = [table.totals(place, cells) for table, place in zip(tables, places, strict=True)]
+    spread = [table.variance * table.values.size / cells for table in tables]
+    exact = [total for total, variance in zip(totals, spread, strict=True) if variance == 0]
+    target = exact[0] if exact else np.average(totals, axis=0, weights=[1 / v for v in spread])
+    return max(
+        (_match(t, p, target) for t, p in zip(tables, places, strict=True) if t.variance > 0),
+        default=0.0,
+    )
+
+
+def _match(table: Table, places: NDArray[np.int64], target: NDArray[np.float64]) -> float:
+    """Spread the missing part of every margin cell evenly over the cells behind it; how much was missing at most."""
+    missing = target - table.totals(places, len(target))
+    members = np.bincount(places, minlength=len(target))
+    table.values = table.values + (missing / members)[places].reshape(table.values.shape)
+    return float(np.abs(missing).max()) / (1.0 + float(np.abs(target).max()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,6 +66,10 @@ class Margin:
 
     def shape(self, domain: Domain) -> tuple[int, ...]:
         return tuple(domain[name].size if groups is None else max(groups) + 1 for name, groups in self.groups)
+
+    def cells(self, domain: Domain) -> int:
+        """How many cells it has."""
+        return math.prod(self.shape(domain))
 
     def places(self, table: Sequence[Split], domain: Domain) -> NDArray[np.int64]:
         """For every cell of a table, row by row, the cell of this margin it adds up into.

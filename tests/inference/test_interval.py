@@ -1,0 +1,52 @@
+"""Quantiles of sums of noise: never too small, and not much too large."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tetraodon.inference import interval
+from tetraodon.inference.interval import sum_quantile
+from tetraodon.noise import laplace_pmf
+
+SURE = Fraction(95, 100)
+
+
+def law_of_sum(scale: Fraction, terms: int, reach: int) -> np.ndarray:
+    """The law of the sum by plain convolution."""
+    one = np.array([laplace_pmf(scale, k) for k in range(-reach, reach + 1)])
+    law = one
+    for _ in range(terms - 1):
+        law = np.convolve(law, one)
+    return law
+
+
+@pytest.mark.parametrize(("scale", "terms"), [("1/2", 2), ("2", 2), ("3", 5), ("7/3", 9), ("10", 3)])
+def test_it_is_the_least_that_covers(scale: str, terms: int) -> None:
+    law = law_of_sum(Fraction(scale), terms, 400)
+    centre = len(law) // 2
+    found = sum_quantile(Fraction(scale), terms, SURE)
+    assert law[centre - found : centre + found + 1].sum() >= 0.95
+    assert law[centre - found + 1 : centre + found].sum() < 0.95
+
+
+def test_more_terms_never_need_less() -> None:
+    found = [sum_quantile(Fraction(3), terms, SURE) for terms in range(300)]
+    assert found == sorted(found)
+    assert found[0] == 0
+
+
+def test_rounding_up_terms_costs_little() -> None:
+    exact = interval._quantile(Fraction(3), 1000, SURE)
+    assert exact <= sum_quantile(Fraction(3), 1000, SURE) <= 1.02 * exact
+
+
+def test_the_bound_for_long_sums_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = interval._quantile(Fraction(5), 40, SURE)
+    monkeypatch.setattr(interval, "LONGEST", 16)
+    interval._quantile.cache_clear()
+    bound = interval._quantile(Fraction(5), 40, SURE)
+    interval._quantile.cache_clear()
+    assert truth <= bound <= 2 * truth
