@@ -31,7 +31,8 @@ def test_shapes_are_filled_in_order():
 
 
 def test_large_arrays_are_filled_a_chunk_at_a_time():
-    counter = Counter()
-    values = filled(counter, 2 * CHUNK + 5, SystemCoins())
-    assert counter.asked == [CHUNK, CHUNK, 5]
-    assert np.array_equal(values, np.arange(2 * CHUNK + 5))
+    for last in (1, 5, CHUNK):
+        counter = Counter()
+        values = filled(counter, 2 * CHUNK + last, SystemCoins())
+        assert counter.asked == [CHUNK, CHUNK, last]
+        assert np.array_equal(values, np.arange(2 * CHUNK + last))

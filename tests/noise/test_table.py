@@ -67,7 +67,7 @@ class EveryNumber:
 
 @pytest.mark.parametrize(
     "law",
-    [BlockLaw(Fraction(40)), BlockLaw(Fraction(900, 7), 3), GaussianLaw(Fraction(300)), DigitLaw(Fraction(99), 2, 6)],
+    [BlockLaw(Fraction(20)), BlockLaw(Fraction(900, 7), 3), GaussianLaw(Fraction(300)), DigitLaw(Fraction(99), 2, 6)],
     ids=["laplace", "blocks", "gaussian", "digit"],
 )
 def test_a_batch_inverts_the_distribution_function_at_every_number(law):
