@@ -86,6 +86,8 @@ class LineAxis:
         return None
 
     def _some_edge(self) -> tuple[int, int]:
+        if isinstance(self.graph, Everything | Within):
+            return 0, 1  # without listing anything: the attribute may be of any size
         x, y = next(self.graph.edges())
         return int(x[0]), int(y[0])
 

@@ -1,0 +1,53 @@
+"""Budgets are filled: nothing is left over that any item could still use."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.worlds import graphs, positive, queries
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.mechanism.strategy import Strategy
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.releasing.budget import certify, fill
+from tetraodon.workload.contribution import AllRanges
+from tetraodon.workload.query import count
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_item_could_have_less_noise(data: st.DataObject) -> None:
+    graph = data.draw(graphs(2))
+    usable = queries(graph.domain).filter(lambda q: not isinstance(q.contribution, AllRanges))
+    policy = Policy("tiny", graph.domain, graph, data.draw(positive), (Item("q", count()),))
+    chosen = []
+    for query in data.draw(st.lists(usable, min_size=1, max_size=3)):
+        strategy = Strategy("direct", (query,))
+        loss = certify_measurements(graph, strategy.measurements(Fraction(1))).epsilon
+        if loss:
+            chosen.append((strategy, Fraction(loss) / data.draw(positive)))
+    if not chosen:
+        return
+    scales = fill(policy, chosen)
+    assert certify(policy, chosen, scales).epsilon == policy.epsilon
+    for number in range(len(scales)):
+        less = [scale * Fraction(99, 100) if i == number else scale for i, scale in enumerate(scales)]
+        assert certify(policy, chosen, less).epsilon > policy.epsilon
+
+
+def test_exact_items_take_nothing() -> None:
+    from tests.worlds import Domain
+    from tetraodon.domain import Attribute, Integers
+    from tetraodon.policy.attribute_graph import Everything
+    from tetraodon.policy.secret_graph import Factor, SecretGraph
+    from tetraodon.workload.contribution import One
+    from tetraodon.workload.linear import LinearQuery, splits
+
+    domain = Domain((Attribute("x", Integers(0, 3)),))
+    graph = SecretGraph(domain, (Factor(("x",), Everything(4)),), 1)
+    policy = Policy("tiny", domain, graph, Fraction(1), (Item("q", count()),), "public")
+    total = Strategy("exact", (), (LinearQuery(One()),))
+    table = Strategy("identity", (LinearQuery(One(), splits(["x"])),))
+    assert fill(policy, [(total, Fraction(0)), (table, Fraction(5))]) == [0, 2]
