@@ -1,0 +1,189 @@
+"""The judge: every dataset of a tiny world, every pair of them, and the two readings of "neighbours".
+
+Nothing here is clever and nothing here is shared with the code that it judges, beyond the definitions of a domain,
+of an edge and of a query. `reading="star"` is the exact relation N* (docs/neighbours.md); `reading="literal"` is
+[HMD14] Def. 4.1 with condition 3(a) read as a *non-empty* proper subset.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.errors import Refused
+from tetraodon.policy.known import Known, known_query
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.query import Query, linear
+
+if TYPE_CHECKING:
+    from tetraodon.policy.policy import Policy
+
+Reading: TypeAlias = Literal["star", "literal"]
+Dataset: TypeAlias = tuple[int, ...]
+Ints: TypeAlias = NDArray[np.int64]
+DATASET_LIMIT = 20_000
+
+
+@dataclass(frozen=True)
+class World:
+    """Values 0..size-1 of one record, which pairs are secret, and how much each value adds to every known sum."""
+
+    edge: tuple[tuple[bool, ...], ...]
+    adds: tuple[tuple[int, ...], ...]
+    n: int
+
+    def __post_init__(self) -> None:
+        if len(self.edge) ** self.n > DATASET_LIMIT:
+            raise Refused(
+                f"there are more than {DATASET_LIMIT:,} datasets", fix="judge fewer records or a smaller domain"
+            )
+
+    @property
+    def size(self) -> int:
+        return len(self.edge)
+
+    @cached_property
+    def groups(self) -> list[list[Dataset]]:
+        """All datasets of n records, those with the same known sums together."""
+        found: dict[tuple[int, ...], list[Dataset]] = {}
+        for dataset in itertools.product(range(self.size), repeat=self.n):
+            sums = tuple(sum(self.adds[x][k] for x in dataset) for k in range(len(self.adds[0])))
+            found.setdefault(sums, []).append(dataset)
+        return list(found.values())
+
+
+def world(graph: SecretGraph, known: Sequence[Known], n: int) -> World:
+    """The tiny world of a policy. Somebody absent adds nothing to any count."""
+    domain = graph.domain
+    values: list[Any] = [domain.value(cell) for cell in range(domain.size)]
+    sums = [row for entry in known for row in known_query(entry, domain).matrix(domain)[0].tolist()]
+    adds = [tuple(row[cell] for row in sums) for cell in range(domain.size)]
+    if graph.absent:
+        values.append(ABSENT)
+        adds.append(tuple(0 for _ in sums))
+    edge = tuple(tuple(x is not y and graph.is_edge(x, y) for y in values) for x in values)
+    return World(edge, tuple(adds), n)
+
+
+def neighbours(policy: Policy, n: int, reading: Reading = "star") -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """All ordered pairs of neighbouring datasets of n records, as tuples of values.
+
+    With presence secret, n counts the people who may be there, and ABSENT stands for those who are not.
+    """
+    here = world(policy.graph, getattr(policy, "known", ()), n)
+
+    def told(dataset: Dataset) -> tuple[Any, ...]:
+        return tuple(policy.domain.value(x) if x < policy.domain.size else ABSENT for x in dataset)
+
+    return [(told(first), told(second)) for first, second in pairs(here, reading)]
+
+
+def sensitivity(policy: Policy, query: Query, n: int, reading: Reading = "star") -> Fraction:
+    """max over neighbouring datasets of n records of the L1 distance between the answers: S(f, P), by looking."""
+    here = world(policy.graph, getattr(policy, "known", ()), n)
+    return largest(here, columns(linear(query, policy.domain), policy.domain), pairs(here, reading))
+
+
+def pairs(here: World, reading: Reading = "star") -> Iterator[tuple[Dataset, Dataset]]:
+    """All ordered pairs of neighbours."""
+    match reading:
+        case "star":
+            yield from _star(here)
+        case "literal":
+            yield from _literal(here)
+        case _:
+            assert_never(reading)
+
+
+def columns(query: LinearQuery, domain: Domain) -> list[tuple[Fraction, ...]]:
+    """What each value adds to each answer; somebody absent adds nothing."""
+    matrix, unit = query.matrix(domain)
+    told = [tuple(unit * entry for entry in column) for column in matrix.T.tolist()]
+    return [*told, tuple(Fraction(0) for _ in range(len(matrix)))]
+
+
+def largest(here: World, adds: Sequence[Sequence[Fraction]], near: Iterator[tuple[Dataset, Dataset]]) -> Fraction:
+    """The largest L1 distance between the answers of neighbours."""
+    return max((distance(first, second, adds) for first, second in near), default=Fraction(0))
+
+
+def distance(first: Dataset, second: Dataset, adds: Sequence[Sequence[Fraction]]) -> Fraction:
+    """How far apart the answers of two datasets are, in total."""
+    moved = [(adds[y], adds[x]) for x, y in zip(first, second, strict=True) if x != y]
+    rows = range(len(adds[0]))
+    return sum((abs(sum((b[r] - a[r] for b, a in moved), Fraction(0))) for r in rows), Fraction(0))
+
+
+def _star(here: World) -> Iterator[tuple[Dataset, Dataset]]:
+    """N*: an edge among the changes, and no part of the changes, neither none nor all, keeps the known sums."""
+    for group in here.groups:
+        members = set(group)
+        for first, second in itertools.permutations(group, 2):
+            changed = [j for j in range(here.n) if first[j] != second[j]]
+            if not any(here.edge[first[j]][second[j]] for j in changed):
+                continue
+            parts = (
+                part for size in range(1, len(changed)) for part in itertools.combinations(changed, size)
+            )
+            if not any(_partly(first, second, part) in members for part in parts):
+                yield first, second
+
+
+def _partly(first: Dataset, second: Dataset, part: Sequence[int]) -> Dataset:
+    mixed = list(first)
+    for j in part:
+        mixed[j] = second[j]
+    return tuple(mixed)
+
+
+def _literal(here: World) -> Iterator[tuple[Dataset, Dataset]]:
+    """[HMD14] Def. 4.1: compare the secret pairs T, and among equals the changes, against every other dataset."""
+    for group in here.groups:
+        for first in group:
+            others = [(second, _secrets(here, first, second), _changes(first, second)) for second in group]
+            for second, told, changes in others:
+                if not told:
+                    continue
+                smaller = any(
+                    (found and found < told) or (found == told and moved < changes) for _, found, moved in others
+                )
+                if not smaller:
+                    yield first, second
+
+
+def _secrets(here: World, first: Dataset, second: Dataset) -> frozenset[tuple[int, int, int]]:
+    return frozenset(
+        (j, x, y) for j, (x, y) in enumerate(zip(first, second, strict=True)) if x != y and here.edge[x][y]
+    )
+
+
+def _changes(first: Dataset, second: Dataset) -> frozenset[tuple[int, int]]:
+    """The records that are in one of the two datasets only, with their owners."""
+    moved = [j for j in range(len(first)) if first[j] != second[j]]
+    return frozenset((j, dataset[j]) for j in moved for dataset in (first, second))
+
+
+def is_star_neighbour(here: World, first: Dataset, second: Dataset) -> bool:
+    """An independent check of N*: the changes are a minimal zero-sum sequence of moves with an edge among them.
+
+    It never looks at a dataset: only at the vectors of the moves, and at every part of them.
+    """
+    moves = [(x, y) for x, y in zip(first, second, strict=True) if x != y]
+    if not any(here.edge[x][y] for x, y in moves):
+        return False
+    vectors = [tuple(b - a for a, b in zip(here.adds[x], here.adds[y], strict=True)) for x, y in moves]
+
+    def zero(part: Sequence[tuple[int, ...]]) -> bool:
+        return not any(sum(column) for column in zip(*part, strict=True))
+
+    proper = (part for size in range(1, len(vectors)) for part in itertools.combinations(vectors, size))
+    return zero(vectors) and not any(zero(part) for part in proper)

@@ -1,0 +1,125 @@
+"""What everybody knows about the data already: exact counts, tables of them, rectangles ([HMD14] section 3.2).
+
+A known fact is a question whose true answer is public. The price of a release does not depend on what the answers
+are, only on what was asked; answers are kept because they let released tables agree with what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain, Value
+from tetraodon.errors import PolicyError
+from tetraodon.workload.contribution import Table
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.query import Count, Histogram, linear
+
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangle:
+    """The records whose ordered attributes lie between two ends each: (name, low, high)."""
+
+    sides: tuple[tuple[str, Value, Value], ...]
+
+    def __post_init__(self) -> None:
+        names = [name for name, _, _ in self.sides]
+        if not names or len(set(names)) < len(names):
+            raise PolicyError("a rectangle does not name each attribute once", fix="write {x: [1, 4], y: [2, 3]}")
+
+
+Fact: TypeAlias = Count | Histogram | Rectangle
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A fact, and its true answers where they were given: one for each row of the fact's query, in order."""
+
+    fact: Fact
+    answers: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.fact, Count) and self.fact.by:
+            raise PolicyError("a known count is split", fix="write it as a marginal")
+        if self.answers is not None and any(answer < 0 for answer in self.answers):
+            raise PolicyError("a known count is below zero", fix="write counts of records")
+
+
+def known_query(known: Known, domain: Domain) -> LinearQuery:
+    """The linear query that was answered: one row for a count or rectangle, one for each cell of a table."""
+    match known.fact:
+        case Count() | Histogram():
+            return linear(known.fact, domain)
+        case Rectangle():
+            return LinearQuery(_inside(known.fact, domain))
+        case _:
+            assert_never(known.fact)
+
+
+def known_names(known: Sequence[Known], domain: Domain) -> tuple[str, ...]:
+    """The attributes that the facts look at, in the domain's order."""
+    seen = {name for fact in known for name in known_query(fact, domain).names}
+    return tuple(name for name in domain.names if name in seen)
+
+
+def labels(known: Known, domain: Domain, cells: Ints) -> Ints:
+    """Which row of the fact's query each cell of a domain is counted in; -1 for none."""
+    query = known_query(known, domain)
+    codes = dict(zip(domain.names, np.unravel_index(cells, domain.shape), strict=True))
+    if isinstance(query.contribution, Table):
+        names = query.contribution.names
+        if not names:
+            return np.where(query.contribution.matrix[0, 0] > 0, 0, -1) * np.ones(len(cells), np.int64)
+        place = np.ravel_multi_index([codes[n] for n in names], [domain[n].size for n in names])
+        return np.where(query.contribution.matrix[0][place] > 0, 0, -1)
+    row = np.zeros(len(cells), np.int64)
+    for split in query.by:
+        row = row * split.size(domain) + split.of(codes[split.name])
+    return row
+
+
+def check_known(known: Sequence[Known], domain: Domain) -> None:
+    """Refuse answers that do not fit their question, tables that disagree on their total, and facts said twice."""
+    totals: set[int] = set()
+    for entry in known:
+        rows = known_query(entry, domain).size(domain)
+        if entry.answers is not None:
+            if len(entry.answers) != rows:
+                raise PolicyError(
+                    f"a known table has {len(entry.answers)} answers where the domain has {rows} cells",
+                    fix="give one count for each cell, in the order of the attributes' values",
+                )
+            if isinstance(entry.fact, Histogram) or entry.fact == Count():
+                totals.add(sum(entry.answers))
+    if len(totals) > 1:
+        raise PolicyError(
+            "known tables contradict each other: they do not count the same number of records",
+            fix="use tables of the same data",
+        )
+    facts = [entry.fact for entry in known]
+    if any(facts.count(fact) > 1 for fact in facts):
+        raise PolicyError("something is known twice", fix="list each known fact once")
+
+
+def _inside(rectangle: Rectangle, domain: Domain) -> Table:
+    names = tuple(name for name in domain.names if name in {side[0] for side in rectangle.sides})
+    ends = {name: (low, high) for name, low, high in rectangle.sides}
+    for name in ends:
+        domain.position(name)
+    holds = np.ones((), np.bool_)
+    for name in names:
+        attribute = domain[name]
+        if not attribute.ordered:
+            raise PolicyError(f"the values of {name} have no order", fix="write it as a count with a condition")
+        low, high = (attribute.code(end) for end in ends[name])
+        if low > high:
+            raise PolicyError(f"the side {name} of a rectangle is empty", fix="write the smaller end first")
+        code = np.arange(attribute.size)
+        holds = np.logical_and.outer(holds, (low <= code) & (code <= high))
+    return Table(names, holds.reshape(1, -1).astype(np.int64))
