@@ -19,6 +19,8 @@ from tetraodon.policy.secret_graph import ABSENT, Factor, steps_text
 from tetraodon.policy.words import chance, odds, percent, times, valued
 
 Codes: TypeAlias = tuple[int, ...]
+HOPELESS = Decimal("1e+100")
+"""Odds beyond which a bound is no protection worth the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class Example:
         name = f"{self.names[0]} " if len(self.names) == 1 else ""
         if self.steps is None or self.odds is None or self.chance is None:
             return f"{name}{self.x} rather than {self.y}: not protected, whatever epsilon is"
+        if self.odds > HOPELESS:
+            return (
+                f"{name}{self.x} rather than {self.y}: not protected with this epsilon, for the odds may move "
+                f"more than {HOPELESS} times ({steps_text(self.steps)})"
+            )
         return (
             f"{name}{self.x} rather than {self.y}: the odds move at most {times(self.odds)} times "
             f"({steps_text(self.steps)}, {percent(self.chance)} truthful)"
@@ -51,14 +58,14 @@ class Example:
     @property
     def document(self) -> dict[str, Any]:
         """Plain data; null where there is no bound."""
-        bound = None if self.odds is None or self.odds > Decimal("1e300") else float(self.odds)
+        bound = None if self.odds is None or self.odds > HOPELESS else float(self.odds)
         return {
             "attributes": list(self.names),
             "x": self.x,
             "y": self.y,
             "steps": self.steps,
             "odds": bound,
-            "odds_at_most": None if self.odds is None else times(self.odds),
+            "odds_at_most": None if bound is None or self.odds is None else times(self.odds),
             "truthful": None if self.chance is None else float(self.chance),
             "truthful_at_most": None if self.chance is None else percent(self.chance),
         }

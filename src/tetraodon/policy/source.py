@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -73,7 +73,7 @@ def _bytes_of(path: Path) -> bytes:
         ) from None
 
 
-def parse(content: bytes, name: str) -> Source:
+def parse(content: bytes, name: str, *, loader: Any = _LOADER) -> Source:
     """The source in the bytes of a YAML file."""
     if len(content) > SIZE_LIMIT:
         raise PolicyError("the policy file is larger than 1 MB", fix="give a policy file, not the data", where=name)
@@ -83,7 +83,7 @@ def parse(content: bytes, name: str) -> Source:
         raise PolicyError("the policy file is not UTF-8 text", fix="save it as UTF-8", where=name) from None
     reader = _Reader(name)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=loader):
             reader.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark

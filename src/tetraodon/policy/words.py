@@ -13,19 +13,26 @@ _EXACT = Context(prec=40)
 
 
 def odds(epsilon: Fraction, steps: int) -> Decimal:
-    """e^(epsilon * steps), to forty digits: how many times the odds between two values can grow ([HMD14] Eq. 9)."""
+    """e^(epsilon * steps), to forty digits: how many times the odds between two values can grow ([HMD14] Eq. 9).
+
+    Post  infinite beyond e^1000, where there is nothing left to tell.
+    """
     loss = epsilon * steps
+    if loss > 1000:
+        return Decimal("Infinity")
     return _EXACT.exp(_EXACT.divide(Decimal(loss.numerator), Decimal(loss.denominator)))
 
 
 def chance(epsilon: Fraction, steps: int) -> Decimal:
     """e^(epsilon * steps) / (1 + e^(epsilon * steps)): how often a direct question would get a truthful answer."""
     factor = odds(epsilon, steps)
+    if factor.is_infinite():
+        return Decimal(1)
     return _EXACT.divide(factor, _EXACT.add(factor, Decimal(1)))
 
 
 def times(factor: Decimal) -> str:
-    """A factor rounded up: `1.65`, `22,027` or `1.3e+9`.
+    """A factor below e^1000, rounded up: `1.65`, `22,027` or `1.3e+9`.
 
     >>> times(odds(Fraction(1, 2), 1)), times(odds(Fraction(1), 10)), times(odds(Fraction(1), 21))
     ('1.65', '22,027', '1.4e+9')

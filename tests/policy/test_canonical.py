@@ -1,0 +1,60 @@
+"""The normal form of a policy reads back as the same policy, wherever it has been kept."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+from hypothesis import given, settings
+from tests.policy.policies import policies
+
+from tetraodon.policy.canonical import plain
+from tetraodon.policy.load import load_policy
+
+
+@settings(max_examples=200, deadline=None)
+@given(policies())
+def test_documents_read_back_as_equal_policies(document: dict) -> None:
+    policy = load_policy(document)
+    kept = json.loads(json.dumps(policy.document, sort_keys=True, allow_nan=False))
+    again = load_policy(kept)
+    assert again == policy
+    assert again.document == policy.document
+    assert kept == policy.document
+
+
+def test_ways_to_say_the_same_have_one_document() -> None:
+    one = {"dataset": "d", "attributes": {"x": {"integer": ["0", 9]}}, "budget": {"epsilon": "1.0"}}
+    long = {
+        "tetraodon": 1,
+        "dataset": "d",
+        "individuals": "one row each",
+        "presence": "secret",
+        "attributes": [{"name": "x", "integer": [0, 9], "missing": 0}],
+        "secrets": {"x": "everything"},
+        "together": {"at most": 3},
+        "known": [],
+        "attackers": ["independent"],
+        "budget": {"epsilon": 1},
+        "release": [],
+    }
+    assert load_policy(one) == load_policy(long)
+    assert load_policy(one).document == load_policy(long).document == {**long, "together": "all at once"}
+
+
+def test_numbers_are_exact() -> None:
+    assert [plain(Fraction(1, 10)), plain(Fraction(4, 2)), plain(Fraction(1, 3))] == ["0.1", 2, "1/3"]
+
+
+def test_the_order_of_attributes_and_ranges_survives_sorted_keys() -> None:
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"z": {"integer": [0, 9]}, "a": ["x", "y"]},
+            "budget": {"epsilon": 1},
+            "release": [{"name": "r", "ranges": {"z": {"old": [5, 9], "all": [0, 9]}}}],
+        }
+    )
+    kept = load_policy(json.loads(json.dumps(policy.document, sort_keys=True)))
+    assert kept.domain.names == ("z", "a")
+    assert [name for name, _, _ in kept.items[0].query.named] == ["old", "all"]
