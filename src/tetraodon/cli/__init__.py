@@ -1,0 +1,1 @@
+"""The command line: parse, call the library, print. No maths, no files of its own."""

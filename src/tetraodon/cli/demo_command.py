@@ -1,0 +1,106 @@
+"""`tetraodon demo`: the bundled example from end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tetraodon.cli.edge import Edge
+from tetraodon.cli.output import Json, emit, heading, note, say, working, wrapped
+
+QUESTION = "age between 30 and 39"
+ROOM_FOR = 10
+"""How many releases of the demonstration fit into its ledger."""
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to work in.")] = Path("demo"),
+    force: Annotated[bool, typer.Option("--force", help="Use a folder with an earlier demonstration.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Release the bundled census extract, and verify and question the release: a look at everything at once.
+
+    \b
+    Example:
+      tetraodon demo --out demo
+
+    \b
+    --json gives {"folder", "policy", "ledger", "release", "report", "epsilon", "charged", "left", "verified",
+      "answer": {"condition", "item", "value", "lower", "upper", "confidence"}}.
+    """
+    with Edge(as_json) as edge:
+        import shutil
+
+        from tetraodon.cli.plan_command import show_plan
+        from tetraodon.cli.plan_in_words import notes
+        from tetraodon.cli.release_commands import answer_document, answer_in_words, follow
+        from tetraodon.errors import ReleaseError
+        from tetraodon.ledger import Ledger, shown_below
+        from tetraodon.policy.explain import explain
+        from tetraodon.policy.load import load_policy
+        from tetraodon.releasing.documents import number
+        from tetraodon.releasing.plan import plan
+        from tetraodon.releasing.run import release
+        from tetraodon.releasing.verify import verify
+
+        if out.exists() and not force:
+            raise ReleaseError("the folder exists", fix="choose another --out, or pass --force", where=str(out))
+        bundled = Path(__file__).parent.parent / "demo"
+        policy_file, ledger_file, folder = out / "adult.policy.yaml", out / "ledger.db", out / "release"
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(bundled / "adult.policy.yaml", policy_file)
+        except OSError:
+            raise ReleaseError("the folder cannot be written", fix="choose another --out", where=str(out)) from None
+        policy = load_policy(policy_file)
+        with working("planning") as progress:
+            planned = plan(policy)
+            with Ledger(ledger_file) as book:
+                book.open(policy.dataset, ROOM_FOR * policy.epsilon, policy.document)
+                release_made = release(
+                    planned,
+                    bundled / "adult.parquet",
+                    ledger=book,
+                    out=folder,
+                    force=force,
+                    progress=follow(edge, progress),
+                )
+                account = book.account(policy.dataset)
+            progress("verifying")
+            checks = verify(folder)
+        verified = all(check.passed for check in checks)
+        item, estimate = release_made.ask(QUESTION)
+        report = folder / "report.html"
+        if as_json:
+            emit(
+                {
+                    "folder": str(out),
+                    "policy": str(policy_file),
+                    "ledger": str(ledger_file),
+                    "release": str(folder),
+                    "report": str(report),
+                    "epsilon": number(planned.epsilon),
+                    "charged": release_made.charged,
+                    "left": shown_below(account.left),
+                    "verified": verified,
+                    "answer": answer_document(QUESTION, item, estimate),
+                }
+            )
+            return
+        for part in explain(policy).parts[:2]:
+            heading(part.title)
+            for sentence in part.sentences:
+                wrapped(sentence)
+            say()
+        show_plan(planned)
+        for paragraph in notes(planned, None):
+            wrapped(paragraph)
+        say()
+        good = "all good" if verified else "FAILED"
+        say(f"Charged epsilon {release_made.charged}; {shown_below(account.left)} left in {ledger_file}.")
+        say(f"Verified {len(checks)} hashes, certificates and answers: {good}.")
+        say(f"How many with {QUESTION}? {answer_in_words(item, estimate)}.")
+        note("")
+        heading(f"The report: {report}")

@@ -1,0 +1,165 @@
+"""Where a command meets the terminal: errors become one message and an exit code, never a traceback.
+
+Exit codes, the same for every command:
+
+      0  done
+      1  refused: what was asked is not safe, not possible or not allowed; or a check failed
+      2  wrong use: an unknown option, a number that is none, a path that does not exist
+     70  internal error: a bug; only its type and place in our code are shown, for its text may hold data
+    130  stopped by Ctrl-C
+
+With `--json`, an error is `{"error": {"type", "what", "where", "fix"}}` on standard output; `"all"` lists every
+problem of a policy file as text, and `"depends_on_data"` is true where only the curator may see the refusal. What
+the parser itself finds wrong (an unknown option) stays text on standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+import typer
+
+from tetraodon import __version__
+from tetraodon.cli.output import emit, note
+from tetraodon.errors import TetraodonError
+
+REFUSED, WRONG_USE, INTERNAL, INTERRUPTED = 1, 2, 70, 130
+DEBUG = "TETRAODON_DEBUG"
+
+
+class WrongUse(TetraodonError):
+    """The command was not given what it needs."""
+
+
+class Edge:
+    """Everything a command does happens inside one. `state` says what stands if the command ends here.
+
+    Why  a context manager sees every error without a blind `except`, and DuckDB turns Ctrl-C into an error of
+         its own, so the signal is noted when it comes.
+    """
+
+    def __init__(self, as_json: bool, **extra: Any) -> None:
+        self.as_json = as_json
+        self.extra: Mapping[str, Any] = extra
+        self.state = "Nothing was changed."
+        self._stopped = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._before = signal.signal(signal.SIGINT, self._stop)
+        except ValueError:  # not the main thread, which alone hears signals
+            self._before = None
+        return self
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopped = True
+        signal.default_int_handler(number, frame)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if error is None or isinstance(error, typer.Exit | SystemExit | GeneratorExit | BrokenPipeError):
+            return
+        if self._stopped or isinstance(error, KeyboardInterrupt):
+            self._report("Interrupted", "stopped by Ctrl-C", fix=self.state, code=INTERRUPTED)
+        if isinstance(error, TetraodonError):
+            self._refuse(error)
+        if os.environ.get(DEBUG):
+            return
+        self._internal(error)
+
+    def _refuse(self, error: TetraodonError) -> None:
+        code = WRONG_USE if isinstance(error, WrongUse) else REFUSED
+        secret = type(error).__name__ == "DataRefusal"
+        document: dict[str, Any] = {"type": type(error).__name__, "what": error.what, "where": error.where}
+        document |= {"fix": error.fix, "all": str(error).splitlines(), "depends_on_data": secret}
+        if self.as_json:
+            emit({**self.extra, "error": document})
+            raise typer.Exit(code) from None
+        lines = str(error).splitlines()
+        note(f"Error: {lines[0]}", colour="red")
+        for line in lines[1:]:
+            note(f"       {line}", colour="red")
+        if secret:
+            note("This depends on the data, so it is for the curator only: do not pass it on.")
+        raise typer.Exit(code) from None
+
+    def _internal(self, error: BaseException) -> None:
+        self._report(
+            "InternalError",
+            f"internal error: {type(error).__name__} in {_place(error)}",
+            fix=f"{self.state} Report it with this line, the command and the version ({__version__}), "
+            f"never with data; {DEBUG}=1 shows a traceback, which may hold data",
+            code=INTERNAL,
+        )
+
+    def _report(self, kind: str, what: str, *, fix: str, code: int) -> None:
+        if self.as_json:
+            emit({**self.extra, "error": {"type": kind, "what": what, "where": "", "fix": fix}})
+        else:
+            note(f"{what[0].upper()}{what[1:]}. {fix}", colour="red")
+        raise typer.Exit(code) from None
+
+
+def _place(error: BaseException) -> str:
+    """The innermost place in our own code: a file and a line, which hold no data."""
+    home = Path(__file__).parent.parent
+    found = "the command line"
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(home):
+            found = f"{path.relative_to(home.parent).as_posix()} line {line}"
+    return found
+
+
+def existing(path: str | Path, *, option: str, folder: bool = False) -> Path:
+    """The path, if something is there; otherwise wrong use."""
+    found = Path(path)
+    if folder and found.is_file():
+        raise WrongUse("this is a file, not a folder", fix=f"give the path of a folder as {option}", where=str(path))
+    if not found.exists():
+        raise WrongUse(f"there is no such {'folder' if folder else 'file'}", fix=f"check {option}", where=str(path))
+    if not folder and found.is_dir():
+        raise WrongUse("this is a folder, not a file", fix=f"give the path of a file as {option}", where=str(path))
+    return found
+
+
+def existing_table(table: str) -> str:
+    """The table as given, if its file is there. `file.duckdb#table` and patterns of Parquet files are tables too."""
+    from glob import glob
+
+    plain = table.removeprefix("duckdb://")
+    if not (os.path.exists(plain) or os.path.exists(plain.partition("#")[0]) or glob(plain, recursive=True)):
+        raise WrongUse("there is no such file", fix="check TABLE", where=table)
+    if os.path.isdir(plain):
+        raise WrongUse("this is a folder, not a file", fix="give a file, or a pattern such as 'folder/*.parquet'")
+    return table
+
+
+def typed_number(text: str | None, *, option: str) -> Any:
+    """An exact number typed as an option; None stays None."""
+    if text is None:
+        return None
+    from tetraodon.errors import PolicyError
+    from tetraodon.rational import rational
+
+    try:
+        return rational(text, name=option)
+    except PolicyError as error:
+        raise WrongUse(error.what, fix=error.fix) from None
+
+
+def fail() -> None:
+    """End with the exit code of a refusal, after the command has said why."""
+    sys.stdout.flush()
+    raise typer.Exit(REFUSED)

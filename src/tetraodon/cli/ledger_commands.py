@@ -1,0 +1,199 @@
+"""`tetraodon ledger open` and `ledger show`: one total per data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tetraodon.cli.edge import Edge, existing, typed_number
+from tetraodon.cli.output import Json, emit, heading, say, table, wrapped
+from tetraodon.cli.policy_commands import PolicyPath
+
+if TYPE_CHECKING:
+    from tetraodon.ledger import Account, Entry, Ledger
+
+DEFAULT = "sqlite:///tetraodon.db"
+LedgerUrl = Annotated[
+    str,
+    typer.Option(
+        "--ledger", envvar="TETRAODON_LEDGER", metavar="FILE|URL", help="The ledger: a file, or the URL of a database."
+    ),
+]
+
+
+def open_(
+    policy: PolicyPath,
+    total: Annotated[
+        str | None, typer.Option(metavar="EPSILON", help="The total budget.", show_default="the policy's epsilon")
+    ] = None,
+    ledger: LedgerUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Set a data set's total budget and the policy that governs it, once and for all.
+
+    Every later release from the data, whatever policy file asks for it, is priced under this policy. Opening again
+    on the same terms changes nothing; on other terms it is refused.
+
+    \b
+    Example:
+      tetraodon ledger open people.policy.yaml --total 3
+
+    \b
+    --json gives {"ledger", "dataset", "total", "charged", "left", "policy_sha256", "opened"}; amounts are exact
+    texts such as "0.1" or "1/3".
+    """
+    with Edge(as_json):
+        existing(policy, option="POLICY")
+        amount = typed_number(total, option="--total")
+        from tetraodon.ledger import Ledger, shown_below
+        from tetraodon.policy.load import load_policy
+
+        read = load_policy(policy)
+        with Ledger(ledger) as book:
+            account = book.open(read.dataset, read.epsilon if amount is None else amount, read.document)
+        if as_json:
+            emit({"ledger": ledger_name(ledger)} | account_document(account))
+            return
+        say(f"{account.dataset} is open in {ledger_name(ledger)}: total epsilon {shown_below(account.total)},")
+        say(f"{shown_below(account.left)} left. Its total and its governing policy cannot be changed any more.")
+
+
+def show(
+    dataset: Annotated[
+        str | None, typer.Argument(help="One data set, with its governing policy.", show_default=False)
+    ] = None,
+    ledger: LedgerUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Show what was asked, what was charged and what is left, for every data set or for one.
+
+    \b
+    Examples:
+      tetraodon ledger show
+      tetraodon ledger show household-survey-2026
+
+    \b
+    --json gives {"ledger", "datasets": [{"dataset", "total", "asked", "charged", "left", "policy_sha256",
+      "opened", "policy", "entries": [{"id", "when", "asked", "charged", "state", "settled", "release_sha256",
+      "items": [NAME]}], "refusals": [{"kind", "when"}]}]}; amounts are exact texts such as "0.1" or "1/3".
+    """
+    with Edge(as_json):
+        from tetraodon.ledger import Ledger
+
+        with Ledger(ledger) as book:
+            accounts = book.accounts() if dataset is None else (book.account(dataset),)
+            found = [_dataset_document(book, account) for account in accounts]
+            if as_json:
+                emit({"ledger": ledger_name(ledger), "datasets": found})
+                return
+            _show_accounts(book, accounts)
+            for account in accounts:
+                _show_entries(book, account)
+            if dataset is not None:
+                _show_policy(accounts[0])
+
+
+def ledger_name(url: str) -> str:
+    """The ledger in words, without a password."""
+    from tetraodon.ledger.address import ledger_address
+
+    return ledger_address(url).name
+
+
+def account_document(account: Account) -> dict[str, Any]:
+    """An account as JSON."""
+    from tetraodon.rational import decimal_text
+
+    return {
+        "dataset": account.dataset,
+        "total": decimal_text(account.total),
+        "charged": decimal_text(account.charged),
+        "left": decimal_text(account.left),
+        "policy_sha256": account.policy_hash,
+        "opened": account.opened,
+    }
+
+
+def _dataset_document(book: Ledger, account: Account) -> dict[str, Any]:
+    from fractions import Fraction
+
+    from tetraodon.rational import decimal_text
+
+    entries = book.entries(account.dataset)
+    asked = sum((entry.asked for entry in entries), Fraction(0))
+    refusals = [{"kind": refusal.kind, "when": refusal.when} for refusal in book.refusals(account.dataset)]
+    return account_document(account) | {
+        "asked": decimal_text(asked),
+        "policy": dict(account.policy),
+        "entries": [_entry_document(entry) for entry in entries],
+        "refusals": refusals,
+    }
+
+
+def _entry_document(entry: Entry) -> dict[str, Any]:
+    from tetraodon.rational import decimal_text
+
+    return {
+        "id": entry.id,
+        "when": entry.when,
+        "asked": decimal_text(entry.asked),
+        "charged": decimal_text(entry.charged),
+        "state": entry.state,
+        "settled": entry.settled or None,
+        "release_sha256": entry.manifest_hash or None,
+        "items": _items(entry),
+    }
+
+
+def _items(entry: Entry) -> list[str]:
+    return [str(query["name"]) for query in entry.document["plan"].get("queries", [])]
+
+
+def _show_accounts(book: Ledger, accounts: tuple[Account, ...]) -> None:
+    from fractions import Fraction
+
+    from tetraodon.ledger import shown_above, shown_below
+
+    rows = []
+    for account in accounts:
+        asked = sum((entry.asked for entry in book.entries(account.dataset)), Fraction(0))
+        amounts = [shown_below(account.total), shown_above(asked), shown_above(account.charged)]
+        rows.append([account.dataset, *amounts, shown_below(account.left)])
+    names = ["data set", "total", "asked", "charged", "left"]
+    table(names, rows, right=names[1:])
+    if not accounts:
+        say("No data set is open here.")
+
+
+def _show_entries(book: Ledger, account: Account) -> None:
+    from tetraodon.ledger import shown_above
+
+    entries, refusals = book.entries(account.dataset), book.refusals(account.dataset)
+    if entries:
+        say()
+        heading(f"Releases of {account.dataset}")
+        names = ["no.", "when (UTC)", "asked", "charged", "state", "items"]
+        rows = [
+            [
+                str(entry.id),
+                entry.when[:16].replace("T", " "),
+                shown_above(entry.asked),
+                shown_above(entry.charged),
+                "written" if entry.state == "settled" else "charged, not written",
+                ", ".join(_items(entry)),
+            ]
+            for entry in entries
+        ]
+        table(names, rows, right=["no.", "asked", "charged"])
+    if refusals:
+        say()
+        wrapped(f"{account.dataset}: {len(refusals)} refused because of the data (for the curator only).")
+
+
+def _show_policy(account: Account) -> None:
+    from tetraodon.policy.dump import dump_policy
+
+    say()
+    heading(f"Governing policy of {account.dataset}")
+    say(dump_policy(account.policy).rstrip("\n"))

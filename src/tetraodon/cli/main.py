@@ -1,0 +1,77 @@
+"""The `tetraodon` command: what it can do, in the order in which a curator does it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from tetraodon import __version__
+from tetraodon.cli import demo_command, init_command, ledger_commands, plan_command, policy_commands, release_commands
+from tetraodon.cli.edge import INTERRUPTED
+
+app = typer.Typer(
+    name="tetraodon",
+    help="Say what is secret, then publish statistics with a certified privacy loss.",
+    epilog="Exit codes: 0 done, 1 refused, 2 wrong use, 70 internal error, 130 stopped by Ctrl-C.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+ledger = typer.Typer(
+    help="Open a data set's budget, and see what is left of it.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tetraodon {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Say what is secret, then publish statistics with a certified privacy loss."""
+
+
+_COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
+    (app, "init", "Write the first draft of a policy file.", init_command.init),
+    (app, "check", "Check a policy file, or how a table fits it.", policy_commands.check),
+    (app, "explain", "Say in words what a policy promises.", policy_commands.explain),
+    (app, "plan", "Mechanisms, expected errors and certificate; no data.", plan_command.plan),
+    (ledger, "open", "Set a data set's total and governing policy, once.", ledger_commands.open_),
+    (ledger, "show", "What was asked, charged and is left.", ledger_commands.show),
+    (app, "release", "Count, charge the ledger, add noise, write the folder.", release_commands.release),
+    (app, "show", "A release: its promise and its answers.", release_commands.show),
+    (app, "verify", "Recompute every certificate and hash, without the data.", release_commands.verify),
+    (app, "ask", "Ask a release how many records satisfy a condition.", release_commands.ask),
+    (app, "schema", "Print the JSON Schema of policy files.", policy_commands.schema),
+    (app, "demo", "Release the bundled example from end to end.", demo_command.demo),
+)
+for _app, _name, _short, _function in _COMMANDS:
+    _app.command(_name, short_help=_short)(_function)
+app.add_typer(ledger, name="ledger")
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")  # a terminal that lacks a character gets a question mark
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("Stopped by Ctrl-C. Nothing was changed.", err=True)
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""What a command prints: JSON alone on standard output, or text for people; everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH = 100
+"""Columns of text where the output is not a terminal."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def emit(document: Any) -> None:
+    """Print a document as JSON."""
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=not utf8, allow_nan=False) + "\n")
+
+
+def note(text: str, *, colour: str | None = None) -> None:
+    """Print a line for the person at the terminal, on standard error."""
+    typer.secho(text, fg=colour, err=True)
+
+
+def say(text: str = "") -> None:
+    """Print text on standard output, as it is."""
+    typer.echo(text)
+
+
+def wrapped(text: str, *, indent: str = "") -> None:
+    """Print a paragraph."""
+    import textwrap
+
+    width = min(console().width, WIDTH)
+    say(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False))
+
+
+def console() -> Console:
+    """Rich on standard output: no markup and no highlights, for names may look like either."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else WIDTH)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Print a table; the columns named in `right` are numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        shown.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    console().print(shown)
+
+
+def heading(text: str) -> None:
+    """Print a heading."""
+    typer.secho(text, bold=True)
+
+
+@contextmanager
+def working(text: str) -> Iterator[Callable[[str], None]]:
+    """A spinner on standard error while something takes its time, if somebody is watching."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False).status(text) as status:
+        yield status.update
+
+
+def shown_number(number: float) -> str:
+    """A number with as many digits as matter: `12,965`, `0.35`, `1.2e-05`.
+
+    >>> shown_number(12964.8), shown_number(3.14159), shown_number(0.0), shown_number(25.0)
+    ('12,965', '3.14', '0', '25')
+    """
+    if number == 0 or abs(number) >= 100 or float(number).is_integer():
+        return f"{number:,.0f}"
+    return f"{number:.3g}"

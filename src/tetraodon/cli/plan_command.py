@@ -1,0 +1,135 @@
+"""`tetraodon plan`: how every item will be answered and how far off it will be, before any data is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tetraodon.cli.edge import Edge, WrongUse, existing, typed_number
+from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
+from tetraodon.cli.policy_commands import PolicyPath
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from tetraodon.policy.policy import Policy
+    from tetraodon.releasing.plan import Plan
+
+
+def plan(
+    policy: PolicyPath,
+    error: Annotated[
+        str | None, typer.Option(metavar="E", help="Find the least epsilon for this error.", show_default=False)
+    ] = None,
+    confidence: Annotated[
+        str | None, typer.Option(metavar="PERCENT", help="How sure --error is to be.", show_default="95")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="Plan for this budget.", show_default="the policy's")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Plan a release: mechanisms, expected errors and the certificate. No data is touched.
+
+    \b
+    Examples:
+      tetraodon plan people.policy.yaml
+      tetraodon plan people.policy.yaml --error 50 --confidence 95
+
+    \b
+    --json gives {"dataset", "budget", "epsilon", "certificate": {"epsilon", "epsilon_exact", "witness", "method",
+      "exact"}, "queries": [{"name", "asked", "mechanism", "epsilon", "expected_error", "unit", "baseline_error",
+      "baseline_mechanism", "expected_error_if_presence_public", "certificate", "measurements", "table"}],
+      "target": null or {"error", "confidence"}, "notes": [TEXT]}.
+    Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon.
+    """
+    with Edge(as_json):
+        existing(policy, option="POLICY")
+        if error is None and confidence is not None:
+            raise WrongUse("--confidence says nothing without --error", fix="give --error too")
+        if error is not None and epsilon is not None:
+            raise WrongUse("--error finds an epsilon, so --epsilon cannot be given too", fix="give one of them")
+        target = typed_number(error, option="--error")
+        sure = typed_number(confidence or "95", option="--confidence")
+        budget = typed_number(epsilon, option="--epsilon")
+        from tetraodon.policy.load import load_policy
+
+        read = load_policy(policy)
+        with working("finding the epsilon" if error else "planning"):
+            found = _plan(read, target, sure, budget)
+            public = _errors_if_public(found)
+        from tetraodon.cli.plan_in_words import found_in_words, notes
+
+        told = notes(found, public)
+        if error is not None:
+            told.insert(0, found_in_words(found, error, confidence or "95"))
+        if as_json:
+            goal = None if error is None else {"error": float(target), "confidence": float(sure)}
+            emit(plan_shape(found, public) | {"target": goal, "notes": told})
+            return
+        show_plan(found)
+        for paragraph in told:
+            wrapped(paragraph)
+
+
+def _plan(policy: Policy, error: Fraction | None, confidence: Fraction, epsilon: Fraction | None) -> Plan:
+    from tetraodon.releasing.plan import plan, plan_for_error
+
+    if error is not None:
+        return plan_for_error(policy, error, confidence=confidence)
+    return plan(policy, epsilon=epsilon)
+
+
+def _errors_if_public(plan: Plan) -> dict[str, float] | None:
+    """Expected errors of the same items at the same budget, if only presence were public; None where it is."""
+    from tetraodon.policy.load import load_policy
+    from tetraodon.releasing.plan import plan as make_plan
+
+    if plan.policy.presence == "public":
+        return None
+    public = load_policy({**plan.policy.document, "presence": "public"}).with_epsilon(plan.policy.epsilon)
+    return {item.name: item.expected_error for item in make_plan(public)}
+
+
+def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]:
+    """A plan as JSON."""
+    from tetraodon.cli.plan_in_words import asked_in_words, unit_in_words
+    from tetraodon.releasing.documents import number, plan_document
+
+    document = plan_document(plan)
+    for item, query in zip(plan, document["queries"], strict=True):
+        query["asked"] = asked_in_words(item.item.query)
+        query["unit"] = unit_in_words(item.item.query, plan.policy.domain)
+        query["expected_error_if_presence_public"] = None if if_public is None else if_public[item.name]
+    return {"dataset": plan.policy.dataset, "budget": number(plan.policy.epsilon)} | document
+
+
+def show_plan(plan: Plan) -> None:
+    """Print a plan's table."""
+    from tetraodon.cli.plan_in_words import (
+        asked_in_words,
+        error_in_words,
+        mechanism_in_words,
+        ratio_in_words,
+        unit_in_words,
+    )
+    from tetraodon.ledger import shown_above
+
+    domain = plan.policy.domain
+    heading(f"Plan for {plan.policy.title or plan.policy.dataset}: no data was touched")
+    say()
+    rows = [
+        [
+            item.name,
+            asked_in_words(item.item.query),
+            mechanism_in_words(item.mechanism),
+            shown_above(item.epsilon),
+            error_in_words(item.expected_error, unit_in_words(item.item.query, domain)),
+            error_in_words(item.baseline_error, ""),
+            ratio_in_words(item),
+        ]
+        for item in plan
+    ]
+    names = ["item", "what is asked", "how", "epsilon", "expected error", "plain DP", "times"]
+    table(names, rows, right=names[3:])

@@ -1,0 +1,180 @@
+"""A plan in words: what is asked, how it is answered, what the worst pair is, and what the policy buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, assert_never
+
+from tetraodon.cli.output import shown_number
+from tetraodon.rational import decimal_text
+from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
+
+if TYPE_CHECKING:
+    from tetraodon.domain import Domain
+    from tetraodon.releasing.plan import Plan, PlannedItem
+
+MECHANISMS = {
+    "exact": "exact, no noise",
+    "identity": "noise on each count",
+    "ordered": "noise on running counts",
+    "direct": "noise on the answer",
+}
+EXACT_ENOUGH = 1e-9
+
+
+def asked_in_words(query: Query) -> str:
+    """What an item asks for.
+
+    >>> asked_in_words(Histogram(("age", "sex"))), asked_in_words(Total("loss", by=("sex",)))
+    ('counts by age and sex', 'sum of loss by sex')
+    """
+    match query:
+        case Count():
+            asked = f"records where {query.where}" if query.where else "records"
+        case Histogram():
+            return f"counts by {_and(query.attributes)}" + (" in bins" if query.bins else "")
+        case Cdf():
+            asked = f"running counts of {query.attribute}"
+        case Ranges():
+            asked = f"{len(query.named) or 'all'} ranges of {query.attribute}"
+        case Total():
+            asked = f"sum of {query.attribute}" + (f" times {query.weight}" if query.weight else "")
+        case Mean():
+            asked = f"mean of {query.attribute}"
+        case Quantiles():
+            asked = f"quantiles of {query.attribute}"
+        case _:
+            assert_never(query)
+    return asked + (f" by {_and(query.by)}" if query.by else "")
+
+
+def unit_in_words(query: Query, domain: Domain) -> str:
+    """What an item's error is counted in."""
+    match query:
+        case Total():
+            return domain[query.attribute].unit
+        case Mean():
+            return f"{domain[query.attribute].unit}, on the sum".removeprefix(", ")
+        case _:
+            return "records"
+
+
+def mechanism_in_words(mechanism: str) -> str:
+    """How an item is answered."""
+    return MECHANISMS.get(mechanism, mechanism)
+
+
+def pair_in_words(pair: Sequence[Any], units: Mapping[str, str] | None = None) -> str:
+    """The worst pair: only what differs between the two records.
+
+    >>> pair_in_words([{"age": 17, "sex": "Male"}, {"age": 22, "sex": "Male"}])
+    "one person's age 17 rather than 22"
+    """
+    first, second = pair
+    if not (isinstance(first, Mapping) and isinstance(second, Mapping)):
+        present = first if isinstance(first, Mapping) else second
+        return f"a person with {_record(present, units)} in the data rather than not"
+    differing = [name for name in first if first[name] != second[name]]
+    if len(differing) == 1:
+        (name,) = differing
+        unit = (units or {}).get(name, "")
+        return f"one person's {name} {first[name]} rather than {second[name]} {unit}".rstrip()
+    return f"one person with {_record(first, units, differing)} rather than {_record(second, units, differing)}"
+
+
+def _record(
+    record: Mapping[str, Any], units: Mapping[str, str] | None, names: Sequence[str] = (), most: int = 6
+) -> str:
+    wanted = list(names or record)
+    parts = [f"{name} {record[name]} {(units or {}).get(name, '')}".rstrip() for name in wanted[:most]]
+    return ", ".join(parts) + (", ..." if len(wanted) > most else "")
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def error_in_words(error: float, unit: str) -> str:
+    """An expected error: `±12 records`, or the word for none."""
+    return "none" if error == 0 else f"±{shown_number(error)} {unit}".rstrip()
+
+
+def ratio_in_words(item: PlannedItem) -> str:
+    """How many times the error of plain differential privacy is larger."""
+    if item.baseline_error == 0:
+        return "1"
+    return "∞" if item.expected_error == 0 else f"{item.baseline_error / item.expected_error:.3g}"
+
+
+def notes(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
+    """Everything a curator should know that does not fit into the table."""
+    return [*_total(plan), *_exact(plan), *_presence(plan, if_public), *_gain(plan)]
+
+
+def _total(plan: Plan) -> list[str]:
+    from tetraodon.ledger import shown_above
+    from tetraodon.releasing.documents import certificate_document
+
+    whole = plan.certificate
+    if whole.witness is None:
+        return ["The release as a whole loses nothing: no secret changes any answer."]
+    units = {attribute.name: attribute.unit for attribute in plan.policy.domain}
+    pair = pair_in_words(certificate_document(whole, plan.policy.domain)["witness"], units)
+    bound = "" if whole.exact else " at most; this is a proven bound"
+    found = [
+        f"The release as a whole loses epsilon {shown_above(plan.epsilon)}{bound}, for the worst pair that there is: "
+        f"{pair}. Nobody's secrets lose more ({whole.method})."
+    ]
+    added = sum((item.epsilon for item in plan), Fraction(0))
+    if added > plan.epsilon:
+        found.append(
+            f"One by one the items lose {shown_above(added)} in all. They need not add up: no single secret moves "
+            "all of them as far as each can be moved, and what counts is the worst secret for all of them together."
+        )
+    return found
+
+
+def _exact(plan: Plan) -> list[str]:
+    return [f"{item.name} is published exactly: no secret changes it." for item in plan if item.mechanism == "exact"]
+
+
+def _presence(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
+    if if_public is None:
+        return []
+    told = "Whether a person is in the data is secret here"
+    changed = [i for i in plan if i.expected_error - if_public[i.name] > EXACT_ENOUGH * (i.expected_error or 1)]
+    if not changed:
+        return [f"{told}, and that costs nothing: the errors would be the same if it were public."]
+    parts = [
+        f"{item.name} {error_in_words(if_public[item.name], '')} rather than {error_in_words(item.expected_error, '')}"
+        for item in changed
+    ]
+    return [
+        f"{told}. That costs accuracy: if it were public (`presence: public`, a weaker promise), the expected errors "
+        f"at the same epsilon would be: {'; '.join(parts)}."
+    ]
+
+
+def _gain(plan: Plan) -> list[str]:
+    noisy = [item for item in plan if item.baseline_error > 0]
+    if not noisy:
+        return []
+    if all(item.baseline_error <= item.expected_error * (1 + EXACT_ENOUGH) for item in noisy):
+        return [
+            "This policy buys nothing over plain differential privacy for these items: the errors are the same, "
+            "so the stronger promise, that any two records cannot be told apart, could be had for nothing."
+        ]
+    return [
+        "Plain differential privacy is the error at the same epsilon if any two records had to be "
+        "indistinguishable. Its promise is stronger than this policy's."
+    ]
+
+
+def found_in_words(plan: Plan, error: str, confidence: str) -> str:
+    """What `--error` found."""
+    epsilon = decimal_text(plan.policy.epsilon)
+    return (
+        f"Every answer is within ±{error} of the truth with {confidence}% confidence at epsilon {epsilon}. "
+        f"To use it, write `budget: {{epsilon: {epsilon}}}` in the policy file."
+    )

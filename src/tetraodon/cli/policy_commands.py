@@ -1,0 +1,171 @@
+"""`tetraodon check`, `explain` and `schema`: what a policy file says, before any data is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tetraodon.cli.edge import Edge, existing, existing_table
+from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
+
+if TYPE_CHECKING:
+    from tetraodon.engine import ColumnReport
+    from tetraodon.policy.policy import Policy
+
+PolicyPath = Annotated[str, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
+CURATOR_ONLY = "For the curator only: these counts are exact. Do not publish them or pass them on."
+
+
+def check(
+    policy: PolicyPath,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="Also say how the table fits.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a policy file and say how much one person can move each answer.
+
+    With a TABLE it is the curator's own dry run: how many values are missing, unreadable or outside, per column.
+    That output is exact, so it is for the curator only.
+
+    \b
+    Examples:
+      tetraodon check people.policy.yaml
+      tetraodon check people.policy.yaml people.csv
+
+    \b
+    --json gives {"valid": true, "dataset", "epsilon", "epsilon_exact", "table",
+      "queries": [{"name", "kind", "sensitivity", "sensitivity_exact", "method", "witness", "exact"}]}
+    where "table" is null or {"curator_only": true,
+      "columns": [{"name", "rows", "missing", "unreadable", "outside"}]};
+    and for a file that is not valid {"valid": false, "error"}, with exit code 1.
+    """
+    with Edge(as_json, valid=False):
+        existing(policy, option="POLICY")
+        source = None if data is None else existing_table(data)
+        from tetraodon.policy.load import load_policy
+        from tetraodon.rational import decimal_text
+        from tetraodon.releasing.documents import number
+
+        read = load_policy(policy)
+        with working("finding the worst case of each item"):
+            queries = _queries(read)
+        reports = None
+        if source is not None:
+            with working("counting what does not fit"):
+                reports = _dry_run(read, source)
+        if as_json:
+            columns = None if reports is None else [_report_document(report) for report in reports]
+            emit(
+                {
+                    "valid": True,
+                    "dataset": read.dataset,
+                    "epsilon": number(read.epsilon),
+                    "epsilon_exact": decimal_text(read.epsilon),
+                    "queries": queries,
+                    "table": None if columns is None else {"curator_only": True, "columns": columns},
+                }
+            )
+            return
+        say(f"{policy} is valid: data set {read.dataset}, epsilon {decimal_text(read.epsilon)}.")
+        say()
+        table(
+            ["item", "kind", "one person moves it by", "worst case"],
+            [[q["name"], q["kind"], f"{q['sensitivity']:,}", _worst(q)] for q in queries],
+            right=["one person moves it by"],
+        )
+        if not queries:
+            wrapped("Nothing is released yet: list items under `release`.")
+        if reports is not None:
+            _show_reports(reports)
+
+
+def _queries(policy: Policy) -> list[dict[str, Any]]:
+    from tetraodon.releasing.documents import certificate_document
+    from tetraodon.workload.query import kind_of
+
+    return [
+        {"name": item.name, "kind": kind_of(item.query)}
+        | certificate_document(policy.sensitivity(item.query), policy.domain)
+        for item in policy.items
+    ]
+
+
+def _worst(query: dict[str, Any]) -> str:
+    from tetraodon.cli.plan_in_words import pair_in_words
+
+    if query["witness"] is None:
+        return "no secret changes it"
+    bound = "" if query["exact"] else " (an upper bound)"
+    return pair_in_words(query["witness"]) + bound
+
+
+def _dry_run(policy: Policy, source: str) -> list[ColumnReport]:
+    from tetraodon.releasing.run import open_policy_table
+
+    with open_policy_table(policy, source) as engine:
+        return engine.dry_run()
+
+
+def _report_document(report: ColumnReport) -> dict[str, Any]:
+    return {
+        "name": report.name,
+        "rows": report.rows,
+        "missing": report.missing,
+        "unreadable": report.unreadable,
+        "outside": report.outside,
+    }
+
+
+def _show_reports(reports: list[ColumnReport]) -> None:
+    say()
+    heading("Dry run")
+    wrapped(CURATOR_ONLY)
+    say()
+    names = ["column", "rows", "missing", "unreadable", "outside"]
+    rows = [[r.name, *(f"{n:,}" for n in (r.rows, r.missing, r.unreadable, r.outside))] for r in reports]
+    table(names, rows, right=names[1:])
+    if any(not report.fits for report in reports):
+        wrapped(
+            "What is missing or outside is counted as the policy says (`tetraodon explain`), in silence: nothing "
+            "that is published shows whether it happened."
+        )
+
+
+def explain(policy: PolicyPath, as_json: Json = False) -> None:
+    """Say in words what a policy promises, what it does not, and what is assumed.
+
+    \b
+    Example:
+      tetraodon explain people.policy.yaml
+
+    \b
+    --json gives {"dataset", "parts": [{"title", "sentences": [TEXT], "examples": [{"attributes", "x", "y",
+      "steps", "odds", "odds_at_most", "truthful", "truthful_at_most"}]}]}.
+    """
+    with Edge(as_json):
+        existing(policy, option="POLICY")
+        from tetraodon.policy.explain import explain
+        from tetraodon.policy.load import load_policy
+
+        found = explain(load_policy(policy))
+        if as_json:
+            emit(found.document)
+        else:
+            say(found.text.rstrip("\n"))
+
+
+def schema(as_json: Json = False) -> None:
+    """Print the JSON Schema of policy files, for editors that complete and check them.
+
+    The schema is JSON with or without --json.
+
+    \b
+    Example:
+      tetraodon schema > policy.schema.json
+    """
+    with Edge(as_json):
+        from tetraodon.policy.schema import policy_schema
+
+        emit(policy_schema())

@@ -1,0 +1,215 @@
+"""`tetraodon release`, `show`, `verify` and `ask`: making a release, and reading one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tetraodon.cli.edge import Edge, WrongUse, existing, existing_table, fail
+from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
+from tetraodon.cli.output import Json, emit, say, table, working
+from tetraodon.cli.policy_commands import PolicyPath
+
+if TYPE_CHECKING:
+    from tetraodon.releasing.estimate import Estimate
+
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release folder.", show_default=False)]
+STATES = {
+    "counting": "Nothing was charged, and nothing was written.",
+    "charging the ledger": "It may have been charged (`tetraodon ledger show` tells); nothing was written.",
+    "adding noise": "The charge stands; nothing was written.",
+    "writing the report": "The charge stands; the output folder is as it was, or whole.",
+}
+"""What stands if a release ends while it is doing this."""
+
+
+def follow(edge: Edge, progress: Callable[[str], None]) -> Callable[[str], None]:
+    """Show what a release is doing, and keep in mind what stands if it ends there."""
+
+    def reached(stage: str) -> None:
+        edge.state = STATES.get(stage, "The charge may stand (`tetraodon ledger show` tells).")
+        progress(stage)
+
+    return reached
+
+
+def release(
+    policy: PolicyPath,
+    data: Annotated[
+        str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, or file.duckdb#table.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="The release folder to write.")] = Path("release"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier release folder.")] = False,
+    ledger: LedgerUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Release a table's statistics: count, charge the ledger, add noise, write the folder.
+
+    The charge is made before noise is drawn and is never taken back. Whatever goes wrong before it costs nothing;
+    whatever goes wrong after it leaves no half-written folder.
+
+    \b
+    Example:
+      tetraodon release people.policy.yaml people.csv --out release/
+
+    \b
+    --json gives {"dataset", "folder", "report", "ledger", "epsilon", "epsilon_exact", "charged", "left",
+      "queries": [{"name", "kind", "mechanism", "epsilon", "expected_error", "rows"}]};
+    "charged" and "left" are texts, rounded up and down where exact ones would be long.
+    """
+    with Edge(as_json) as edge:
+        edge.state = STATES["counting"]
+        existing(policy, option="POLICY")
+        source = existing_table(data)
+        from tetraodon.ledger import Ledger, shown_below
+        from tetraodon.policy.load import load_policy
+        from tetraodon.rational import decimal_text
+        from tetraodon.releasing.documents import number
+        from tetraodon.releasing.plan import plan
+        from tetraodon.releasing.run import release
+
+        read = load_policy(policy)
+        with working("planning") as progress, Ledger(ledger) as book:
+            made = release(plan(read), source, ledger=book, out=out, force=force, progress=follow(edge, progress))
+            left = shown_below(book.account(read.dataset).left)
+        if as_json:
+            epsilon = made.plan.epsilon
+            emit(
+                {
+                    "dataset": read.dataset,
+                    "folder": str(out),
+                    "report": str(out / "report.html"),
+                    "ledger": ledger_name(ledger),
+                    "epsilon": number(epsilon),
+                    "epsilon_exact": decimal_text(epsilon),
+                    "charged": made.charged,
+                    "left": left,
+                    "queries": [
+                        {
+                            "name": answer.name,
+                            "kind": answer.kind,
+                            "mechanism": answer.item.mechanism,
+                            "epsilon": number(answer.item.epsilon),
+                            "expected_error": answer.item.expected_error,
+                            "rows": len(next(iter(answer.columns.values()))),
+                        }
+                        for answer in made
+                    ],
+                }
+            )
+            return
+        say(f"Released {', '.join(answer.name for answer in made)} to {out}.")
+        say(f"Charged epsilon {made.charged} to {read.dataset}; {left} left.")
+        say(f"The report: {out / 'report.html'}")
+
+
+def show(
+    folder: Folder,
+    item: Annotated[str | None, typer.Option(metavar="NAME", help="Only this item.", show_default=False)] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=0, help="How many rows of each answer.", show_default="10; all with --json")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a release: its promise, and each answer with its 95% intervals.
+
+    \b
+    Examples:
+      tetraodon show release/
+      tetraodon show release/ --item ages --rows 50
+
+    \b
+    --json gives {"dataset", "title", "date", "epsilon", "charged", "promise", "confidence",
+      "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}]}.
+    """
+    with Edge(as_json):
+        existing(folder, option="FOLDER", folder=True)
+        from tetraodon.cli.show_release import release_document, show_release
+        from tetraodon.releasing.folder import load_release
+
+        with working("reading the release"):
+            found = load_release(folder)
+        answers = list(found) if item is None else [found[item]]
+        if as_json:
+            emit(release_document(found, answers, rows))
+        else:
+            show_release(found, answers, 10 if rows is None else rows)
+
+
+def verify(folder: Folder, as_json: Json = False) -> None:
+    """Recompute every certificate and hash of a release, and its answers, without the data.
+
+    Exit code 0 if everything holds, 1 if anything does not.
+
+    \b
+    Example:
+      tetraodon verify release/
+
+    \b
+    --json gives {"verified", "checks": [{"what", "passed", "detail"}]}.
+    """
+    with Edge(as_json, verified=False):
+        existing(folder, option="FOLDER", folder=True)
+        from tetraodon.releasing.verify import verify
+
+        with working("verifying"):
+            checks = verify(folder)
+        good = all(check.passed for check in checks)
+        if as_json:
+            listed = [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks]
+            emit({"verified": good, "checks": listed})
+        else:
+            rows = [["ok" if check.passed else "FAILED", check.what, check.detail] for check in checks]
+            table(["", "what", ""], rows)
+            failed = sum(not check.passed for check in checks)
+            say(f"All {len(checks)} checks hold." if good else f"{failed} of {len(checks)} checks FAILED.")
+        if not good:
+            fail()
+
+
+def ask(
+    folder: Folder,
+    condition: Annotated[
+        str, typer.Argument(metavar="CONDITION", help='Such as "age between 30 and 39".', show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Ask a release how many records satisfy a condition. It costs nothing, however often.
+
+    \b
+    Examples:
+      tetraodon ask release/ "age between 30 and 39"
+      tetraodon ask release/ "age < 30 and sex = 'Female'"
+
+    \b
+    --json gives {"condition", "item", "value", "lower", "upper", "confidence"}.
+    """
+    with Edge(as_json):
+        existing(folder, option="FOLDER", folder=True)
+        if not condition.strip():
+            raise WrongUse("the condition is empty", fix='write one such as "age between 30 and 39"')
+        from tetraodon.releasing.folder import load_release
+
+        with working("reading the release"):
+            name, estimate = load_release(folder).ask(condition)
+        if as_json:
+            emit(answer_document(condition, name, estimate))
+        else:
+            say(answer_in_words(name, estimate))
+
+
+def answer_document(condition: str, item: str, estimate: Estimate) -> dict[str, Any]:
+    """The answer to a condition as JSON."""
+    return {"condition": condition, "item": item} | estimate.document()
+
+
+def answer_in_words(item: str, estimate: Estimate) -> str:
+    """The answer to a condition in words; the interval is rounded outwards."""
+    if estimate.lower == estimate.upper:
+        return f"exactly {estimate.value:,.0f}, from {item!r}"
+    lower, upper = math.floor(estimate.lower), math.ceil(estimate.upper)
+    return f"about {estimate.value:,.0f} (95%: {lower:,} to {upper:,}), from {item!r}"

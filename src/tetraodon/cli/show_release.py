@@ -1,0 +1,132 @@
+"""A release as people read it: the promise, then each answer with a picture and its first rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tetraodon.cli.drawing import bar, sparkline, squeezed
+from tetraodon.cli.output import heading, say, shown_number, table, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tetraodon.releasing.answer import Answer
+    from tetraodon.releasing.release import Release
+
+PICTURE_WIDTH = 72
+MOST_PICTURES = 6
+NUMBERS = ("count", "at_most", "total", "mean")
+
+
+def promise_of(release: Release) -> str:
+    """What the release promises, in one paragraph."""
+    from tetraodon.policy.explain import explain
+
+    return " ".join(explain(release.plan.policy).parts[0].sentences)
+
+
+def release_document(release: Release, answers: Sequence[Answer], rows: int | None) -> dict[str, Any]:
+    """A release as JSON, with the first rows of each answer, or with all."""
+    from tetraodon.releasing.documents import number
+    from tetraodon.releasing.estimate import CONFIDENCE
+
+    policy = release.plan.policy
+    return {
+        "dataset": policy.dataset,
+        "title": policy.title,
+        "date": release.when,
+        "epsilon": number(release.plan.epsilon),
+        "charged": release.charged,
+        "promise": promise_of(release),
+        "confidence": float(CONFIDENCE),
+        "answers": [
+            {
+                "name": answer.name,
+                "kind": answer.kind,
+                "mechanism": answer.item.mechanism,
+                "rows": _length(answer),
+                "columns": {name: column[:rows] for name, column in answer.document().items()},
+            }
+            for answer in answers
+        ],
+    }
+
+
+def show_release(release: Release, answers: Sequence[Answer], rows: int) -> None:
+    """Print a release."""
+    policy = release.plan.policy
+    heading(policy.title or policy.dataset)
+    say(f"Released on {release.when} from {policy.dataset}, charged epsilon {release.charged}.")
+    say()
+    wrapped(promise_of(release))
+    for answer in answers:
+        say()
+        _show_answer(answer, rows)
+
+
+def _length(answer: Answer) -> int:
+    return len(next(iter(answer.columns.values())))
+
+
+def _show_answer(answer: Answer, rows: int) -> None:
+    from tetraodon.cli.plan_in_words import asked_in_words, mechanism_in_words
+
+    planned = answer.item
+    heading(f"{answer.name}: {asked_in_words(planned.item.query)}")
+    say("published exactly" if planned.mechanism == "exact" else f"{mechanism_in_words(planned.mechanism)}, 95% bounds")
+    _show_picture(answer)
+    if rows == 0:
+        return
+    document = answer.document()
+    length = _length(answer)
+    names = list(document)
+    word = next((name for name in NUMBERS if name in names), None)
+    numeric = [name for name in names if name in (*NUMBERS, "lower", "upper", "quantile")]
+    top = max((abs(float(value)) for value in document[word]), default=0.0) if word else 0.0
+    shown = []
+    for place in range(min(rows, length)):
+        cells = [_cell(document[name][place]) for name in names]
+        shown.append([*cells, bar(float(document[word][place]), top, width=16) if word else ""])
+    table([*names, ""], shown, right=numeric)
+    if length > rows:
+        say(f"... {length - rows:,} more rows; --rows shows them")
+
+
+def _cell(value: Any) -> str:
+    return shown_number(value) if isinstance(value, float) else str(value)
+
+
+def _show_picture(answer: Answer) -> None:
+    """One line of blocks per group: along the attribute with the most values, for each value of the others."""
+    if answer.values is None or answer.kind not in ("histogram", "cdf", "ranges", "count"):
+        return
+    if answer.kind == "ranges" and "range" in answer.columns:
+        return
+    splits = answer.item.strategy.table
+    running = answer.kind in ("cdf", "ranges")
+    sizes = [split.size(answer.domain) for split in splits]
+    axis = len(sizes) - 1 if running else max(range(len(sizes)), key=lambda place: sizes[place])
+    if sizes[axis] < 4:
+        return
+    document = answer.document()
+    values = document["at_most" if running else "count"]
+    stride = 1
+    for size in sizes[axis + 1 :]:
+        stride *= size
+    others = [split.name for place, split in enumerate(splits) if place != axis]
+    starts = [place for place in range(len(values)) if place // stride % sizes[axis] == 0][:MOST_PICTURES]
+    top = max(values, default=0.0)
+    labels = [document[splits[axis].name][place] for place in (starts[0], starts[0] + (sizes[axis] - 1) * stride)]
+    lines = [
+        (
+            ", ".join(str(document[name][start]) for name in others),
+            squeezed(values[start : start + sizes[axis] * stride : stride], PICTURE_WIDTH, running=running),
+        )
+        for start in starts
+    ]
+    highest = max(max(line) for _, line in lines) if lines else top
+    wide = max(len(label) for label, _ in lines)
+    for label, line in lines:
+        say(f"  {label.ljust(wide)} {sparkline(line, top=highest)}".rstrip())
+    ends = f"{splits[axis].name} from {labels[0]} to {labels[1]}"
+    say(f"  {' ' * wide} {ends}, highest {shown_number(top)}")
