@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from numbers import Integral
 from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
@@ -23,7 +24,9 @@ def rational(number: Number, *, name: str = "number") -> Fraction:
     (Fraction(1, 10), Fraction(1, 1000), Fraction(1, 3))
     """
     fix = "write a finite number such as 3, 0.1, 1e-6 or 1/3"
-    if isinstance(number, bool) or not isinstance(number, (int, float, str, Decimal, Fraction)):
+    if isinstance(number, Integral) and not isinstance(number, bool):
+        return Fraction(int(number))
+    if isinstance(number, bool) or not isinstance(number, (float, str, Decimal, Fraction)):
         raise PolicyError(f"{name} is not a number", fix=fix)
     try:
         if isinstance(number, str):
@@ -31,7 +34,7 @@ def rational(number: Number, *, name: str = "number") -> Fraction:
         if isinstance(number, float):
             if not math.isfinite(number):
                 raise ValueError
-            return Fraction(repr(number))
+            return Fraction(repr(float(number)))
         return Fraction(number)
     except (ValueError, ZeroDivisionError, OverflowError, InvalidOperation):
         raise PolicyError(f"{name} is not a finite number", fix=fix) from None

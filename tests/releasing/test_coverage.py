@@ -1,0 +1,100 @@
+"""Every released interval holds the truth at least 95 times in 100.
+
+False alarms: each number's coverage over `RUNS` releases is compared with the 1e-10 quantile of Binomial(RUNS, 0.95);
+with fewer than 100 numbers the whole file fails by chance with probability below 1e-8.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binom
+from tests.releasing.conftest import POLICY
+
+import tetraodon as td
+from tetraodon.releasing.release import Release
+from tetraodon.releasing.run import _count, _noisy
+
+RUNS = 300
+FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
+
+
+def repeated(changes: dict[str, Any], table: pl.DataFrame) -> list[Release]:
+    """Many releases of the same counts; nothing is charged, since nothing is published."""
+    plan = td.plan(td.load_policy({**POLICY, **changes}))
+    exact = _count(plan, table)
+    return [Release(plan, {i.name: _noisy(plan, i.name, exact[i.name]) for i in plan}, "", "") for _ in range(RUNS)]
+
+
+def truths(table: pl.DataFrame) -> dict[str, list[float]]:
+    ages = range(20, 30)
+    running = [table.filter(pl.col("age") <= a).height for a in ages]
+    return {
+        "ages": [
+            table.filter((pl.col("age") == a) & (pl.col("sex") == s)).height for a in ages for s in ("Female", "Male")
+        ],
+        "older": [float(n) for n in running],
+        "pay": [table.filter(pl.col("sex") == s)["income"].sum() for s in ("Female", "Male")],
+        "mean_pay": [table["income"].mean()],
+        "bands": [float(running[4]), float(running[9] - running[4])],
+        "middle": [20 + int(np.searchsorted(running, table.height / 2))],
+        "men": [table.filter((pl.col("sex") == "Male") & (pl.col("age") > 24)).height],
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"presence": "secret"},
+        {"secrets": POLICY["secrets"] | {"age": {"within": 1}}},
+        {"budget": {"epsilon": "0.2"}},
+    ],
+)
+def test_each_number_is_covered(changes: dict[str, Any], table: pl.DataFrame) -> None:
+    held: dict[tuple[str, int], int] = defaultdict(int)
+    expected = truths(table)
+    for release in repeated(changes, table):
+        for name, truth in expected.items():
+            columns = release[name].columns
+            if name == "ages":
+                frame = release[name].to_polars().sort("age", "sex")
+                lower, upper = frame["lower"].to_numpy(), frame["upper"].to_numpy()
+            else:
+                lower, upper = columns["lower"], columns["upper"]
+            for position, value in enumerate(truth):
+                held[name, position] += bool(lower[position] - 1e-9 <= value <= upper[position] + 1e-9)
+    worst = min(held, key=lambda place: held[place])
+    assert held[worst] >= FEWEST, (worst, held[worst])
+
+
+def test_parts_of_a_table_are_covered(table: pl.DataFrame) -> None:
+    truth = table.filter(pl.col("age").is_between(22, 26)).height
+    held = defaultdict(int)
+    for release in repeated({}, table):
+        for name in ("ages", "older"):
+            low, high = release[name].between(22, 26).interval
+            held[name] += low - 1e-9 <= truth <= high + 1e-9
+        low, high = release.ask("age between 22 and 26")[1].interval
+        held["asked"] += low - 1e-9 <= truth <= high + 1e-9
+        _, low, high = release["ages"].quantile_interval(0.5)
+        middle = truths(table)["middle"][0]
+        held["quantile"] += low <= middle <= high
+    assert min(held.values()) >= FEWEST, held
+
+
+def test_what_was_planned_is_what_is_measured(table: pl.DataFrame) -> None:
+    """Mean squared errors of unprocessed answers are within 25% of the plan.
+
+    The relative standard error of a mean of 300 squared Laplace numbers is 13% for one answer and far less over the
+    20 cells of the table: five standard errors are allowed, a false alarm below 1e-6 even for the single answer.
+    """
+    releases = repeated({}, table)
+    truth = truths(table)
+    frames = [release["ages"].to_polars().sort("age", "sex")["count"].to_numpy() for release in releases]
+    found = np.mean([(frame - truth["ages"]) ** 2 for frame in frames])
+    assert found < 1.25 * releases[0].plan["ages"].expected_error ** 2
