@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tetraodon.cli.edge import Edge
-from tetraodon.cli.output import Json, emit, heading, note, say, working, wrapped
+from tetraodon.cli.output import Json, emit, heading, listed, say, working, wrapped
 
 QUESTION = "age between 30 and 39"
 ROOM_FOR = 10
@@ -95,12 +95,11 @@ def demo(
                 wrapped(sentence)
             say()
         show_plan(planned)
-        for paragraph in notes(planned, None):
-            wrapped(paragraph)
+        listed(notes(planned, None))
         say()
         good = "all good" if verified else "FAILED"
         say(f"Charged epsilon {release_made.charged}; {shown_below(account.left)} left in {ledger_file}.")
         say(f"Verified {len(checks)} hashes, certificates and answers: {good}.")
         say(f"How many with {QUESTION}? {answer_in_words(item, estimate)}.")
-        note("")
+        say()
         heading(f"The report: {report}")

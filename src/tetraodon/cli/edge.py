@@ -86,10 +86,8 @@ class Edge:
         if self.as_json:
             emit({**self.extra, "error": document})
             raise typer.Exit(code) from None
-        lines = str(error).splitlines()
-        note(f"Error: {lines[0]}", colour="red")
-        for line in lines[1:]:
-            note(f"       {line}", colour="red")
+        for line in _told(error):
+            note(line, colour="red")
         if secret:
             note("This depends on the data, so it is for the curator only: do not pass it on.")
         raise typer.Exit(code) from None
@@ -109,6 +107,17 @@ class Edge:
         else:
             note(f"{what[0].upper()}{what[1:]}. {fix}", colour="red")
         raise typer.Exit(code) from None
+
+
+def _told(error: TetraodonError) -> list[str]:
+    """All problems, those that are the same in several places told once, with the places below."""
+    lines = str(error).splitlines()
+    tail = f": {error.what}. Fix: {error.fix}."
+    places = [line.removesuffix(tail) for line in lines if line.endswith(tail)]
+    if len(places) < 2:
+        return ["Error: " + "\n       ".join(lines)]
+    rest = [f"Error: {line}" for line in lines if not line.endswith(tail)]
+    return [f"Error{tail}", *(f"       {place}" for place in places), *rest]
 
 
 def _place(error: BaseException) -> str:

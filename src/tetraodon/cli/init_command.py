@@ -13,7 +13,9 @@ from tetraodon.cli.output import Json, emit, say, working
 
 
 def init(
-    table: Annotated[str, typer.Argument(help="CSV or Parquet file, or file.duckdb#table.", show_default=False)],
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, or file.duckdb#table.", show_default=False)
+    ],
     out: Annotated[Path | None, typer.Option(help="Where to write it.", show_default="NAME.policy.yaml, here")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     as_json: Json = False,

@@ -61,7 +61,8 @@ def open_(
 
 def show(
     dataset: Annotated[
-        str | None, typer.Argument(help="One data set, with its governing policy.", show_default=False)
+        str | None,
+        typer.Argument(metavar="DATASET", help="One data set, with its governing policy.", show_default=False),
     ] = None,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,12 +35,23 @@ def say(text: str = "") -> None:
     typer.echo(text)
 
 
-def wrapped(text: str, *, indent: str = "") -> None:
+def wrapped(text: str) -> None:
     """Print a paragraph."""
+    _fill(text, "", "")
+
+
+def listed(texts: Iterable[str]) -> None:
+    """Print paragraphs as a list, after an empty line."""
+    say()
+    for text in texts:
+        _fill(text, "- ", "  ")
+
+
+def _fill(text: str, first: str, rest: str) -> None:
     import textwrap
 
     width = min(console().width, WIDTH)
-    say(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False))
+    say(textwrap.fill(text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False))
 
 
 def console() -> Console:

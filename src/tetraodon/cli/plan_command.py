@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tetraodon.cli.edge import Edge, WrongUse, existing, typed_number
-from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
+from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def plan(
             emit(plan_shape(found, public) | {"target": goal, "notes": told})
             return
         show_plan(found)
-        for paragraph in told:
-            wrapped(paragraph)
+        listed(told)
 
 
 def _plan(policy: Policy, error: Fraction | None, confidence: Fraction, epsilon: Fraction | None) -> Plan:
@@ -131,5 +130,5 @@ def show_plan(plan: Plan) -> None:
         ]
         for item in plan
     ]
-    names = ["item", "what is asked", "how", "epsilon", "expected error", "plain DP", "times"]
+    names = ["item", "what is asked", "how", "epsilon", "expected error", "plain DP", "ratio"]
     table(names, rows, right=names[3:])

@@ -55,7 +55,7 @@ def unit_in_words(query: Query, domain: Domain) -> str:
         case Total():
             return domain[query.attribute].unit
         case Mean():
-            return f"{domain[query.attribute].unit}, on the sum".removeprefix(", ")
+            return f"{domain[query.attribute].unit} (sum)".lstrip()
         case _:
             return "records"
 
@@ -162,7 +162,7 @@ def _gain(plan: Plan) -> list[str]:
         return []
     if all(item.baseline_error <= item.expected_error * (1 + EXACT_ENOUGH) for item in noisy):
         return [
-            "This policy buys nothing over plain differential privacy for these items: the errors are the same, "
+            "This policy buys nothing over plain differential privacy for these items: no expected error is smaller, "
             "so the stronger promise, that any two records cannot be told apart, could be had for nothing."
         ]
     return [
@@ -175,6 +175,7 @@ def found_in_words(plan: Plan, error: str, confidence: str) -> str:
     """What `--error` found."""
     epsilon = decimal_text(plan.policy.epsilon)
     return (
-        f"Every answer is within ±{error} of the truth with {confidence}% confidence at epsilon {epsilon}. "
+        f"Every answer is within ±{error} of the truth, in its own unit, with {confidence}% confidence at epsilon "
+        f"{epsilon}. "
         f"To use it, write `budget: {{epsilon: {epsilon}}}` in the policy file."
     )

@@ -20,7 +20,7 @@ CURATOR_ONLY = "For the curator only: these counts are exact. Do not publish the
 def check(
     policy: PolicyPath,
     data: Annotated[
-        str | None, typer.Argument(metavar="[TABLE]", help="Also say how the table fits.", show_default=False)
+        str | None, typer.Argument(metavar="TABLE", help="Also say how the table fits.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:

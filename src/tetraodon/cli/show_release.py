@@ -125,8 +125,8 @@ def _show_picture(answer: Answer) -> None:
         for start in starts
     ]
     highest = max(max(line) for _, line in lines) if lines else top
-    wide = max(len(label) for label, _ in lines)
+    wide = max(len(label) + bool(label) for label, _ in lines)
     for label, line in lines:
-        say(f"  {label.ljust(wide)} {sparkline(line, top=highest)}".rstrip())
+        say(f"  {label.ljust(wide)}{sparkline(line, top=highest)}".rstrip())
     ends = f"{splits[axis].name} from {labels[0]} to {labels[1]}"
-    say(f"  {' ' * wide} {ends}, highest {shown_number(top)}")
+    say(f"  {' ' * wide}{ends}, highest {shown_number(top)}")
