@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from calendar import month_name
 from typing import Any
 from urllib.parse import quote
 
@@ -123,7 +123,4 @@ def date_text(text: str) -> str:
         day = dt.date.fromisoformat(text)
     except ValueError:
         return text
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
-
-
-_MONTHS: Sequence[str] = "January February March April May June July August September October November December".split()
+    return f"{day.day} {month_name[day.month]} {day.year}"

@@ -137,14 +137,12 @@ def _price(item: PlannedItem, policy: Policy) -> Fraction:
     return item.epsilon or policy.epsilon * item.item.share / shares
 
 
-def proof(certificate: Certificate, domain: Domain) -> str:
+def proof(certificate: Certificate) -> str:
     """What a certificate says: the loss, and whether it is the loss itself or a bound."""
     if not certificate.epsilon:
         return "Epsilon 0: no secret changes what was measured, so nothing about a secret can be learnt from it."
     kind = "This is the exact loss, not a bound" if certificate.exact else "This is a proven upper bound"
-    return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}. {kind} (method: {certificate.method})." + (
-        f" {witness(certificate, domain)}"
-    )
+    return f"epsilon {epsilon_text(Fraction(certificate.epsilon))}. {kind} (method: {certificate.method})."
 
 
 def witness(certificate: Certificate, domain: Domain) -> str:

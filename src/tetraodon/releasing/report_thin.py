@@ -1,0 +1,116 @@
+"""Fewer things to draw: what the eye could not tell apart is thinned or drawn together, and the page says so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.inference.interval import sum_quantile
+from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.estimate import CONFIDENCE
+from tetraodon.releasing.report_picture import Axis, Picture
+
+Places: TypeAlias = NDArray[np.int64]
+MOST_POINTS = 1500
+MOST_STEPS = 500
+MOST_NAMES = 60
+
+
+def thinned(picture: Picture) -> Picture:
+    """Running counts at fewer values: half of them evenly spaced, half where the counts rise most."""
+    size = picture.axes[-1].size
+    lines = math.prod(axis.size for axis in picture.axes[:-1])
+    most = max(MOST_POINTS // lines, 60)
+    if size <= most:
+        return picture
+    even = np.linspace(0, size - 1, most // 2).astype(np.int64)
+    rise = np.abs(np.diff(picture.values, axis=-1)).reshape(-1, size - 1).max(axis=0)
+    steep = np.argpartition(rise, -(most // 4))[-(most // 4) :]
+    places = np.unique(np.concatenate([even, steep, steep + 1]))
+    note = f"Drawn at {len(places):,} of {size:,} values, those where the counts rise most among them."
+    return replace(
+        picture,
+        axes=(*picture.axes[:-1], picture.axes[-1].taken(places)),
+        values=picture.values[..., places],
+        lower=picture.lower[..., places],
+        upper=picture.upper[..., places],
+        note=note,
+    )
+
+
+def grouped(answer: Answer, picture: Picture, most: int) -> Picture:
+    """Neighbours of long ordered axes drawn together: the average over each group, with its own 95% interval.
+
+    Pre   the picture holds counts of cells (`adds_up`) and none was left out.
+    Why   the interval is that of the noisy numbers in the group, added up and widened to hold the estimate, as in
+          `TableAnswer.add_up`; exact totals that would shorten it are not used.
+    """
+    long = [place for place, axis in enumerate(picture.axes) if axis.ordered and axis.size > most]
+    if not long:
+        return picture
+    values, raw = picture.values.astype(np.float64), answer.table.raw.reshape(picture.values.shape)
+    sizes = np.ones((1,) * values.ndim)
+    spans = [np.ones(1)] * values.ndim
+    axes = list(picture.axes)
+    for place in long:
+        starts = np.linspace(0, axes[place].size, most + 1).astype(np.int64)
+        values, raw = (np.add.reduceat(array, starts[:-1], axis=place) for array in (values, raw))
+        view = [1] * values.ndim
+        view[place] = -1
+        spans[place] = np.diff(starts).reshape(view)
+        sizes = sizes * spans[place]
+        axes[place] = _spans(axes[place], starts)
+    reach = _reach(answer, np.broadcast_to(sizes, values.shape), spans[-1])
+    lower = np.minimum(np.maximum(raw - reach, 0.0), values)
+    upper = np.maximum(np.maximum(raw + reach, 0.0), values)
+    together = math.prod(round(picture.axes[place].size / most) for place in long)
+    note = f"Too many values to draw one by one: each step is the average over about {together:,} neighbouring numbers."
+    return replace(
+        picture,
+        axes=tuple(axes),
+        title=f"{picture.title} per value, on average",
+        values=values / sizes,
+        lower=lower / sizes,
+        upper=upper / sizes,
+        note=note,
+    )
+
+
+def _reach(answer: Answer, sizes: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far a sum of noisy cells can be off; along the order, a sum of any length needs two running counts."""
+    match answer.item.mechanism:
+        case "exact":
+            return np.zeros(sizes.shape)
+        case "ordered":
+            terms = 2 * sizes / last
+        case _:
+            terms = sizes
+    kinds, which = np.unique(terms, return_inverse=True)
+    reaches = np.array([sum_quantile(answer.item.scale, round(float(kind)), CONFIDENCE) for kind in kinds], float)
+    return reaches[which].reshape(sizes.shape)
+
+
+def _spans(axis: Axis, starts: Places) -> Axis:
+    assert axis.first is not None
+    assert axis.last is not None
+    return replace(axis, first=axis.first[starts[:-1]], last=axis.last[starts[1:] - 1])
+
+
+def largest(picture: Picture) -> Picture:
+    """The largest released numbers of a long list of names."""
+    size = picture.axes[0].size
+    if picture.values.ndim != 1 or size <= MOST_NAMES or picture.kind != "quantity":
+        return picture
+    places = np.argsort(-picture.values.astype(np.float64), kind="stable")[:MOST_NAMES]
+    return replace(
+        picture,
+        axes=(picture.axes[0].taken(places),),
+        values=picture.values[places],
+        lower=picture.lower[places],
+        upper=picture.upper[places],
+        note=f"Only the {MOST_NAMES} largest of {size:,} released numbers are drawn.",
+    )
