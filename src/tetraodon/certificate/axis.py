@@ -93,6 +93,15 @@ def weighted(terms: Sequence[Term], arrays: Sequence[Ints], size: int) -> Ints:
     return total
 
 
+def crossing_masks(crosses: Sequence[tuple[int, NDArray[np.bool_]]], size: int, bits: int) -> Ints:
+    """For every step the set of bits whose splits it crosses; Python integers where 62 bits do not suffice."""
+    whole = np.int64 if bits <= 62 else object
+    mask = np.zeros(size, whole)
+    for bit, crossed in crosses:
+        mask |= crossed.astype(whole) << bit
+    return mask
+
+
 def best_edge(
     edges: Iterator[tuple[Codes, Codes]],
     same: Sequence[tuple[Term, Ints]],
@@ -103,11 +112,10 @@ def best_edge(
     `same` pairs a term with the map from the axis's cells to the cells of its contribution.
     """
     best: Peak | None = None
+    terms = [term for term, _ in same]
     for x, y in edges:
-        moved = lone[x] + lone[y]
-        for term, cells in same:
-            apart = term.contribution.apart(cells[x], cells[y])
-            moved = moved + term.weight * apart.astype(lone.dtype)
+        apart = [term.contribution.apart(cells[x], cells[y]) for term, cells in same]
+        moved = lone[x] + lone[y] + weighted(terms, apart, len(x))
         top = int(np.argmax(moved))
         if best is None or int(moved[top]) > best.value:
             best = Peak(int(moved[top]), int(x[top]), int(y[top]))

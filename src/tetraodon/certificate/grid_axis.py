@@ -8,7 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from tetraodon.certificate.axis import EDGE_LIMIT, UNCHANGED, Crossing, Ints, Pattern, Peak, Term, best_edge, weighted
+from tetraodon.certificate.axis import (
+    EDGE_LIMIT,
+    UNCHANGED,
+    Crossing,
+    Ints,
+    Pattern,
+    Peak,
+    Term,
+    best_edge,
+    crossing_masks,
+    weighted,
+)
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Codes
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -72,12 +83,12 @@ class GridAxis:
 
     def _mask(self, x: Codes, y: Codes) -> Ints:
         """One bit for every query with a split here: whether the step crosses any of its splits."""
-        mask = np.zeros(len(x), np.int64)
+        crosses = []
         for crossing in self.crossings:
-            bit = self._numbers.index(crossing.number)
             codes = self._codes[crossing.split.name]
-            mask |= (crossing.split.of(codes[x]) != crossing.split.of(codes[y])).astype(np.int64) << bit
-        return mask
+            crossed = crossing.split.of(codes[x]) != crossing.split.of(codes[y])
+            crosses.append((self._numbers.index(crossing.number), crossed))
+        return crossing_masks(crosses, len(x), len(self._numbers))
 
     @cached_property
     def _kinds(self) -> dict[Pattern, tuple[int, int]]:

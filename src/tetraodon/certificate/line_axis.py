@@ -8,7 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from tetraodon.certificate.axis import EDGE_LIMIT, UNCHANGED, Crossing, Ints, Pattern, Peak, Term, best_edge, weighted
+from tetraodon.certificate.axis import (
+    EDGE_LIMIT,
+    UNCHANGED,
+    Crossing,
+    Ints,
+    Pattern,
+    Peak,
+    Term,
+    best_edge,
+    crossing_masks,
+    weighted,
+)
 from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of_equal_columns
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
@@ -52,9 +63,8 @@ class LineAxis:
         kinds: dict[frozenset[int], tuple[int, int]] = {}
         if self.graph.edge_count <= EDGE_LIMIT:
             for x, y in self.graph.edges():
-                mask = np.zeros(len(x), np.int64)
-                for bit, crossing in enumerate(binned):
-                    mask |= (crossing.split.of(x) != crossing.split.of(y)).astype(np.int64) << bit
+                crosses = [(bit, c.split.of(x) != c.split.of(y)) for bit, c in enumerate(binned)]
+                mask = crossing_masks(crosses, len(x), len(binned))
                 for value, first in zip(*np.unique(mask, return_index=True), strict=True):
                     crossed = always | {c.number for bit, c in enumerate(binned) if int(value) >> bit & 1}
                     kinds.setdefault(crossed, (int(x[first]), int(y[first])))

@@ -40,6 +40,7 @@ def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Cer
     size = policy.domain.size
     if any(len(row) != size for row in matrix):
         raise QueryError(f"the rows do not have one entry for each of the {size} cells", fix="give one column per cell")
+    scales = _plain(scales)
     given = [scales] * len(matrix) if isinstance(scales, int | float | str | Decimal | Fraction) else list(scales)
     if len(given) != len(matrix):
         raise QueryError("there is not one scale for each row", fix="give one positive scale per row")

@@ -29,9 +29,7 @@ class Attribute:
             raise DomainError("an attribute has no name", fix="name every attribute")
         for role, code in (("missing", self.missing), ("other", self.other)):
             if code is not None and not 0 <= code < self.values.size:
-                raise DomainError(
-                    f"`{role}` of {self.name} is not one of its values", fix="choose a listed value"
-                )
+                raise DomainError(f"`{role}` of {self.name} is not one of its values", fix="choose a listed value")
         if self.other is None and not isinstance(self.values, Integers | Grid | Dates):
             raise DomainError(
                 f"{self.name} does not say what stands for other values",

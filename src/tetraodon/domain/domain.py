@@ -56,9 +56,7 @@ class Domain:
         try:
             return self.names.index(name)
         except ValueError:
-            raise DomainError(
-                f"there is no attribute {name!r}", fix=did_you_mean(name, self.names)
-            ) from None
+            raise DomainError(f"there is no attribute {name!r}", fix=did_you_mean(name, self.names)) from None
 
     def project(self, names: Sequence[str]) -> Domain:
         """The domain of some of the attributes, in the order asked."""

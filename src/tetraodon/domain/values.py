@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from tetraodon.errors import DomainError
+from tetraodon.errors import DomainError, PolicyError
 from tetraodon.rational import decimal_text, rational
 
 Value: TypeAlias = str | int | bool | Fraction | dt.date
@@ -87,9 +88,7 @@ class Integers:
 
     def __post_init__(self) -> None:
         if self.low > self.high:
-            raise DomainError(
-                f"the range [{self.low}, {self.high}] is empty", fix="write the smaller end first"
-            )
+            raise DomainError(f"the range [{self.low}, {self.high}] is empty", fix="write the smaller end first")
 
     @property
     def size(self) -> int:
@@ -100,7 +99,7 @@ class Integers:
         return Fraction(1)
 
     def code(self, value: object) -> int:
-        number = _number(value)
+        number = number_of(value)
         if number.denominator != 1 or not self.low <= number <= self.high:
             raise _outside()
         return int(number) - self.low
@@ -140,7 +139,7 @@ class Grid:
         return int((self.high - self.low) / self.step) + 1
 
     def code(self, value: object) -> int:
-        number = _number(value)
+        number = number_of(value)
         if not self.low <= number <= self.high:
             raise _outside()
         return math.floor((number - self.low) / self.step + Fraction(1, 2))
@@ -209,15 +208,16 @@ def label_text(value: object) -> str:
     return str(value)
 
 
-def _number(value: object) -> Fraction:
+def number_of(value: object) -> Fraction:
+    """The number that was given or written. Long exponents are refused, so that `1e999999999` costs nothing."""
     if isinstance(value, dt.date | bool) or not isinstance(value, int | float | str | Fraction):
         raise _outside()
-    if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise _outside() from None
-    return rational(value, name="value")
+    if isinstance(value, str) and re.search(r"[eE][+-]?0*[1-9][0-9]{3}", value):
+        raise _outside()
+    try:
+        return rational(value)
+    except PolicyError:
+        raise _outside() from None
 
 
 def _outside() -> DomainError:

@@ -19,8 +19,8 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain
+from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError
-from tetraodon.rational import rational
 
 CELL_LIMIT = 20_000_000
 COMPARISONS: Final[dict[type[exp.Expression], Callable[[Any, Any], Any]]] = {
@@ -63,8 +63,17 @@ def truth_table(condition: str, domain: Domain) -> tuple[tuple[str, ...], NDArra
     [False, True, True, False]
     """
     tree = parse_condition(condition)
+    try:
+        return _table(tree, domain)
+    except RecursionError:
+        raise QueryError("the condition is nested too deeply", fix="split it, or use `in` and `between`") from None
+
+
+def _table(tree: exp.Expression, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     named = {_name(column, domain) for column in tree.find_all(exp.Column)}
     names = tuple(name for name in domain.names if name in named)
+    if not names:
+        raise QueryError("the condition names no attribute", fix="compare an attribute, or leave the condition out")
     shape = tuple(domain[name].size for name in names)
     if math.prod(shape) > CELL_LIMIT:
         raise QueryError("the condition looks at too many cells", fix="name fewer or coarser attributes in it")
@@ -117,7 +126,7 @@ def _evaluate(node: exp.Expression, domain: Domain, axes: dict[str, NDArray[np.i
     if kind in COMPARISONS:
         return _compare(COMPARISONS[kind], value(node.this), value(node.expression))
     if kind in ARITHMETIC:
-        return ARITHMETIC[kind](_numbers(value(node.this)), _numbers(value(node.expression)))
+        return _arithmetic(ARITHMETIC[kind], _numbers(value(node.this)), _numbers(value(node.expression)))
     match node:
         case exp.Paren():
             return value(node.this)
@@ -128,8 +137,8 @@ def _evaluate(node: exp.Expression, domain: Domain, axes: dict[str, NDArray[np.i
         case exp.Not():
             return ~truth(node.this)
         case exp.Neg():
-            return -_numbers(value(node.this))
-        case exp.Between():
+            return _arithmetic(operator.sub, np.array(0), _numbers(value(node.this)))
+        case exp.Between() if not node.args.get("symmetric"):
             middle = value(node.this)
             low = _compare(operator.ge, middle, value(node.args["low"]))
             return low & _compare(operator.le, middle, value(node.args["high"]))
@@ -158,7 +167,10 @@ def _truth(value: Any) -> NDArray[np.bool_]:
 
 
 def _constant(text: str) -> Any:
-    number = rational(text, name="number")
+    try:
+        number = number_of(text)
+    except DomainError:
+        raise QueryError("a number cannot be read", fix="write a finite number such as 3, 0.1 or 1e-6") from None
     return np.array(int(number) if number.denominator == 1 else number, object)
 
 
@@ -176,18 +188,20 @@ def _compare(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> NDArr
     if isinstance(left, _Column) and isinstance(right, _Column) and not left.attribute.numeric:
         if left.attribute.values != right.attribute.values:
             raise QueryError("two attributes with different values are compared", fix="compare like with like")
+        _check_order(compare, left.attribute)
         return np.asarray(compare(left.codes, right.codes), np.bool_)
-    for side, other in ((left, right), (right, left)):
-        if isinstance(side, _Column) and isinstance(side.attribute.values, Categories):
-            return _with_number_as_label(compare, side, other)
+    if isinstance(left, _Column) and isinstance(left.attribute.values, Categories):
+        return _with_number_as_label(compare, left, right)
+    if isinstance(right, _Column) and isinstance(right.attribute.values, Categories):
+        return _with_number_as_label(lambda code, word: compare(word, code), right, left)
     return np.asarray(compare(_numbers(left), _numbers(right)), np.bool_)
 
 
 def _with_word(compare: Callable[[Any, Any], Any], column: _Column, word: str) -> NDArray[np.bool_]:
     attribute = column.attribute
-    has_direction = compare(0, 1) != compare(1, 0)
-    if has_direction and not attribute.ordered:
-        raise QueryError(f"the values of {attribute.name} have no order", fix="compare with = or in")
+    _check_order(compare, attribute)
+    if attribute.numeric:
+        return np.asarray(compare(_numbers(column), _constant(word)), np.bool_)
     try:
         code = attribute.code(word)
     except DomainError:
@@ -197,10 +211,16 @@ def _with_word(compare: Callable[[Any, Any], Any], column: _Column, word: str) -
     return np.asarray(compare(column.codes, code), np.bool_)
 
 
+def _check_order(compare: Callable[[Any, Any], Any], attribute: Attribute) -> None:
+    has_direction = compare(0, 1) != compare(1, 0)
+    if has_direction and not attribute.ordered:
+        raise QueryError(f"the values of {attribute.name} have no order", fix="compare with = or in")
+
+
 def _with_number_as_label(compare: Callable[[Any, Any], Any], column: _Column, other: Any) -> NDArray[np.bool_]:
     if not isinstance(other, np.ndarray) or other.ndim:
         raise QueryError(f"{column.attribute.name} is not a number", fix="compare it with one of its values")
-    return _with_word(compare, column, str(other))
+    return _with_word(compare, column, label_text(other.item()))
 
 
 def _with_truth(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> NDArray[np.bool_]:
@@ -222,15 +242,23 @@ def _numbers(value: Any) -> Any:
                 else "use its values"
             )
             raise QueryError(f"{attribute.name} is not a number", fix=hint)
-        table = np.array([attribute.number(code) for code in range(attribute.size)], object)
-        if all(number.denominator == 1 for number in table):
-            first, last = int(table[0]), int(table[-1])
-            if max(abs(first), abs(last)) < 2**31:
-                table = table.astype(np.int64)
-        return table[value.codes]
+        first, last, step = attribute.number(0), attribute.number(attribute.size - 1), attribute.step
+        if first.denominator == step.denominator == 1 and max(abs(first), abs(last)) < 2**62:
+            return int(first) + int(step) * value.codes
+        return np.array([attribute.number(code) for code in range(attribute.size)], object)[value.codes]
     if isinstance(value, np.ndarray) and value.dtype != np.bool_:
         return value
     raise QueryError("a number is needed here", fix="compare numbers with numbers and words with words")
+
+
+def _arithmetic(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Exact: in int64 where the result surely fits, in Python numbers otherwise."""
+    whole: Any = object
+    if left.dtype == right.dtype == np.int64:
+        largest = [int(np.abs(side).max(initial=0)) for side in (left, right)]
+        if (math.prod(largest) if operate is operator.mul else sum(largest)) < 2**62:
+            whole = np.int64
+    return np.asarray(operate(left.astype(whole), right.astype(whole)), whole)
 
 
 def _like(left: Any, right: Any) -> NDArray[np.bool_]:

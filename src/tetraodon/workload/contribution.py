@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Attribute
-from tetraodon.errors import Refused
+from tetraodon.errors import QueryError, Refused
 
 Ints: TypeAlias = NDArray[np.int64]
 WRITE_LIMIT = 50_000_000
@@ -83,6 +83,12 @@ class Number:
     times: Attribute | None = None
     rows: int = 1
 
+    def __post_init__(self) -> None:
+        if self.times is not None and _longest(self.attribute) * _longest(self.times) >= 2**60:
+            raise Refused(
+                f"{self.attribute.name} times {self.times.name} is too long to add up", fix="use a coarser grid"
+            )
+
     @property
     def names(self) -> tuple[str, ...]:
         return (self.attribute.name,) if self.times is None else (self.attribute.name, self.times.name)
@@ -121,6 +127,10 @@ class Table:
     names: tuple[str, ...]
     matrix: Ints
     unit: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise QueryError("a table of rows looks at no attribute", fix="name at least one attribute")
 
     @property
     def rows(self) -> int:
@@ -190,10 +200,16 @@ def _grain(attribute: Attribute) -> Fraction:
     return Fraction(math.gcd(int(low * unit), int(step * unit)), unit)
 
 
+def _longest(attribute: Attribute) -> int:
+    """The largest absolute value, in grains."""
+    ends = (attribute.number(0), attribute.number(attribute.size - 1))
+    return int(max(abs(end) for end in ends) / _grain(attribute))
+
+
 def _numbers(attribute: Attribute, codes: Ints) -> Ints:
     grain = _grain(attribute)
     first, step = int(attribute.number(0) / grain), int(attribute.step / grain)
-    if max(abs(first), abs(first + step * attribute.size)) >= 2**62:
+    if _longest(attribute) >= 2**62:
         raise Refused(f"the values of {attribute.name} are too long to add up", fix="use a coarser grid")
     return first + step * np.asarray(codes, np.int64)
 

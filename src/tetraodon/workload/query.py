@@ -10,11 +10,11 @@ from typing import TypeAlias, assert_never
 import numpy as np
 
 from tetraodon.domain import Attribute, Domain
-from tetraodon.errors import QueryError
+from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.rational import Number as Typed
 from tetraodon.rational import rational
 from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split
 
 Bins: TypeAlias = tuple[tuple[object, ...], ...]
 """Groups of values: [low, high] for ordered attributes, lists of values for categories."""
@@ -107,6 +107,9 @@ def count(where: str = "", *, by: Sequence[str] = ()) -> Count:
 def histogram(*attributes: str, bins: Mapping[str, Sequence[Sequence[object]]] | None = None) -> Histogram:
     """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values."""
     grouped = {name: tuple(tuple(group) for group in groups) for name, groups in (bins or {}).items()}
+    for name in grouped:
+        if name not in _names(attributes):
+            raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, attributes))
     return Histogram(_names(attributes), tuple(grouped.items()))
 
 
@@ -179,7 +182,7 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
             by = _splits(query.by, domain)
             if not query.named:
                 return LinearQuery(AllRanges(attribute.name, attribute.size), by)
-            code = np.arange(attribute.size)
+            code = np.arange(_listable(attribute).size)
             rows = [_inside(attribute, low, high, code) for _, low, high in query.named]
             return LinearQuery(Table((attribute.name,), np.array(rows, np.int64)), by)
         case Total():
@@ -209,6 +212,14 @@ def _numeric(domain: Domain, name: str) -> Attribute:
     return attribute
 
 
+def _listable(attribute: Attribute) -> Attribute:
+    if attribute.size > ANSWER_LIMIT:
+        raise Refused(
+            f"{attribute.name} has more than {ANSWER_LIMIT:,} values", fix="use a coarser attribute, or a cdf"
+        )
+    return attribute
+
+
 def _splits(names: Sequence[str], domain: Domain) -> tuple[Split, ...]:
     return tuple(Split(domain[name].name) for name in names)
 
@@ -224,12 +235,14 @@ def _binned(query: Histogram, attribute: Attribute) -> Split:
     groups = dict(query.bins).get(attribute.name)
     if groups is None:
         return Split(attribute.name)
-    bins = [-1] * attribute.size
+    bins = [-1] * _listable(attribute).size
     for number, group in enumerate(groups):
         if attribute.ordered and len(group) == 2:
             members = range(attribute.code(group[0]), attribute.code(group[1]) + 1)
         else:
             members = [attribute.code(value) for value in group]  # type: ignore[assignment]
+        if not members:
+            raise QueryError(f"a bin of {attribute.name} is empty", fix="write the smaller end first")
         for code in members:
             if bins[code] >= 0:
                 raise QueryError(f"two bins of {attribute.name} overlap", fix="put each value in one bin")
