@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.worlds import graphs, positive, queries
+
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Item, Policy
@@ -39,6 +39,7 @@ def test_no_item_could_have_less_noise(data: st.DataObject) -> None:
 
 def test_exact_items_take_nothing() -> None:
     from tests.worlds import Domain
+
     from tetraodon.domain import Attribute, Integers
     from tetraodon.policy.attribute_graph import Everything
     from tetraodon.policy.secret_graph import Factor, SecretGraph

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from tests.releasing.conftest import POLICY
 
 import tetraodon as td
-from tests.releasing.conftest import POLICY
 from tetraodon.releasing.plan import error_bound, plan_for_error
 
 

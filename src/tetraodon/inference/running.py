@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 def monotone_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Counts along the last axis whose running sums are the nearest non-decreasing ones between 0 and the total.
 
-    Post  no count is negative; each row keeps its total, or 0 where that was negative.
+    Post  each row keeps its total, and no count of it is negative. A row whose total is negative, which only noise on
+          a small group can bring about, has no such running sums: it is left as it is.
     Why   least squares under order and bounds is the isotonic fit, clipped to the bounds.
     """
     from scipy.optimize import isotonic_regression
@@ -17,7 +18,10 @@ def monotone_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     rows = counts.reshape(-1, counts.shape[-1])
     out = np.empty_like(rows)
     for row, running in enumerate(np.cumsum(rows, axis=1)):
-        total = max(running[-1], 0.0)
+        total = running[-1]
+        if total < 0:
+            out[row] = rows[row]
+            continue
         fitted = isotonic_regression(running[:-1]).x if len(running) > 1 else running[:-1]
         clipped = np.clip(np.append(fitted, total), 0.0, total)
         out[row] = np.diff(clipped, prepend=0.0)

@@ -34,7 +34,8 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     """Best tables for every item that is a table, agreeing on every margin they share.
 
     First a weighted average of what is shared, then never-falling running counts where an item is about order,
-    then the other tables follow those.
+    then the other tables follow those. Whole numbers, where asked for, come last: they may part from the margins of
+    other tables by rounding.
     """
     domain = plan.policy.domain
     known = _exact_tables(plan, measured)
@@ -53,9 +54,10 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
         follow(table, leaders, domain)
         if _about_order(item) and not _order_is_shared(item, table, leaders[len(known) :], domain):
             table.values = monotone_counts(table.values)
-        if item.item.whole:
-            table.values = whole_numbers(table.values)
         leaders.append(table)
+    for item in plan:
+        if item.item.whole and item.name in tables:  # last, since whole tables cannot all agree
+            tables[item.name].values = whole_numbers(tables[item.name].values)
     exact = {i.name: raw_table(i, measured[i.name]) for i in plan if i.strategy.table and not i.strategy.noisy}
     return exact | {name: table.values for name, table in tables.items()}
 

@@ -1,0 +1,95 @@
+"""What an analyst can ask of one item."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.releasing.conftest import POLICY
+from tests.releasing.made import release_with, silent
+
+import tetraodon as td
+
+
+def test_without_noise_every_answer_is_the_truth(policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, silent)
+    twenties = table.filter(pl.col("age").is_between(22, 26)).height
+    assert release["ages"].between(22, 26) == pytest.approx(twenties)
+    assert release["older"].between(22, 26) == pytest.approx(twenties)
+    men = table.filter((pl.col("sex") == "Male") & (pl.col("age") > 24)).height
+    assert release["men"].to_polars()["count"].item() == men
+    assert release["ages"].count("sex = 'Male' and age > 24") == pytest.approx(men)
+    assert release["mean_pay"].to_polars()["mean"].item() == pytest.approx(table["income"].mean())
+    pay = release["pay"].to_polars()
+    for sex, total in zip(pay["sex"], pay["total"], strict=True):
+        assert total == pytest.approx(table.filter(pl.col("sex") == sex)["income"].sum())
+    ages = np.sort(table["age"].to_numpy())
+    for share in (0, 0.25, 0.5, 0.9, 1):
+        expected = ages[max(int(np.ceil(share * len(ages))) - 1, 0)]
+        assert release["ages"].quantile(share) == expected
+        assert release["older"].quantile(share) == expected
+
+
+def test_an_estimate_is_a_number_with_an_interval(policy: td.Policy, table: pl.DataFrame) -> None:
+    found = release_with(policy, table, silent)["ages"].between(20, 29)
+    assert isinstance(found, float)
+    assert found.interval == (found.lower, found.upper)
+    assert found.lower <= found.value <= found.upper
+
+
+def test_tables_of_one_release_agree(policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, lambda shape: np.random.default_rng(5).integers(-9, 9, shape))
+    ages = release["ages"].to_polars().group_by("age", maintain_order=True).agg(pl.col("count").sum())["count"]
+    older = np.diff(release["older"].columns["at_most"], prepend=0)
+    np.testing.assert_allclose(ages.to_numpy(), older, atol=1e-6)
+    for low in range(20, 30):
+        assert release["ages"].between(low, 29) == pytest.approx(release["older"].between(low, 29), abs=1e-6)
+
+
+def test_running_counts_never_fall_and_end_at_the_known_total(policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, lambda shape: np.random.default_rng(7).integers(-30, 30, shape))
+    running = release["older"].columns["at_most"]
+    assert (np.diff(running) >= -1e-9).all()
+    assert running[0] >= 0
+    assert running[-1] == pytest.approx(table.height)
+
+
+def test_whole_numbers_when_asked(table: pl.DataFrame) -> None:
+    release = [
+        {"name": "ages", "histogram": ["age"], "whole": True},
+        {"name": "all", "count": "age > 21", "whole": True},
+    ]
+    policy = td.load_policy({**POLICY, "release": release})
+    made = release_with(policy, table, lambda shape: np.full(shape, -60))
+    counts = made["ages"].columns["count"]
+    assert (counts >= 0).all()
+    assert (counts == np.round(counts)).all()
+    assert counts.sum() == table.height
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda r: r["ages"].between(26, 22), "smaller end"),
+        (lambda r: r["ages"].between(10, 22), "not in the domain"),
+        (lambda r: r["ages"].quantile(1.5), "between 0 and 1"),
+        (lambda r: r["ages"].count("income > 2"), "does not know income"),
+        (lambda r: r["pay"].between(1, 2), "not a table"),
+        (lambda r: r["blocks"].between("north", "south"), "ordered attribute"),
+        (lambda r: r["ages"].between("Female", "Male", attribute="sex"), "cannot be ranged"),
+        (lambda r: r["agess"], "did you mean 'ages'"),
+        (lambda r: r.ask("income > 2 and age > 21"), "no released table"),
+        (lambda r: r.ask("region = 'north'"), "no released table"),
+    ],
+)
+def test_questions_that_cannot_be_answered(ask: object, words: str, policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, silent)
+    with pytest.raises((td.QueryError, td.DomainError), match=words):
+        ask(release)  # type: ignore[operator]
+
+
+def test_frames(policy: td.Policy, table: pl.DataFrame) -> None:
+    answer = release_with(policy, table, silent)["ages"]
+    assert answer.to_polars().shape == (20, 5)
+    assert answer.to_pandas().shape == (20, 5)
+    assert len(answer.document()["age"]) == 20

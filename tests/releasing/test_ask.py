@@ -1,0 +1,29 @@
+"""A condition is answered by the released table that answers it best."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from tests.releasing.made import release_with, silent
+
+import tetraodon as td
+
+
+def test_the_shortest_interval_wins(policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, silent)
+    for condition in ("age between 22 and 26", "age <= 23", "age = 20"):
+        name, found = release.ask(condition)
+        rivals = [release[n].count(condition) for n in ("ages", "older", "bands", "middle")]
+        assert found.upper - found.lower == min(rival.upper - rival.lower for rival in rivals)
+        assert found == release[name].count(condition)
+
+
+def test_only_a_table_that_knows_all_attributes_is_asked(policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, silent)
+    assert release.ask("sex = 'Male' and age < 25")[0] == "ages"
+
+
+def test_a_public_attribute_is_known_exactly(policy: td.Policy, table: pl.DataFrame) -> None:
+    _, found = release_with(policy, table, lambda _: 7).ask("sex = 'Male'")
+    assert found.interval == (found.value, found.value)
+    assert found == pytest.approx(table.filter(pl.col("sex") == "Male").height)

@@ -1,0 +1,54 @@
+"""What is certified is what is written, and what is read back."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import tetraodon as td
+from tetraodon.errors import ReleaseError
+from tetraodon.releasing.codec import measurement_document, measurement_from
+
+
+def test_every_measurement_survives_the_file(policy: td.Policy) -> None:
+    for item in td.plan(policy):
+        for measurement in item.measurements:
+            document = json.loads(json.dumps(measurement_document(measurement)))
+            found = measurement_from(document, item.item.query, policy.domain)
+            assert found.scale == measurement.scale
+            assert found.query.by == measurement.query.by
+            ours, theirs = found.query.contribution, measurement.query.contribution
+            assert type(ours) is type(theirs)
+            assert (ours.names, ours.rows, ours.unit) == (theirs.names, theirs.rows, theirs.unit)
+
+
+def test_scales_are_exact() -> None:
+    policy = td.load_policy(
+        {
+            "tetraodon": 1,
+            "dataset": "d",
+            "attributes": {"x": {"integer": [1, 3]}},
+            "budget": {"epsilon": "1/3"},
+            "release": [{"name": "h", "histogram": ["x"]}],
+        }
+    )
+    (measurement, *_) = td.plan(policy)["h"].measurements
+    assert measurement_document(measurement)["noise"]["scale"] == "6"
+    assert measurement.scale == Fraction(6)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"counts": {"kind": "os.system"}, "by": [], "noise": None},
+        {"counts": {"kind": "running", "rows": 2}, "by": [], "noise": None},
+        {"counts": {"kind": "records"}, "by": [], "noise": {"scale": "much"}},
+        {"counts": {"kind": "records"}, "by": [{}], "noise": None},
+    ],
+)
+def test_what_is_not_a_measurement_is_refused(document: dict[str, object], policy: td.Policy) -> None:
+    with pytest.raises(ReleaseError, match="Fix:"):
+        measurement_from(document, policy.items[0].query, policy.domain)

@@ -1,0 +1,68 @@
+"""Answers as columns: natural types, one row per answer, intervals around every number."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+from tests.releasing.made import release_with, silent
+
+import tetraodon as td
+
+POLICY = {
+    "tetraodon": 1,
+    "dataset": "types",
+    "presence": "public",
+    "attributes": {
+        "day": {"date": ["2020-02-27", "2020-03-02"]},
+        "size": {"real": [0, 1], "step": "0.25"},
+        "ok": "boolean",
+        "grade": {"ordered": ["low", "middle", "high"]},
+    },
+    "budget": {"epsilon": 1},
+    "release": [
+        {"name": "days", "cdf": "day"},
+        {"name": "sizes", "ranges": "size"},
+        {"name": "oks", "count": "all", "by": ["ok"]},
+        {"name": "grades", "quantiles": "grade", "at": [0.5], "by": "ok"},
+        {"name": "named", "ranges": {"grade": {"fair": ["low", "middle"], "top": ["high", "high"]}}, "by": "ok"},
+        {"name": "everybody", "count": "all"},
+    ],
+}
+TABLE = pl.DataFrame(
+    {
+        "day": [dt.date(2020, 2, 29), dt.date(2020, 3, 1), dt.date(2020, 3, 1), dt.date(2020, 2, 27)],
+        "size": [0.25, 0.5, 1.0, 0.0],
+        "ok": [True, False, True, True],
+        "grade": ["high", "low", "middle", "low"],
+    }
+)
+
+
+def test_each_kind_has_its_columns() -> None:
+    release = release_with(td.load_policy(POLICY), TABLE, silent)
+    days = release["days"].to_polars()
+    assert days["day"].to_list() == [dt.date(2020, 2, 27) + dt.timedelta(days=d) for d in range(5)]
+    np.testing.assert_allclose(days["at_most"].to_numpy(), [1, 1, 2, 4, 4], atol=1e-9)
+    assert release["sizes"].to_polars()["size"].to_list() == [0, 0.25, 0.5, 0.75, 1]
+    oks = release["oks"].to_polars()
+    assert dict(zip(oks["ok"], oks["count"].round(6), strict=True)) == {False: 1.0, True: 3.0}
+    grades = release["grades"].to_polars()
+    assert dict(zip(grades["ok"], grades["grade"], strict=True)) == {False: "low", True: "middle"}
+    named = release["named"].to_polars()
+    assert named.columns == ["ok", "range", "low", "high", "count", "lower", "upper"]
+    np.testing.assert_allclose(named["count"].to_numpy(), [1, 0, 2, 1], atol=1e-9)
+    everybody = release["everybody"].to_polars()
+    assert everybody.row(0) == (4.0, 4.0, 4.0)  # the number of records is public
+
+
+def test_intervals_hold_their_estimates() -> None:
+    rng = np.random.default_rng(3)
+    release = release_with(td.load_policy(POLICY), TABLE, lambda shape: rng.integers(-20, 20, shape))
+    for answer in release:
+        columns = answer.columns
+        number = next((columns[word] for word in ("count", "at_most") if word in columns), None)
+        if number is not None:
+            assert (columns["lower"] <= number).all()
+            assert (number <= columns["upper"]).all()
