@@ -69,30 +69,34 @@ def test_no_sentence_goes_beyond_the_graph(document: dict) -> None:
         (x, y): policy.graph.distance(x, y) for x, y in itertools.product(records, records) if x != y
     }  # equal to a search, as test_secret_graph shows
     explanation = explain(policy)
-    told = {part.title: " ".join(part.sentences) for part in explanation.parts}
+    told = {part.title: part.sentences for part in explanation.parts}
+    whole = " ".join(explanation.text.split())
     for place, name in enumerate(policy.domain.names):
         alone = {
             distance
             for (x, y), distance in reach.items()
             if all((a != b) == (here == place) for here, (a, b) in enumerate(zip(x, y, strict=True)))
         }
-        words = told.get(name, "")
-        if f"Any two values of {name} are a secret: one step apart." in words:
-            assert alone == {1}
-        if f"{name} is not protected" in words + told["What is not protected"]:
-            assert alone == {math.inf}
-        if "has a single value" in words:
-            assert alone == set()
-        if "two steps apart, because" in words:
-            assert alone <= {1, 2}
-        if f"No two values of {name} are a secret by themselves" in words:
-            assert alone == {2}
-    if "nothing about a person is left wholly unprotected" in told["What is not protected"]:
+        for sentence in (*told.get(name, ()), *told["What is not protected"]):
+            if sentence.startswith(f"Any two values of {name} are a secret: one step apart."):
+                assert alone == {1}
+            if sentence.startswith(f"{name} is not protected"):
+                assert alone == {math.inf}
+            if sentence.startswith(f"The block that a person's {name} is in is not protected"):
+                assert alone == {1, math.inf}
+            if sentence.startswith(f"No step changes {name}, whose grid is wider"):
+                assert alone == {math.inf}
+            if sentence.startswith(f"{name} has a single value"):
+                assert alone == set()
+            if sentence.startswith("Any other two values are two steps apart"):
+                assert alone <= {1, 2}
+            if sentence.startswith(f"No two values of {name} are a secret by themselves"):
+                assert alone == {2}
+    if "nothing about a person is left wholly unprotected" in whole:
         assert all(distance <= 2 for distance in reach.values())
-    if "protects nothing" in told["The promise"]:
-        assert not policy.graph.has_edges
-    if "What this costs" in told:
-        assert policy.graph.absent
+    assert ("it protects nothing" in whole) <= (not policy.graph.has_edges)
+    assert ("What this costs" in told) == policy.graph.absent
+    assert ("The number of records is not protected" in whole) == policy.size_is_public
 
 
 @settings(max_examples=40, deadline=None)

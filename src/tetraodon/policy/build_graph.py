@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
@@ -151,20 +153,22 @@ def partition(attribute: Attribute, groups: Sequence[Sequence[str]], word: str) 
             f"{attribute.name} has more than {LISTED_LIMIT:,} values, too many for {word}s",
             fix="use a coarser attribute",
         )
-    owner = [-1] * attribute.size
+    owner = np.full(attribute.size, -1, np.int64)
     for number, group in enumerate(groups):
-        for code in members(attribute, group):
-            if owner[code] >= 0:
-                raise PolicyError(
-                    f"two {word}s of {attribute.name} overlap at {attribute.text(code)}",
-                    fix=f"put each value in one {word}",
-                )
-            owner[code] = number
-    if -1 in owner:
-        left = attribute.text(owner.index(-1))
+        codes = members(attribute, group)
+        place = slice(codes.start, codes.stop) if isinstance(codes, range) else codes
+        taken = owner[place] >= 0
+        if taken.any():
+            twice = attribute.text(codes[int(taken.argmax())])
+            raise PolicyError(
+                f"two {word}s of {attribute.name} overlap at {twice}", fix=f"put each value in one {word}"
+            )
+        owner[place] = number
+    if (owner < 0).any():
+        left = attribute.text(int((owner < 0).argmax()))
         raise PolicyError(f"the {word}s of {attribute.name} leave {left} out", fix=f"put each value in one {word}")
-    order = {number: place for place, number in enumerate(dict.fromkeys(owner))}
-    return tuple(order[number] for number in owner)
+    _, first, group_of = np.unique(owner, return_index=True, return_inverse=True)
+    return tuple(np.argsort(np.argsort(first))[group_of].tolist())
 
 
 def members(attribute: Attribute, group: Sequence[str]) -> range | list[int]:

@@ -22,4 +22,4 @@ def dump_policy(document: Mapping[str, Any]) -> str:
     attributes = fresh.get("attributes")
     if isinstance(attributes, list):
         fresh["attributes"] = {part.pop("name"): part for part in attributes}
-    return yaml.safe_dump(fresh, sort_keys=False, allow_unicode=True, width=110)
+    return yaml.safe_dump(fresh, sort_keys=False, default_flow_style=None, allow_unicode=True, width=110)

@@ -82,9 +82,9 @@ def explain(policy: Policy) -> Explanation:
 def _promise(policy: Policy) -> Part:
     epsilon = policy.epsilon
     one, two = (times(odds(epsilon, steps)) for steps in (1, 2))
-    whom = "the rows of one person" if policy.key else "one person's record"
+    whom = "sets of rows one person has" if policy.key else "values one person's record has"
     sentences = [
-        f"Somebody who wonders which of two values {whom} has sees the release, and changes their mind a little. "
+        f"Somebody who wonders which of two {whom} sees the release, and changes their mind. "
         f"Two values that must not be told apart are one step apart, and for them the odds between the two move at "
         f"most {one} times. For two values that two steps join, they move at most {two} times, and so on.",
         f"That is what epsilon {decimal_text(epsilon)} means for the whole release. It is as if the person were asked "
@@ -133,7 +133,9 @@ def _open(policy: Policy) -> Part:
     sentences = ["The number of records is not protected: it is taken to be known."]
     for factor in policy.graph.factors:
         size = policy.domain.project(factor.names).size
-        if size > 1 and not has_secrets(factor):
+        if size == 1:
+            continue
+        if not has_secrets(factor):
             sentences.append(f"{factor.names[0]} is not protected.")
         elif isinstance(factor.graph, Blocks) and not is_complete(factor, policy.domain):
             sentences.append(f"The block that a person's {factor.names[0]} is in is not protected.")
@@ -147,7 +149,7 @@ def _costs(policy: Policy) -> Part:
         sentences.append(
             "It is a secret whether a person is in the data: 'not in the data' is one step from every record. So a "
             "count moves by one when a person comes or goes, and none is released exactly, not even of a public "
-            "attribute. If the number of records is known anyway, `presence: public` needs less noise."
+            "attribute. If the number of records is known anyway, `presence: public` may need less noise."
         )
     elif policy.key:
         sentences.append(

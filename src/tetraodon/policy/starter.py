@@ -57,7 +57,7 @@ def starter(columns: Iterable[tuple[str, Kind]], dataset: str) -> str:
 
     Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
 
-    >>> print(starter([("age", "integer"), ("person_id", "text")], "people").splitlines()[7])
+    >>> print(starter([("age", "integer"), ("person_id", "text")], "people").splitlines()[8])
       age: {integer: [CONFIRM, CONFIRM]}   # in full years; for example [0, 120]
     """
     kinds = dict(columns)
