@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.policy.mistakes import small
 
-from tetraodon.domain import Attribute, Booleans, Categories, Grid, Integers
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy.build_domain import code_of
+from tetraodon.policy.load import load_policy
 
 ATTRIBUTES = {
     "integer": Attribute("a", Integers(5, 9)),
@@ -41,3 +43,30 @@ def test_positions(kind: str, typed: str, code: int) -> None:
 def test_values_outside_are_refused_and_never_rounded(kind: str, typed: str, fix: str) -> None:
     with pytest.raises(PolicyError, match=fix):
         code_of(ATTRIBUTES[kind], typed)
+
+
+def test_kinds_of_attributes() -> None:
+    domain = load_policy(
+        small(
+            attributes={
+                "i": {"integer": [-3, 1_000_000_000_000]},
+                "r": {"real": ["0", "10"], "step": 0.1},
+                "d": {"date": ["2020-01-01", "2020-12-31"]},
+                "o": {"ordered": ["low", "high"]},
+                "b": "boolean",
+                "c": {"categories": ["a", "b", "other"], "missing": "b", "other": "other", "unit": "kind"},
+                "n": ["Yes", "No", "on", "007", 1.5],
+                "z": {"integer": [0, 9], "missing": 9, "other": 5},
+            }
+        )
+    ).domain
+    assert domain["i"].values == Integers(-3, 10**12)
+    assert domain["r"].values == Grid(Fraction(0), Fraction(10), Fraction(1, 10))
+    assert isinstance(domain["d"].values, Dates)
+    assert domain["o"].values == Categories(("low", "high"), ordered=True)
+    assert domain["b"].values == Booleans()
+    assert (domain["c"].missing, domain["c"].other, domain["c"].unit) == (1, 2, "kind")
+    assert domain["n"].labels == ("Yes", "No", "on", "007", "1.5")
+    assert (domain["z"].missing, domain["z"].other) == (9, 5)
+    assert (domain["i"].missing, domain["i"].other) == (0, None)
+    assert (domain["b"].missing, domain["b"].other) == (0, 0)

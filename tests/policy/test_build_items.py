@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.policy.mistakes import small
 
 from tetraodon.domain import Attribute, Categories, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy.build_items import groups_of
 from tetraodon.policy.load import load_policy
-from tetraodon.workload.query import linear
+from tetraodon.workload.query import cdf, count, histogram, linear, mean, quantiles, ranges, total
 
 
 def test_groups_are_ends_for_numbers_and_lists_for_categories() -> None:
@@ -38,3 +39,38 @@ def test_bins_of_ordered_categories_that_skip_a_value_are_refused_and_not_read_a
 def test_ranges_without_a_name_are_called_after_their_ends() -> None:
     policy = policy_with({"ranges": {"o": [["low", "middle"]]}})
     assert policy.items[0].query.named == (("low..middle", "low", "middle"),)
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ({"count": "all"}, count()),
+        ({"count": "all", "by": "c"}, count(by=["c"])),
+        ({"count": "x > 3"}, count("x > 3")),
+        ({"histogram": "c"}, histogram("c")),
+        ({"histogram": ["x", "c"], "bins": {"x": [[5, 9], [0, 4]]}}, histogram("x", "c", bins={"x": [[0, 4], [5, 9]]})),
+        ({"histogram": "x", "bins": {"x": 4}}, histogram("x", bins={"x": [[0, 3], [4, 7], [8, 9]]})),
+        ({"histogram": "y", "bins": {"y": 0.5}}, None),
+        ({"histogram": "c", "bins": {"c": [["c"], ["a", "b"]]}}, histogram("c", bins={"c": [["a", "b"], ["c"]]})),
+        ({"histogram": "x", "bins": {"x": "secret blocks"}}, histogram("x", bins={"x": [[0, 4], [5, 9]]})),
+        ({"cdf": "o", "by": ["c", "t"]}, cdf("o", by=["c", "t"])),
+        ({"ranges": "x"}, ranges("x")),
+        ({"ranges": {"x": [[0, 4], [2, 3]]}}, ranges("x", [[0, 4], [2, 3]])),
+        ({"ranges": {"x": {"young": [0, 4]}}}, ranges("x", {"young": [0, 4]})),
+        ({"ranges": {"x": [{"name": "young", "range": [0, 4]}]}}, ranges("x", {"young": [0, 4]})),
+        ({"total": "x", "weight": "y"}, total("x", weight="y")),
+        ({"sum": "x"}, total("x")),
+        ({"mean": "y", "by": "c"}, mean("y", by=["c"])),
+        ({"quantiles": "x", "at": [0.1, "1/3"]}, quantiles("x", at=["0.1", "1/3"])),
+        ({"quantiles": "d"}, quantiles("d")),
+    ],
+)
+def test_kinds_of_items(words: dict[str, object], query: object) -> None:
+    policy = load_policy(small(secrets={"x": {"blocks": [[0, 4], [5, 9]]}}, release=[{"name": "it", **words}]))
+    [item] = policy.items
+    if query is not None:
+        assert item.query == query
+    assert (item.share, item.whole) == (1, False)
+    again = load_policy(policy.document)
+    assert again == policy
+    assert again.document == policy.document
