@@ -1,0 +1,253 @@
+"""What goes wrong ends in one message and the right exit code, and never shows the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import MARKER, POLICY, Run
+from typer.testing import CliRunner
+
+from tetraodon.cli import release_commands
+from tetraodon.cli.edge import DEBUG, Edge
+from tetraodon.cli.main import app
+from tetraodon.releasing import run as running
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("init", "nowhere.csv"),
+        ("init", "."),
+        ("check", "nowhere.yaml"),
+        ("check", "."),
+        ("check", "people.policy.yaml", "nowhere.csv"),
+        ("explain", "nowhere.yaml"),
+        ("plan", "nowhere.yaml"),
+        ("plan", "people.policy.yaml", "--epsilon", "lots"),
+        ("plan", "people.policy.yaml", "--error", "5", "--epsilon", "1"),
+        ("plan", "people.policy.yaml", "--confidence", "95"),
+        ("ledger", "open", "nowhere.yaml"),
+        ("ledger", "open", "people.policy.yaml", "--total", "nan"),
+        ("release", "nowhere.yaml", "people.csv"),
+        ("release", "people.policy.yaml", "nowhere.csv"),
+        ("release", "people.policy.yaml", "*.parquet"),
+        ("show", "nowhere"),
+        ("show", "people.csv"),
+        ("verify", "nowhere"),
+        ("ask", "nowhere", "age > 3"),
+        ("ask", ".", " "),
+    ],
+    ids=" ".join,
+)
+def test_wrong_use(run_json: Callable[..., Any], run: Run, arguments: tuple[str, ...]) -> None:
+    error = run_json(*arguments, code=2)["error"]
+    assert error["type"] == "WrongUse"
+    assert set(error) == {"type", "what", "where", "fix", "all", "depends_on_data"}
+    told = run(*arguments, code=2)
+    assert told.stdout == ""
+    assert told.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        (("init", "people.policy.yaml"), "TableError"),
+        (("plan", "people.policy.yaml", "--epsilon", "0"), "PolicyError"),
+        (("plan", "people.policy.yaml", "--error", "-1"), "PolicyError"),
+        (("plan", "people.policy.yaml", "--error", "5", "--confidence", "100"), "PolicyError"),
+        (("ledger", "open", "people.policy.yaml", "--total", "-1"), "LedgerError"),
+        (("ledger", "open", "people.policy.yaml", "--ledger", "oracle://x/y"), "LedgerError"),
+        (("ledger", "show"), "LedgerError"),
+        (("release", "people.policy.yaml", "people.csv"), "LedgerError"),
+        (("show", "."), "ReleaseError"),
+        (("verify", "."), "ReleaseError"),
+        (("ask", ".", "age > 3"), "ReleaseError"),
+    ],
+    ids=str,
+)
+def test_refusals(run_json: Callable[..., Any], run: Run, arguments: tuple[str, ...], kind: str) -> None:
+    error = run_json(*arguments, code=1)["error"]
+    assert error["type"] == kind
+    assert error["what"]
+    assert error["fix"]
+    assert f"Fix: {error['fix']}" in run(*arguments, code=1).stderr
+
+
+def test_the_shape_of_an_error(run_json: Callable[..., Any], place: Path) -> None:
+    (place / "bad.yaml").write_text(POLICY.replace("histogram: [sex]", "histogram: [sexx]").replace("loss}", "los}"))
+    found = run_json("plan", "bad.yaml", code=1)
+    assert list(found) == ["error"]
+    assert found["error"]["where"].startswith("bad.yaml line ")
+    assert len(found["error"]["all"]) == 3
+    assert "did you mean 'sex'?" in found["error"]["all"][1]
+    assert found["error"]["depends_on_data"] is False
+
+
+def test_the_same_problem_in_several_places_is_told_once(run: Run, place: Path) -> None:
+    (place / "bad.yaml").write_text(POLICY.replace("[17, 90]", "[CONFIRM, CONFIRM]"))
+    told = run("check", "bad.yaml", code=1).stderr
+    assert told.count("CONFIRM still stands here") == 1
+    assert told.count("bad.yaml line 5: attributes.age.integer") == 2
+
+
+# -- what the data are like is nobody's business ---------------------------------------------------
+
+
+def failing(place: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names of failing runs, each prepared so that the marker is where it hurts."""
+    text = (place / "people.csv").read_text()
+    (place / "short.csv").write_text(text.replace("remark", "sex2").replace("sex,", "other,", 1))
+    yield "missing column", ("short.csv",)
+    (place / "text.csv").write_text("age,sex,loss\n" + f"{MARKER},Male,{MARKER}\n" * 3)
+    yield "no number at all", ("text.csv",)
+    (place / "quote.csv").write_text(f'age,sex,loss\n17,Male,"{MARKER}\n18,Male,3,4,5,6\n')
+    yield "not well-formed", ("quote.csv",)
+    (place / "broken.parquet").write_bytes(b"PAR1" + MARKER.encode() + b"PAR1")
+    yield "no Parquet", ("broken.parquet",)
+    (place / "empty.csv").write_text("age,sex,loss\n")
+    yield "empty", ("empty.csv",)
+    (place / "name.xlsx").write_text(MARKER)
+    yield "unknown format", ("name.xlsx",)
+
+
+def test_no_failing_run_shows_a_value_of_the_table(run: Run, place: Path) -> None:
+    run("ledger", "open", "people.policy.yaml")
+    for _, (table,) in failing(place):
+        for more in ((), ("--json",)):
+            for command in ("release", "check"):
+                if (command, table) == ("check", "empty.csv"):
+                    continue
+                result = CliRunner().invoke(app, [command, "people.policy.yaml", table, *more])
+                assert MARKER not in result.output, (table, command)
+                assert "Traceback" not in result.output
+            assert CliRunner().invoke(app, ["release", "people.policy.yaml", table]).exit_code == 1, table
+    assert not (place / "release").exists()
+
+
+def test_a_refusal_that_depends_on_the_data_is_marked_and_recorded(run: Run, run_json: Callable[..., Any]) -> None:
+    Path("empty.csv").write_text("age,sex,loss\n")
+    run("ledger", "open", "people.policy.yaml")
+    told = run("release", "people.policy.yaml", "empty.csv", code=1)
+    assert "for the curator only" in told.stderr
+    assert run_json("release", "people.policy.yaml", "empty.csv", code=1)["error"]["depends_on_data"] is True
+    (account,) = run_json("ledger", "show")["datasets"]
+    assert [refusal["kind"] for refusal in account["refusals"]] == ["table-refused", "table-refused"]
+    assert account["charged"] == "0"
+    assert "2 refused because of the data" in run("ledger", "show").stdout
+
+
+def test_an_internal_error_shows_its_type_and_place_only(
+    run: Run, run_json: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError(f"17,Male,3,{MARKER}")
+
+    monkeypatch.setattr(running, "_count", broken)
+    run("ledger", "open", "people.policy.yaml")
+    told = run("release", "people.policy.yaml", "people.csv", code=70)
+    assert MARKER not in told.output
+    assert told.stderr.startswith("Internal error: ZeroDivisionError in tetraodon/releasing/run.py line ")
+    assert "Nothing was charged" in told.stderr
+    found = run_json("release", "people.policy.yaml", "people.csv", code=70)
+    assert found["error"]["type"] == "InternalError"
+    assert MARKER not in json.dumps(found)
+
+
+def test_a_developer_may_ask_for_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DEBUG, "1")
+    with pytest.raises(ZeroDivisionError), Edge(False):
+        raise ZeroDivisionError
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stage", "told", "charged"),
+    [
+        ("counting", "Nothing was charged", "0"),
+        ("charging the ledger", "may have been charged", "0"),
+        ("adding noise", "The charge stands", "1"),
+        ("writing the report", "The charge stands", "1"),
+    ],
+)
+def test_ctrl_c_says_what_stands(
+    run: Run,
+    run_json: Callable[..., Any],
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    told: str,
+    charged: str,
+) -> None:
+    @contextmanager
+    def pressing(_: str) -> Iterator[Callable[[str], None]]:
+        yield lambda reached: os.kill(os.getpid(), signal.SIGINT) if reached == stage else None
+
+    monkeypatch.setattr(release_commands, "working", pressing)
+    run("ledger", "open", "people.policy.yaml")
+    result = run("release", "people.policy.yaml", "people.csv", code=130)
+    assert (result.stdout, result.stderr.count("\n")) == ("", 1)
+    assert told in result.stderr
+    assert run_json("ledger", "show")["datasets"][0]["charged"] == charged
+    assert sorted(path.name for path in place.iterdir()) == ["people.csv", "people.policy.yaml", "tetraodon.db"]
+
+
+def test_ctrl_c_while_writing_leaves_nothing_half_written(
+    run_json: Callable[..., Any], released: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tetraodon.releasing import folder
+
+    before = {path: path.read_bytes() for path in released.rglob("*") if path.is_file()}
+
+    def pressed(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder, "manifest_of", pressed)
+    found = run_json("release", "people.policy.yaml", "people.csv", "--force", code=130)
+    assert found["error"]["type"] == "Interrupted"
+    assert found["error"]["fix"] == "The charge stands; the output folder is as it was, or whole."
+    assert {path: path.read_bytes() for path in released.rglob("*") if path.is_file()} == before
+    assert len(list(released.parent.iterdir())) == 4
+    assert run_json("verify", "release")["verified"] is True
+
+
+def test_ctrl_c_in_the_middle_of_a_long_count(place: Path) -> None:
+    """A real signal to a real process, while DuckDB counts a view of 10^12 rows."""
+    import duckdb
+
+    with duckdb.connect(str(place / "long.duckdb")) as connection:
+        connection.execute(
+            "CREATE VIEW long AS SELECT a.range % 74 + 17 AS age FROM range(1000000) a, range(1000000) b"
+        )
+    (place / "long.yaml").write_text(
+        "dataset: long\nattributes: {age: {integer: [17, 90]}}\nbudget: {epsilon: 1}\n"
+        "release: [{name: ages, histogram: age}]\n"
+    )
+    assert subprocess.run([sys.executable, "-m", "tetraodon.cli.main", "ledger", "open", "long.yaml"]).returncode == 0
+    code = (
+        "import sys\n"
+        "from tetraodon.cli import release_commands as commands\n"
+        "from tetraodon.cli.main import main\n"
+        "follow = commands.follow\n"
+        "commands.follow = lambda edge, _: follow(edge, lambda stage: print(stage, file=sys.stderr, flush=True))\n"
+        "sys.argv = ['tetraodon', 'release', 'long.yaml', 'long.duckdb']\n"
+        "main()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "counting\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err == "Stopped by Ctrl-C. Nothing was charged, and nothing was written.\n"
+    assert not (place / "release").exists()

@@ -1,0 +1,100 @@
+"""Every command is documented, starts quickly and leaves heavy libraries alone until it needs them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from tests.cli.conftest import POLICY
+from typer.testing import CliRunner
+
+import tetraodon
+from tetraodon.cli.main import app
+
+SCRIPT = [sys.executable, "-m", "tetraodon.cli.main"]
+COMMANDS = {
+    ("init",),
+    ("check",),
+    ("explain",),
+    ("plan",),
+    ("ledger", "open"),
+    ("ledger", "show"),
+    ("release",),
+    ("show",),
+    ("verify",),
+    ("ask",),
+    ("schema",),
+    ("demo",),
+}
+
+
+def listed(group: typer.Typer, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    found = {(*path, str(command.name)) for command in group.registered_commands}
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        found |= listed(inner.typer_instance, (*path, str(inner.name)))
+    return found
+
+
+def test_these_are_all_commands() -> None:
+    assert listed(app) == COMMANDS
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS), ids=" ".join)
+def test_every_command_has_a_purpose_an_example_and_json(command: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*command, "--help"])
+    assert result.exit_code == 0
+    assert "Example" in result.output
+    assert f"  tetraodon {' '.join(command)}" in result.output
+    assert "--json " in result.output
+    assert result.output.count("--json gives {") == 1 or command == ("schema",)
+    purpose = result.output.split("\n\n")[1].strip()
+    assert purpose[0].isupper()
+    assert "." in purpose
+
+
+def test_short_help_is_never_cut_off() -> None:
+    for group in (["--help"], ["ledger", "--help"]):
+        assert "..." not in CliRunner().invoke(app, group).output.replace("[ARGS]...", "")
+
+
+def test_version() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"tetraodon {tetraodon.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["plan"], ["plan", "--nonsense"], ["show", "x", "--rows", "-1"], ["ledger", "close"]]
+)
+def test_wrong_use_is_exit_code_2(arguments: list[str]) -> None:
+    assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("numpy", "duckdb", "pydantic", "sqlalchemy", "scipy", "polars", "pandas", "ibis", "jinja2", "rich", "yaml")
+    code = (
+        "import sys\n"
+        "from tetraodon.cli.main import app\n"
+        "app(['--help'], standalone_mode=False)\n"
+        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_terminal_without_unicode_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "é.yaml").write_text(POLICY)
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PATH": ""}
+    done = subprocess.run([*SCRIPT, "plan", "é.yaml"], capture_output=True, cwd=tmp_path, env=ascii_only)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    with subprocess.Popen([*SCRIPT, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -1,0 +1,47 @@
+"""JSON, tables and spinners go where they belong."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from tetraodon.cli.output import emit, shown_number, table, working
+
+
+def test_json_is_ascii_where_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    for encoding, expected in (("ascii", "\\u00e9"), ("utf-8", "é")):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        monkeypatch.setattr(sys, "stdout", stream)
+        emit({"name": "é"})
+        stream.flush()
+        text = stream.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+        assert expected in text
+        assert json.loads(text) == {"name": "é"}
+
+
+def test_json_has_no_nan() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        emit({"x": float("nan")})
+
+
+def test_names_that_look_like_markup_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    table(["[bold]x", "n"], [["[red]:smile:", "1"]], right=["n"])
+    shown = capsys.readouterr().out
+    assert "[bold]x" in shown
+    assert "[red]:smile:" in shown
+
+
+def test_a_spinner_needs_somebody_watching(capsys: pytest.CaptureFixture[str]) -> None:
+    with working("counting") as progress:
+        progress("adding noise")
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0"), (3.0, "3"), (99.96, "100"), (1234567.8, "1,234,568"), (0.00001234, "1.23e-05")]
+)
+def test_numbers(number: float, text: str) -> None:
+    assert shown_number(number) == text

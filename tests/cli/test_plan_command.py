@@ -1,0 +1,111 @@
+"""Plans in words and in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import POLICY, Run
+
+from tetraodon.policy.load import load_policy
+from tetraodon.releasing.documents import plan_document
+from tetraodon.releasing.plan import plan, plan_for_error
+
+
+def test_the_shape_of_a_plan(run_json: Callable[..., Any]) -> None:
+    found = run_json("plan", "people.policy.yaml")
+    assert set(found) == {"dataset", "budget", "epsilon", "certificate", "queries", "target", "notes"}
+    assert (found["dataset"], found["budget"], found["epsilon"], found["target"]) == ("people", 1, 1, None)
+    assert set(found["certificate"]) == {"epsilon", "epsilon_exact", "witness", "method", "exact"}
+    for query in found["queries"]:
+        assert set(query) == {
+            "name",
+            "asked",
+            "mechanism",
+            "epsilon",
+            "expected_error",
+            "unit",
+            "baseline_error",
+            "baseline_mechanism",
+            "expected_error_if_presence_public",
+            "certificate",
+            "measurements",
+            "table",
+        }
+        assert query["certificate"]["epsilon"] == query["epsilon"]
+
+
+def test_it_is_the_library_s_plan(run_json: Callable[..., Any]) -> None:
+    document = plan_document(plan(load_policy("people.policy.yaml")))
+    found = run_json("plan", "people.policy.yaml")
+    assert {key: found[key] for key in ("epsilon", "certificate")} == {
+        k: document[k] for k in ("epsilon", "certificate")
+    }
+    for told, expected in zip(found["queries"], document["queries"], strict=True):
+        assert {key: told[key] for key in expected} == expected
+
+
+def test_another_budget(run_json: Callable[..., Any]) -> None:
+    assert run_json("plan", "people.policy.yaml", "--epsilon", "1/3")["certificate"]["epsilon_exact"] == "1/3"
+
+
+def test_an_error_finds_its_epsilon(run: Run, run_json: Callable[..., Any]) -> None:
+    expected = plan_for_error(load_policy("people.policy.yaml"), 300, confidence=90)
+    found = run_json("plan", "people.policy.yaml", "--error", "300", "--confidence", "90")
+    assert found["epsilon"] == float(expected.epsilon)
+    assert found["target"] == {"error": 300, "confidence": 90}
+    told = " ".join(run("plan", "people.policy.yaml", "--error", "300").stdout.split())
+    assert "Every answer is within ±300 of the truth, in its own unit, with 95% confidence at epsilon " in told
+    assert "budget: {epsilon:" in told
+
+
+def notes_of(run_json: Callable[..., Any], place: Path, *changes: tuple[str, str]) -> str:
+    text = POLICY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (place / "other.yaml").write_text(text)
+    return "\n".join(run_json("plan", "other.yaml")["notes"])
+
+
+def test_what_presence_costs(run_json: Callable[..., Any], place: Path) -> None:
+    told = notes_of(run_json, place, ("presence: public", "presence: secret"))
+    assert "Whether a person is in the data is secret here. That costs accuracy" in told
+    assert "sexes none rather than ±" in told
+    assert "in the data rather than not" in told
+    found = run_json("plan", "other.yaml")["queries"]
+    public = run_json("plan", "people.policy.yaml")["queries"]
+    assert [q["expected_error_if_presence_public"] for q in found] == [q["expected_error"] for q in public]
+
+
+def test_why_items_need_not_add_up(run_json: Callable[..., Any], place: Path) -> None:
+    assert "They need not add up" in notes_of(run_json, place)
+    alone = POLICY.partition("release:")[2]
+    assert "add up" not in notes_of(run_json, place, (alone, "\n  - {name: spent, total: loss}\n"))
+
+
+def test_a_policy_that_buys_nothing(run_json: Callable[..., Any], place: Path) -> None:
+    told = notes_of(
+        run_json,
+        place,
+        (POLICY[POLICY.index("secrets:") : POLICY.index("budget:")], ""),
+        (POLICY.partition("release:")[2], "\n  - {name: spent, total: loss}\n"),
+    )
+    assert "buys nothing over plain differential privacy" in told
+    assert "stronger" in notes_of(run_json, place)
+
+
+def test_a_policy_without_secrets_loses_nothing(run_json: Callable[..., Any], place: Path) -> None:
+    told = notes_of(run_json, place, ("age: {within: 5}", "age: public"), ("loss: {within: 10}", "loss: public"))
+    assert "loses nothing" in told
+    assert told.count("is published exactly: no secret changes it.") == 4
+
+
+@pytest.mark.parametrize("width", ["60", "200"])
+def test_the_table_fits_any_width(run: Run, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    told = run("plan", "people.policy.yaml").stdout
+    assert "±" in told
+    assert "counts by age and" in told

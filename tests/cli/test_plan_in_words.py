@@ -1,0 +1,58 @@
+"""Every kind of question and pair has words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import tetraodon as td
+from tetraodon.cli.plan_in_words import asked_in_words, error_in_words, pair_in_words, unit_in_words
+from tetraodon.workload.query import Query
+
+DOMAIN = td.load_policy(
+    {
+        "dataset": "d",
+        "attributes": {"age": {"integer": [0, 9]}, "loss": {"integer": [0, 9], "unit": "USD"}, "sex": ["F", "M"]},
+        "budget": {"epsilon": 1},
+    }
+).domain
+
+
+@pytest.mark.parametrize(
+    ("query", "words", "unit"),
+    [
+        (td.count(), "records", "records"),
+        (td.count("age > 3", by=["sex"]), "records where age > 3 by sex", "records"),
+        (td.histogram("age", "sex"), "counts by age and sex", "records"),
+        (td.histogram("age", bins={"age": [[0, 4], [5, 9]]}), "counts by age in bins", "records"),
+        (td.cdf("age", by=["sex"]), "running counts of age by sex", "records"),
+        (td.ranges("age"), "all ranges of age", "records"),
+        (td.ranges("age", [[0, 3], [4, 9]]), "2 ranges of age", "records"),
+        (td.total("loss", weight="age"), "sum of loss times age", "USD"),
+        (td.mean("loss"), "mean of loss", "USD (sum)"),
+        (td.mean("age"), "mean of age", "(sum)"),
+        (td.quantiles("age", at=[Fraction(1, 2)]), "quantiles of age", "records"),
+    ],
+)
+def test_questions(query: Query, words: str, unit: str) -> None:
+    assert (asked_in_words(query), unit_in_words(query, DOMAIN)) == (words, unit)
+
+
+def test_pairs() -> None:
+    one, other = {"age": 1, "loss": 2, "sex": "F"}, {"age": 1, "loss": 9, "sex": "F"}
+    assert pair_in_words([one, other], {"loss": "USD"}) == "one person's loss 2 rather than 9 USD"
+    assert pair_in_words([one, other | {"age": 3}], {"loss": "USD"}) == (
+        "one person with age 1, loss 2 USD rather than age 3, loss 9 USD"
+    )
+    assert pair_in_words(["not in the data", one]) == "a person with age 1, loss 2, sex F in the data rather than not"
+    assert pair_in_words([{str(n): n for n in range(9)}, "not in the data"]).count(",") == 6
+
+
+def test_errors() -> None:
+    assert [error_in_words(e, "USD") for e in (0, 0.012345, 12.5, 12345.6)] == [
+        "none",
+        "±0.0123 USD",
+        "±12.5 USD",
+        "±12,346 USD",
+    ]

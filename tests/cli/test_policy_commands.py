@@ -1,0 +1,79 @@
+"""Checking, explaining and the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import POLICY, Run
+
+
+def test_the_shape_of_a_check(run_json: Callable[..., Any]) -> None:
+    found = run_json("check", "people.policy.yaml")
+    assert {key: found[key] for key in found if key != "queries"} == {
+        "valid": True,
+        "dataset": "people",
+        "epsilon": 1,
+        "epsilon_exact": "1",
+        "table": None,
+    }
+    keys = {"name", "kind", "sensitivity", "sensitivity_exact", "method", "witness", "exact"}
+    assert all(set(query) == keys for query in found["queries"])
+    ages, losses, sexes, spent = found["queries"]
+    assert (ages["kind"], ages["sensitivity"]) == ("histogram", 2)
+    assert (losses["kind"], losses["sensitivity"], losses["exact"]) == ("cdf", 10, True)
+    assert (sexes["sensitivity"], sexes["witness"]) == (0, None)
+    first, second = spent["witness"]
+    assert set(first) == {"age", "sex", "loss"}
+    assert abs(first["loss"] - second["loss"]) == 10
+
+
+def test_a_policy_that_is_not_valid(run_json: Callable[..., Any], run: Run, place: Path) -> None:
+    (place / "bad.yaml").write_text(POLICY.replace("budget:", "buget:"))
+    found = run_json("check", "bad.yaml", code=1)
+    assert found["valid"] is False
+    assert "did you mean 'budget'?" in " ".join(found["error"]["all"])
+    assert "did you mean 'budget'?" in run("check", "bad.yaml", code=1).stderr
+
+
+def test_random_bytes_are_no_policy(run_json: Callable[..., Any], place: Path) -> None:
+    (place / "bad.yaml").write_bytes(bytes(range(256)) * 10)
+    assert run_json("check", "bad.yaml", code=1)["error"]["type"] == "PolicyError"
+
+
+def test_a_dry_run_is_for_the_curator_only(run: Run, run_json: Callable[..., Any], place: Path) -> None:
+    (place / "odd.csv").write_text("age,sex,loss\n17,Male,3\n,Male,9999\nfour,Unknown,1\n200,Female,2\n")
+    found = run_json("check", "people.policy.yaml", "odd.csv")["table"]
+    assert found == {
+        "curator_only": True,
+        "columns": [
+            {"name": "age", "rows": 4, "missing": 1, "unreadable": 1, "outside": 1},
+            {"name": "sex", "rows": 4, "missing": 0, "unreadable": 0, "outside": 1},
+            {"name": "loss", "rows": 4, "missing": 0, "unreadable": 0, "outside": 1},
+        ],
+    }
+    told = run("check", "people.policy.yaml", "odd.csv").stdout
+    assert "For the curator only" in told
+    assert "Do not publish" in told
+
+
+def test_a_policy_without_items_can_be_checked(run: Run, place: Path) -> None:
+    (place / "none.yaml").write_text(POLICY.partition("release:")[0])
+    assert "Nothing is released yet" in run("check", "none.yaml").stdout
+    assert "nothing to release" in run("plan", "none.yaml", code=1).stderr
+
+
+def test_explain_is_the_promise(run: Run, run_json: Callable[..., Any]) -> None:
+    from tetraodon.policy.explain import explain
+    from tetraodon.policy.load import load_policy
+
+    expected = explain(load_policy("people.policy.yaml"))
+    assert run("explain", "people.policy.yaml").stdout.strip() == expected.text.strip()
+    assert run_json("explain", "people.policy.yaml") == expected.document
+
+
+def test_schema(run: Run, run_json: Callable[..., Any]) -> None:
+    found = run_json("schema")
+    assert found["$schema"].startswith("https://json-schema.org/")
+    assert run("schema").stdout == run("schema", "--json").stdout

@@ -1,0 +1,123 @@
+"""Releasing, and reading a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+
+from tetraodon.cli.release_commands import answer_in_words
+from tetraodon.releasing.estimate import Estimate
+
+
+def test_the_shape_of_a_release(run: Run, run_json: Callable[..., Any]) -> None:
+    run("ledger", "open", "people.policy.yaml")
+    found = run_json("release", "people.policy.yaml", "people.csv")
+    assert set(found) == {
+        "dataset",
+        "folder",
+        "report",
+        "ledger",
+        "epsilon",
+        "epsilon_exact",
+        "charged",
+        "left",
+        "queries",
+    }
+    keys = {"name", "kind", "mechanism", "epsilon", "expected_error", "rows"}
+    assert all(set(query) == keys for query in found["queries"])
+    assert [query["rows"] for query in found["queries"]] == [148, 501, 2, 1]
+
+
+def test_an_output_folder_that_exists(run: Run, released: Path, place: Path) -> None:
+    before = (released / "release.json").read_bytes()
+    assert "--force" in run("release", "people.policy.yaml", "people.csv", code=1).stderr
+    assert (released / "release.json").read_bytes() == before
+    run("release", "people.policy.yaml", "people.csv", "--force")
+    assert (released / "release.json").read_bytes() != before
+    (place / "mine").mkdir()
+    (place / "mine" / "thesis.txt").write_text("precious")
+    refused = run("release", "people.policy.yaml", "people.csv", "--out", "mine", "--force", code=1)
+    assert "is not a release" in refused.stderr
+    assert (place / "mine" / "thesis.txt").read_text() == "precious"
+
+
+@pytest.mark.usefixtures("released")
+def test_the_shape_of_what_is_shown(run_json: Callable[..., Any]) -> None:
+    found = run_json("show", "release", "--rows", "2")
+    assert set(found) == {"dataset", "title", "date", "epsilon", "charged", "promise", "confidence", "answers"}
+    assert found["confidence"] == 0.95
+    for answer in found["answers"]:
+        assert set(answer) == {"name", "kind", "mechanism", "rows", "columns"}
+        assert all(len(column) <= 2 for column in answer["columns"].values())
+        assert {"lower", "upper"} <= set(answer["columns"])
+    assert len(run_json("show", "release", "--item", "ages")["answers"][0]["columns"]["count"]) == 148
+
+
+@pytest.mark.usefixtures("released")
+def test_pictures(run: Run) -> None:
+    shown = run("show", "release", "--rows", "0").stdout
+    female, male = (
+        next(line for line in shown.splitlines() if line.startswith(f"  {sex}")) for sex in ("Female", "Male")
+    )
+    assert len(female) == len(male) == len("  Female ") + 72
+    assert "age from 17 to 90" in shown
+    assert "loss from 0 to 500" in shown
+    assert "lower" not in shown
+
+
+@pytest.mark.usefixtures("released")
+def test_an_item_that_is_not_there(run: Run) -> None:
+    assert "did you mean 'ages'?" in run("show", "release", "--item", "agess", code=1).stderr
+
+
+@pytest.mark.usefixtures("released")
+def test_a_good_release_verifies(run_json: Callable[..., Any]) -> None:
+    found = run_json("verify", "release")
+    assert set(found) == {"verified", "checks"}
+    assert all(set(check) == {"what", "passed", "detail"} for check in found["checks"])
+    assert any(check["what"] == "certificate of the whole release" for check in found["checks"])
+
+
+@pytest.mark.parametrize("file", ["answers/ages.csv", "report.html", "measurements/losses.parquet", "policy.yaml"])
+def test_a_release_that_was_tampered_with(run: Run, run_json: Callable[..., Any], released: Path, file: str) -> None:
+    content = bytearray((released / file).read_bytes())
+    content[len(content) // 2] ^= 1
+    (released / file).write_bytes(bytes(content))
+    found = run_json("verify", "release", code=1)
+    assert found["verified"] is False
+    assert [check["what"] for check in found["checks"] if not check["passed"]] == [f"file {file}"]
+    told = run("verify", "release", code=1).stdout
+    assert "FAILED" in told
+    assert f"file {file}" in told
+
+
+def test_a_manifest_that_cannot_be_read(run_json: Callable[..., Any], released: Path) -> None:
+    (released / "release.json").write_text("{")
+    found = run_json("verify", "release", code=1)
+    assert found["verified"] is False
+    assert found["error"]["type"] == "ReleaseError"
+
+
+@pytest.mark.usefixtures("released")
+def test_the_shape_of_an_answer(run_json: Callable[..., Any]) -> None:
+    found = run_json("ask", "release", "age between 30 and 39")
+    assert set(found) == {"condition", "item", "value", "lower", "upper", "confidence"}
+    assert found["item"] == "ages"
+    assert found["lower"] <= found["value"] <= found["upper"]
+
+
+@pytest.mark.usefixtures("released")
+@pytest.mark.parametrize("condition", ["agee > 3", "age >", "age = 'x", "age > 3 and loss > 3", "1 = 1; drop"])
+def test_conditions_that_cannot_be_answered(run: Run, condition: str) -> None:
+    assert "Fix:" in run("ask", "release", condition, code=1).stderr
+
+
+def test_answers_in_words() -> None:
+    assert answer_in_words("ages", Estimate(12964.6, 12854.2, 13103.5)) == (
+        "about 12,965 (95%: 12,854 to 13,104), from 'ages'"
+    )
+    assert answer_in_words("sexes", Estimate(5, 5, 5)) == "exactly 5, from 'sexes'"
