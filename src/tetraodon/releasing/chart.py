@@ -15,7 +15,7 @@ from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.report_marks import CONFIG, PALETTE, Spec
 from tetraodon.releasing.report_picture import Picture, picture_of
 from tetraodon.releasing.report_table import places
-from tetraodon.releasing.report_thin import MOST_NAMES, MOST_STEPS, grouped, largest, thinned
+from tetraodon.releasing.report_thin import MOST_NAMES, MOST_SIDE, MOST_STEPS, grouped, largest, thinned
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
 
 Way: TypeAlias = Literal["steps", "bars", "points", "heat map"]
@@ -57,8 +57,9 @@ def chart_spec(answer: Answer) -> Spec | None:
     }
     drawn = _size(picture, layout) | {"layer": _layers(picture, layout)}
     if layout.facet is None:
-        return base | {"autosize": {"type": "fit-x", "contains": "padding"}, "width": "container"} | drawn
-    return base | {"facet": marks.facet(picture, layout.facet), "columns": 3, "spec": drawn | {"width": 230}}
+        return base | {"width": "container"} | drawn
+    columns = min(picture.axes[layout.facet].size, 3)
+    return base | {"facet": marks.facet(picture, layout.facet), "columns": columns, "spec": drawn | {"width": 230}}
 
 
 def chart_svg(answer: Answer) -> str | None:
@@ -141,7 +142,7 @@ def _reduced(answer: Answer, picture: Picture, layout: Layout) -> Picture:
         case "steps":
             return grouped(answer, picture, MOST_STEPS) if picture.adds_up else picture
         case "heat map":
-            return grouped(answer, picture, MOST_NAMES)
+            return grouped(answer, picture, MOST_SIDE)
         case "bars" | "points":
             return largest(picture) if len(picture.axes) == 1 else picture
         case _:
@@ -219,7 +220,8 @@ def _caption(answer: Answer, picture: Picture, layout: Layout) -> str:
         told = {
             "steps": "The line shows the released numbers, the band around it their 95% intervals.",
             "bars": "Bars show the released numbers, thin lines their 95% intervals.",
-            "points": "Points show the released numbers, lines their 95% intervals.",
+            "points": "Points show the released numbers, lines their 95% intervals. "
+            "Where no line shows, the interval is shorter than the point is wide.",
             "heat map": "Colours show the released numbers; point at a cell for its 95% interval.",
         }[layout.way]
     return f"{told} {picture.note}".strip()

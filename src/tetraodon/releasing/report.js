@@ -16,7 +16,7 @@
   function draw(place) {
     var text = document.getElementById(place.dataset.spec).textContent;
     var spec = fitted(JSON.parse(text), place.clientWidth);
-    vegaEmbed(place, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true })
+    vegaEmbed(place, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true, logLevel: 1 })
       .then(function () {
         var svg = place.querySelector("svg");
         if (svg) { svg.setAttribute("role", "presentation"); svg.setAttribute("aria-hidden", "true"); }

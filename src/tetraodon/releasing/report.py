@@ -20,7 +20,7 @@ from tetraodon.releasing.release import Release
 from tetraodon.releasing.report_element import Html, data_block, element, joined, script
 from tetraodon.releasing.report_marks import Spec
 from tetraodon.releasing.report_reading import reading, together
-from tetraodon.releasing.report_table import answer_table, date_text
+from tetraodon.releasing.report_table import answer_table, date_text, headline
 from tetraodon.releasing.report_vega import vega_bundle
 from tetraodon.releasing.report_words import baseline, epsilon_text, error, mechanism, proof, question, witness
 
@@ -117,7 +117,8 @@ def _examples(part: Part) -> Html:
 def _example(example: Example) -> tuple[str, ...]:
     if example.steps is None or example.odds is None or example.chance is None:
         return example.x, example.y, "no chain of steps", "not protected", "not protected"
-    return example.x, example.y, str(example.steps), f"{times(example.odds)} times", percent(example.chance)
+    odds = times(example.odds).replace("e+", " × 10^")
+    return example.x, example.y, str(example.steps), f"{odds} times", percent(example.chance)
 
 
 def _answers(release: Release, specs: Mapping[str, Spec | None]) -> Iterator[Html]:
@@ -128,6 +129,7 @@ def _answers(release: Release, specs: Mapping[str, Spec | None]) -> Iterator[Htm
             "section",
             element("h2", f"Answer: {answer.name}"),
             element("p", question(answer.item.item.query, answer.domain)),
+            *headline(answer),
             _figure(answer.name, spec),
             element("details", element("summary", "The numbers"), answer_table(answer), class_=closes, open=True),
             _facts(release, answer),
@@ -148,7 +150,7 @@ def _facts(release: Release, answer: Answer) -> Html:
 
 def _figure(name: str, spec: Spec | None) -> Html:
     if spec is None:
-        return element("p", "This answer has too many sides or values for a chart; the table holds the numbers.")
+        return element("p", "This answer has too many attributes or values for a chart; the table holds the numbers.")
     place = f"spec-{name}"
     return element(
         "figure",

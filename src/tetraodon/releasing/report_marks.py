@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias, assert_never
 
 import numpy as np
@@ -13,7 +14,8 @@ Spec: TypeAlias = dict[str, Any]
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7f6a00", "#56b4e9", "#6a3d9a", "#8c8c8c")
 """Okabe and Ito's colours for every kind of colour vision, darkened where they would be faint on white."""
 
-DASHES = [[1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 3], [1, 3], [6, 2, 1, 2]]
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 3], [1, 3], [6, 2, 1, 2])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 
 _TYPES: dict[Kind, str] = {"quantity": "quantitative", "date": "temporal", "order": "ordinal", "name": "nominal"}
 INK = "currentColor"
@@ -36,7 +38,9 @@ CONFIG: Spec = {
         "titlePadding": 8,
         "labelOverlap": True,
         "labelLimit": 220,
+        "tickCount": 8,
     },
+    "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": 0, "titleY": -10},
     "legend": {
         "orient": "top",
         "labelColor": INK,
@@ -48,6 +52,8 @@ CONFIG: Spec = {
         "symbolStrokeWidth": 2,
         "columns": 4,
         "labelLimit": 180,
+        "titleLimit": 400,
+        "offset": 8,
     },
     "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12.5},
 }
@@ -71,13 +77,19 @@ def steps(picture: Picture, x: int, colour: int | None) -> list[Spec]:
     """A step line with a band around it."""
     shape = "step-after" if picture.running else "step"
     across = {"x": _along(picture.axes[x], x)} | _coloured(picture, colour)
-    dash = {} if colour is None else {"strokeDash": _series(picture, colour) | {"scale": {"range": DASHES}}}
+    dash = {}
+    if colour is not None:
+        across["color"] |= {"legend": {"symbolType": "stroke", "symbolSize": 300, "symbolOpacity": 1}}
+        dash = {"strokeDash": _ranged(picture, colour, DASHES)}
     number = _number(picture, zero=not picture.running and picture.adds_up)
     band = {"type": "area", "interpolate": shape, "opacity": 0.25, "line": False}
     line = {"type": "line", "interpolate": shape, "strokeWidth": 1.8, "strokeJoin": "round"}
     plain_colour = {} if colour is not None else {"color": PALETTE[0]}
     return [
-        {"mark": band | plain_colour, "encoding": across | {"y": number | {"field": "lo"}, "y2": {"field": "hi"}}},
+        {
+            "mark": band | plain_colour,
+            "encoding": across | {"y": number | {"field": "lo"}, "y2": {"field": "hi"}},
+        },
         {"mark": line | plain_colour, "encoding": across | dash | {"y": number}},
         {
             "mark": {"type": "point", "opacity": 0, "size": 80, "filled": True},
@@ -93,7 +105,7 @@ def bars(picture: Picture, axis: int, colour: int | None) -> list[Spec]:
     if colour is not None:
         across[offset] = _series(picture, colour)
     number = _number(picture, zero=True)
-    mark: Spec = {"type": "bar", "opacity": 0.8} | ({"color": PALETTE[0]} if colour is None else {})
+    mark: Spec = {"type": "bar", "fillOpacity": 0.65} | ({"color": PALETTE[0]} if colour is None else {})
     tooltip = {"tooltip": _tooltip(picture)}
     ends = {along: number | {"field": "lo"}, f"{along}2": {"field": "hi"}}
     return [
@@ -110,7 +122,7 @@ def points(picture: Picture, axis: int | None, colour: int | None) -> list[Spec]
         across[place] = _discrete(picture.axes[axis], axis)
     if colour is not None:
         across[offset] = _series(picture, colour)
-    shape = {} if colour is None else {"shape": _series(picture, colour)}
+    shape = {} if colour is None else {"shape": _ranged(picture, colour, SHAPES)}
     number = _number(picture, zero=False)
     ends = {along: number | {"field": "lo"}, f"{along}2": {"field": "hi"}}
     tooltip = {"tooltip": _tooltip(picture)} | _coloured(picture, colour)
@@ -124,8 +136,9 @@ def points(picture: Picture, axis: int | None, colour: int | None) -> list[Spec]
 
 def heat_map(picture: Picture, x: int, y: int) -> list[Spec]:
     """A coloured cell for every number; the interval is in its tooltip."""
-    colour = {"field": "v", "type": "quantitative", "title": picture.title, "scale": {"scheme": "viridis"}}
-    legend = {"gradientLength": 180, "titleOrient": "top"}
+    scale = {"scheme": "viridis"} | ({"domainMin": 0, "clamp": True} if picture.values.max() > 0 else {})
+    colour = {"field": "v", "type": "quantitative", "title": picture.title, "scale": scale}
+    legend = {"gradientLength": 220, "format": ",~f"}
     across = {"x": _discrete(picture.axes[x], x), "y": _discrete(picture.axes[y], y)}
     return [{"mark": "rect", "encoding": across | {"color": colour | {"legend": legend}, "tooltip": _tooltip(picture)}}]
 
@@ -138,7 +151,7 @@ def facet(picture: Picture, number: int) -> Spec:
 
 def is_horizontal(axis: Axis | None) -> bool:
     """Whether bars and points lie on their side: names need room, numbers do not."""
-    return axis is None or axis.kind == "name"
+    return axis is None or axis.kind in ("name", "order")
 
 
 def _directions(axis: Axis) -> tuple[str, str, str]:
@@ -174,18 +187,21 @@ def _series(picture: Picture, colour: int) -> Spec:
 
 
 def _coloured(picture: Picture, colour: int | None) -> Spec:
-    if colour is None:
-        return {}
+    return {} if colour is None else {"color": _ranged(picture, colour, PALETTE)}
+
+
+def _ranged(picture: Picture, colour: int, range_: Sequence[Any]) -> Spec:
+    """Positions told apart by looks. Colours and shapes have the same domain, so that they share one legend."""
     axis = picture.axes[colour]
     domain = [axis.text(place) if axis.grouped else axis.datum(place) for place in range(axis.size)]
-    return {"color": _series(picture, colour) | {"scale": {"domain": domain, "range": list(PALETTE[: axis.size])}}}
+    return _series(picture, colour) | {"scale": {"domain": domain, "range": list(range_[: axis.size])}}
 
 
 def _number(picture: Picture, *, zero: bool) -> Spec:
     encoding: Spec = {"field": "v", "type": _TYPES[picture.kind], "title": picture.title}
     match picture.kind:
         case "quantity":
-            form = "," if picture.of is None else "~f"
+            form = ",~f" if picture.of is None else "~f"
             return encoding | {"scale": {"zero": zero, "nice": True}, "axis": {"format": form}}
         case "date":
             return encoding | {"scale": {"type": "utc"}}

@@ -16,9 +16,8 @@ def together(release: Release) -> Iterator[Html]:
     plan = release.plan
     domain = plan.policy.domain
     yield element("h2", "The release as a whole", id="together")
-    yield element("p", f"All answers together: {proof(plan.certificate)}")
-    if plan.certificate.witness is not None:
-        yield element("p", witness(plan.certificate, domain))
+    told = f"This is the certificate of all answers together. {proof(plan.certificate)}"
+    yield element("p", f"{told} {witness(plan.certificate, domain)}".strip())
     alone = sum((item.epsilon for item in plan), Fraction(0))
     if len(plan) > 1 and alone > plan.epsilon:
         yield element(

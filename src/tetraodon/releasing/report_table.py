@@ -107,6 +107,18 @@ def answer_table(answer: Answer) -> Html:
     )
 
 
+def headline(answer: Answer) -> tuple[Html, ...]:
+    """The answer itself, where it is a single number."""
+    columns = answer.columns
+    word = value_column(columns)
+    if len(columns[word]) != 1 or word not in _NUMBERS:
+        return ()
+    decimals = places(columns["lower"], columns["upper"])
+    number, lower, upper = (_cells(name, columns[name], word, decimals)[0] for name in (word, "lower", "upper"))
+    between = f" between {lower} and {upper} with 95% confidence" if lower != upper else " exactly"
+    return (element("p", element("strong", number), between, class_="headline"),)
+
+
 def _heading(answer: Answer, name: str) -> str:
     unit = answer.domain[name].unit if name in answer.domain.names else ""
     title = _HEADINGS.get(name, name)

@@ -18,6 +18,7 @@ Places: TypeAlias = NDArray[np.int64]
 MOST_POINTS = 1500
 MOST_STEPS = 500
 MOST_NAMES = 60
+MOST_SIDE = 80
 
 
 def thinned(picture: Picture) -> Picture:
@@ -57,7 +58,7 @@ def grouped(answer: Answer, picture: Picture, most: int) -> Picture:
     spans = [np.ones(1)] * values.ndim
     axes = list(picture.axes)
     for place in long:
-        starts = np.linspace(0, axes[place].size, most + 1).astype(np.int64)
+        starts = np.append(np.arange(0, axes[place].size, _stride(axes[place], most)), axes[place].size)
         values, raw = (np.add.reduceat(array, starts[:-1], axis=place) for array in (values, raw))
         view = [1] * values.ndim
         view[place] = -1
@@ -67,8 +68,8 @@ def grouped(answer: Answer, picture: Picture, most: int) -> Picture:
     reach = _reach(answer, np.broadcast_to(sizes, values.shape), spans[-1])
     lower = np.minimum(np.maximum(raw - reach, 0.0), values)
     upper = np.maximum(np.maximum(raw + reach, 0.0), values)
-    together = math.prod(round(picture.axes[place].size / most) for place in long)
-    note = f"Too many values to draw one by one: each step is the average over about {together:,} neighbouring numbers."
+    strides = " times ".join(f"{_stride(picture.axes[place], most):,}" for place in long)
+    note = f"Too many values to draw one by one: neighbours are drawn as their average, {strides} at a time."
     return replace(
         picture,
         axes=tuple(axes),
@@ -78,6 +79,10 @@ def grouped(answer: Answer, picture: Picture, most: int) -> Picture:
         upper=upper / sizes,
         note=note,
     )
+
+
+def _stride(axis: Axis, most: int) -> int:
+    return -(-axis.size // most)
 
 
 def _reach(answer: Answer, sizes: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:

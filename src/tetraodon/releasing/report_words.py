@@ -142,7 +142,7 @@ def proof(certificate: Certificate) -> str:
     if not certificate.epsilon:
         return "Epsilon 0: no secret changes what was measured, so nothing about a secret can be learnt from it."
     kind = "This is the exact loss, not a bound" if certificate.exact else "This is a proven upper bound"
-    return f"epsilon {epsilon_text(Fraction(certificate.epsilon))}. {kind} (method: {certificate.method})."
+    return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}. {kind} (method: {certificate.method})."
 
 
 def witness(certificate: Certificate, domain: Domain) -> str:
@@ -153,11 +153,11 @@ def witness(certificate: Certificate, domain: Domain) -> str:
     if x is ABSENT or y is ABSENT:
         present = y if x is ABSENT else x
         parts = [f"{a.name} {a.text(a.code(value))} {a.unit}".strip() for a, value in zip(domain, present, strict=True)]
-        return f"The worst step: somebody with {listing(parts)} is in the data, or is not."
+        return f"The worst step: somebody with {listing(parts, most=4)} is in the data, or is not."
     both = [(a, a.code(p), a.code(q)) for a, p, q in zip(domain, x, y, strict=True)]
     moved = [f"{a.name} from {a.text(p)} to {a.text(q)} {a.unit}".strip() for a, p, q in both if p != q]
     kept = [f"{a.name} {a.text(p)} {a.unit}".strip() for a, p, q in both if p == q]
-    where = f" (with {listing(kept)})" if kept else ""
+    where = f" (with {listing(kept, most=4)})" if kept else ""
     return f"The worst step changes one person's {listing(moved)}{where}, and nothing else."
 
 
