@@ -36,6 +36,7 @@ ARITHMETIC: Final[dict[type[exp.Expression], Callable[[Any, Any], Any]]] = {
     exp.Sub: operator.sub,
     exp.Mul: operator.mul,
 }
+PARTS: Final = {"this", "expression", "expressions", "low", "high", "is_string"}
 FIX = "use comparisons, between, in, like, and, or, not, + - * over the policy's attributes"
 
 
@@ -72,8 +73,6 @@ def truth_table(condition: str, domain: Domain) -> tuple[tuple[str, ...], NDArra
 def _table(tree: exp.Expression, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     named = {_name(column, domain) for column in tree.find_all(exp.Column)}
     names = tuple(name for name in domain.names if name in named)
-    if not names:
-        raise QueryError("the condition names no attribute", fix="compare an attribute, or leave the condition out")
     shape = tuple(domain[name].size for name in names)
     if math.prod(shape) > CELL_LIMIT:
         raise QueryError("the condition looks at too many cells", fix="name fewer or coarser attributes in it")
@@ -83,6 +82,8 @@ def _table(tree: exp.Expression, domain: Domain) -> tuple[tuple[str, ...], NDArr
         view[position] = -1
         axes[name] = np.arange(domain[name].size).reshape(view)
     holds = _truth(_evaluate(tree, domain, axes))
+    if not names:
+        raise QueryError("the condition names no attribute", fix="compare an attribute, or leave the condition out")
     return names, np.broadcast_to(holds, shape).ravel().copy()
 
 
@@ -123,6 +124,9 @@ def _evaluate(node: exp.Expression, domain: Domain, axes: dict[str, NDArray[np.i
         return _truth(value(child))
 
     kind = type(node)
+    unread = {part for part, given in node.args.items() if given} - PARTS - ({"negate"} if kind is exp.Like else set())
+    if unread:  # a part of the syntax tree that nobody below looks at would be dropped in silence
+        raise QueryError(f"`{node.key}` with `{min(unread)}` is not offered in a condition", fix=FIX)
     if kind in COMPARISONS:
         return _compare(COMPARISONS[kind], value(node.this), value(node.expression))
     if kind in ARITHMETIC:
@@ -131,22 +135,24 @@ def _evaluate(node: exp.Expression, domain: Domain, axes: dict[str, NDArray[np.i
         case exp.Paren():
             return value(node.this)
         case exp.And():
-            return truth(node.this) & truth(node.expression)
+            return np.asarray(truth(node.this) & truth(node.expression))
         case exp.Or():
-            return truth(node.this) | truth(node.expression)
+            return np.asarray(truth(node.this) | truth(node.expression))
         case exp.Not():
-            return ~truth(node.this)
+            return np.asarray(~truth(node.this))
         case exp.Neg():
             return _arithmetic(operator.sub, np.array(0), _numbers(value(node.this)))
-        case exp.Between() if not node.args.get("symmetric"):
+        case exp.Between():
             middle = value(node.this)
             low = _compare(operator.ge, middle, value(node.args["low"]))
-            return low & _compare(operator.le, middle, value(node.args["high"]))
-        case exp.In() if node.expressions and not node.args.get("query"):
+            return np.asarray(low & _compare(operator.le, middle, value(node.args["high"])))
+        case exp.In() if node.expressions:
             left = value(node.this)
-            return np.logical_or.reduce([_compare(operator.eq, left, value(option)) for option in node.expressions])
+            options = [_compare(operator.eq, left, value(option)) for option in node.expressions]
+            return np.asarray(np.logical_or.reduce(np.broadcast_arrays(*options)))
         case exp.Like():
-            return _like(value(node.this), value(node.expression))
+            like = _like(value(node.this), value(node.expression))
+            return ~like if node.args.get("negate") else like
         case exp.Boolean():
             return np.array(bool(node.this))
         case exp.Literal():
