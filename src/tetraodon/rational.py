@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
+
+READABLE = re.compile(r"[+-]?(\d{1,400}(/\d{1,400})?|(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?)", re.ASCII)
+"""Texts that are numbers of a sane length: `1e999999999` would take all memory there is."""
 
 Number: TypeAlias = int | float | str | Decimal | Fraction
 
@@ -30,7 +34,10 @@ def rational(number: Number, *, name: str = "number") -> Fraction:
         raise PolicyError(f"{name} is not a number", fix=fix)
     try:
         if isinstance(number, str):
-            return Fraction(number.strip().replace("_", ""))
+            text = number.strip().replace("_", "")
+            if not READABLE.fullmatch(text):
+                raise ValueError
+            return Fraction(text)
         if isinstance(number, float):
             if not math.isfinite(number):
                 raise ValueError

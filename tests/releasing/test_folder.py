@@ -54,7 +54,7 @@ def test_reading_it_back_gives_the_same_answers(written: Path) -> None:
 def test_the_manifest_tells_the_mechanism_and_no_true_answer(written: Path, table: pl.DataFrame) -> None:
     manifest = json.loads((written / "release.json").read_text())
     item = manifest["plan"]["queries"][0]
-    assert item["measurements"][0]["noise"] == {"law": "discrete laplace", "scale": "4"}
+    assert item["measurements"][0]["noise"] == {"law": "discrete laplace", "scale": "6"}
     text = json.dumps(manifest["plan"])
     for age in range(20, 30):
         count = table.filter(pl.col("age") == age).height

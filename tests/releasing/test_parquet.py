@@ -1,0 +1,48 @@
+"""Columns survive their files, whichever way they were written."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tetraodon.errors import ReleaseError
+from tetraodon.releasing import parquet
+from tetraodon.releasing.parquet import read_columns, write_columns
+
+COLUMNS = {
+    "whole": np.array([1, -5, 2**40]),
+    "real": np.array([0.1, 1e300, -0.0]),
+    "yes": np.array([True, False, True]),
+    "day": np.array(["2020-02-29", "2020-03-01", "1969-12-31"], "datetime64[D]"),
+    'odd "name"; --': np.array(["ä", "it's", 'a "b", c'], object),
+}
+
+
+@pytest.mark.parametrize("short", [50_000, 0])
+def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "SHORT", short)
+    write_columns(tmp_path / "it's", COLUMNS)
+    found = read_columns(tmp_path / "it's")
+    assert list(found) == list(COLUMNS)
+    for name, column in COLUMNS.items():
+        read = found[name].astype("datetime64[D]") if name == "day" else found[name]
+        assert read.tolist() == column.tolist()
+    with (tmp_path / "it's.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == list(COLUMNS)
+    assert [int(row[0]) for row in rows] == COLUMNS["whole"].tolist()
+    assert [row[4] for row in rows] == COLUMNS[header[4]].tolist()
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        write_columns(tmp_path / "nowhere" / "x", COLUMNS)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_text("not parquet")
+    with pytest.raises(ReleaseError, match="Fix:"):
+        read_columns(tmp_path / "x")
