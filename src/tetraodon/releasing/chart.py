@@ -217,11 +217,11 @@ def _caption(answer: Answer, picture: Picture, layout: Layout) -> str:
     if not answer.item.strategy.noisy:
         told = "Exact numbers, without error bars."
     else:
+        narrow = "Where no line shows, the interval is too short to see."
         told = {
-            "steps": "The line shows the released numbers, the band around it their 95% intervals.",
-            "bars": "Bars show the released numbers, thin lines their 95% intervals.",
-            "points": "Points show the released numbers, lines their 95% intervals. "
-            "Where no line shows, the interval is shorter than the point is wide.",
+            "steps": "Lines show the released numbers, the bands around them their 95% intervals.",
+            "bars": f"Bars show the released numbers, thin lines their 95% intervals. {narrow}",
+            "points": f"Points show the released numbers, lines their 95% intervals. {narrow}",
             "heat map": "Colours show the released numbers; point at a cell for its 95% interval.",
         }[layout.way]
     return f"{told} {picture.note}".strip()

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.releasing.report_picture import Axis, Kind, Picture, measured
+from tetraodon.releasing.report_picture import Axis, Kind, Numbers, Picture, plain
+from tetraodon.releasing.report_table import shown
 
 Spec: TypeAlias = dict[str, Any]
 
@@ -53,7 +54,7 @@ CONFIG: Spec = {
         "columns": 4,
         "labelLimit": 180,
         "titleLimit": 400,
-        "offset": 8,
+        "offset": 30,
     },
     "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12.5},
 }
@@ -63,14 +64,19 @@ def rows(picture: Picture, decimals: int) -> list[Spec]:
     """The numbers as Vega-Lite reads them: one object each, positions as a0, a1, ... and as t0, ... in words."""
     data = [[axis.datum(place) for place in range(axis.size)] for axis in picture.axes]
     texts = [[axis.text(place) for place in range(axis.size)] if axis.grouped else [] for axis in picture.axes]
+    numbers = [_plain_numbers(picture, array, decimals) for array in (picture.values, picture.lower, picture.upper)]
     made = []
-    for place in np.ndindex(picture.values.shape):
+    for place, value, lower, upper in zip(np.ndindex(picture.values.shape), *numbers, strict=True):
         row: Spec = {f"a{number}": data[number][at] for number, at in enumerate(place)}
         row |= {f"t{number}": texts[number][at] for number, at in enumerate(place) if texts[number]}
-        for name, array in (("v", picture.values), ("lo", picture.lower), ("hi", picture.upper)):
-            row[name] = measured(array[place] if picture.of else round(float(array[place]), decimals))
-        made.append(row)
+        made.append(row | {"v": value, "lo": lower, "hi": upper})
     return made
+
+
+def _plain_numbers(picture: Picture, array: Numbers, decimals: int) -> list[Any]:
+    if picture.of is None:
+        return [plain(number) for number in np.round(array.astype(np.float64), decimals).ravel().tolist()]
+    return [shown(value) if picture.kind != "quantity" else plain(value) for value in array.ravel()]
 
 
 def steps(picture: Picture, x: int, colour: int | None) -> list[Spec]:

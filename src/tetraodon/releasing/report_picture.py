@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.report_table import shown, value_column
+from tetraodon.releasing.report_table import value_column
 from tetraodon.workload.linear import Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
 
@@ -59,7 +59,8 @@ class Axis:
         low, high = int(self.first[place]), int(self.last[place])
         match self.kind:
             case "quantity":
-                return plain((self.attribute.number(low) + self.attribute.number(high)) / 2)
+                number = self.attribute.number
+                return plain(number(low) if low == high else (number(low) + number(high)) / 2)
             case "date":
                 return self.attribute.text((low + high) // 2)
             case "order" | "name":
@@ -171,10 +172,3 @@ def plain(number: Any) -> float | int:
     """A number that JSON can hold, whole where it is whole."""
     exact = float(number)
     return int(exact) if exact == int(exact) and abs(exact) < 2**53 else exact
-
-
-def measured(value: Any) -> str | float | int:
-    """A released number, or a released value of an attribute, for a chart."""
-    if isinstance(value, bool | np.bool_ | str | np.datetime64):
-        return shown(value)
-    return plain(value)

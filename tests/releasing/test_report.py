@@ -1,0 +1,349 @@
+"""The report: everything is there, nothing is fetched, text stays text, and only released numbers appear."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import vl_convert
+from tests.releasing.conftest import POLICY
+from tests.releasing.made import release_with
+
+import tetraodon as td
+from tetraodon.errors import ReleaseError
+from tetraodon.releasing import report_vega
+from tetraodon.releasing.release import Release
+from tetraodon.releasing.report import report_html
+from tetraodon.releasing.report_element import data_block, element, script
+from tetraodon.releasing.report_table import date_text, places, rounded
+from tetraodon.releasing.report_vega import cache_folder, vega_bundle
+
+ATTACK = "</script><script>alert(1)</script>"
+NASTY = "<b>&\"'\u2028"
+VOID = {"meta", "br", "hr"}
+
+
+@pytest.fixture(autouse=True)
+def small_bundle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """A cache of the test's own, and a bundle that costs nothing to make; how often it was made is returned."""
+    made: list[str] = []
+
+    def bundle() -> str:
+        made.append("made")
+        return 'window.vegaEmbed = null; // "https://vega.github.io" < &'
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
+    return made
+
+
+def noise(shape: tuple[int, ...]) -> Any:
+    return np.random.default_rng(3).integers(-4, 5, shape)
+
+
+@pytest.fixture
+def release(policy: td.Policy, table: pl.DataFrame) -> Release:
+    return release_with(policy, table, noise)
+
+
+def page_of(table: pl.DataFrame, **changes: Any) -> str:
+    return report_html(release_with(td.load_policy(dict(POLICY) | changes), table, noise))
+
+
+class Reader(HTMLParser):
+    """Tags, attributes and the text that a person sees; fails on elements that are not closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[str, str]] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts.append((self.tags[-1][1].get("type") or "", data))
+        elif self.open and self.open[-1] != "style":
+            self.seen.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.seen))
+
+    @property
+    def specs(self) -> list[dict[str, Any]]:
+        return [json.loads(code) for kind, code in self.scripts if kind == "application/json"]
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def test_every_answer_has_a_section_a_chart_a_table_and_its_files(release: Release) -> None:
+    reader = read(report_html(release))
+    ids = {attributes.get("id") for _, attributes in reader.tags}
+    links = {attributes.get("href") for _, attributes in reader.tags}
+    for answer in release:
+        assert {f"answer-{answer.name}", f"spec-{answer.name}"} <= ids
+        assert {f"#answer-{answer.name}", f"answers/{answer.name}.csv", f"answers/{answer.name}.parquet"} <= links
+    assert len(reader.specs) == len(release)
+    assert sum(tag == "caption" for tag, _ in reader.tags) == sum(tag == "table" for tag, _ in reader.tags)
+    charts = [attributes for _, attributes in reader.tags if attributes.get("class") == "chart"]
+    assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
+    assert {link[1:] for link in links if link and link.startswith("#")} <= ids
+
+
+def test_the_page_says_what_was_promised_and_what_it_cost(release: Release) -> None:
+    text = read(report_html(release)).text
+    for sentence in td.explain(release.plan.policy).parts[0].sentences:
+        assert sentence in text
+    assert "A small survey" in text
+    assert "1 January 2026" in text
+    assert "Charged to the budget 1 " in text
+    assert "Its promise is stronger" in text
+    assert "tetraodon verify FOLDER" in text
+    assert "for each number alone" in text
+    assert "made consistent" in text
+    assert "The worst step changes one person's" in text
+
+
+def test_items_that_do_not_add_up_are_explained(release: Release, table: pl.DataFrame) -> None:
+    assert sum((item.epsilon for item in release.plan), Fraction(0)) > release.plan.epsilon
+    assert "They need not add up" in read(report_html(release)).text
+    alone = [{"name": "ages", "histogram": ["age"]}]
+    assert "They need not add up" not in read(page_of(table, release=alone)).text
+
+
+def test_exact_answers_say_so(release: Release) -> None:
+    exact = [answer.name for answer in release if answer.item.mechanism == "exact"]
+    assert exact
+    assert read(report_html(release)).text.count("Published exactly: no secret changes it") == len(exact)
+
+
+def test_a_single_number_is_shown_with_its_interval(release: Release) -> None:
+    (count,) = release["men"].columns["count"]
+    assert re.search(rf"{count:.0f} between \d+ and \d+ with 95% confidence", read(report_html(release)).text)
+
+
+def test_the_bias_of_whole_numbers_is_stated_only_where_they_were_asked_for(table: pl.DataFrame) -> None:
+    items = [{"name": "ages", "histogram": ["age"], "whole": True}, {"name": "older", "cdf": "age"}]
+    text = read(page_of(table, release=items)).text
+    assert "In ages, whole numbers and none below zero were asked for" in text
+    assert "small counts are too large on average" in text
+    assert "bias" not in read(page_of(table, release=[{"name": "ages", "histogram": ["age"]}])).text
+
+
+def test_presence_that_is_a_secret_has_a_witness_in_words(table: pl.DataFrame) -> None:
+    text = read(page_of(table, presence="secret")).text
+    assert "is in the data, or is not" in text
+    assert "not being in it" in text
+    assert "Published exactly" not in text
+
+
+def test_plain_differential_privacy_is_not_compared_with_itself(table: pl.DataFrame) -> None:
+    items = [{"name": "ages", "histogram": ["age"]}]
+    everything = {"secrets": {}, "together": "all at once", "presence": "secret", "release": items}
+    text = read(page_of(table, **everything)).text
+    assert "the promise of this policy is that of plain differential privacy" in text
+    assert "Its promise is stronger" not in text
+
+
+def test_long_answers_show_their_first_rows(table: pl.DataFrame) -> None:
+    items = [{"name": "all", "histogram": ["age", "sex", "income", "region"]}]
+    reader = read(page_of(table, release=items))
+    assert "too many attributes or values for a chart" in reader.text
+    assert "the first 200 of 660 rows" in reader.text
+    assert reader.specs == []
+    (rows,) = [attributes for tag, attributes in reader.tags if tag == "details"]
+    assert "open" in rows
+    assert "class" not in rows
+
+
+# -- nothing else is on it ---------------------------------------------------------------------------
+
+
+def test_nothing_is_fetched_from_anywhere(release: Release, small_bundle: list[str]) -> None:
+    page = report_html(release)
+    assert small_bundle == ["made"]
+    ours = page.replace(vega_bundle(), "")
+    assert not re.search(r"""(?:src|href|action|data)\s*=\s*["']?\s*(?:[a-z]+:)?//""", ours, re.IGNORECASE)
+    assert not re.search(r"@import|url\(|\bfetch\(|XMLHttpRequest|https?:", ours)
+    assert {tag for tag, _ in read(page).tags}.isdisjoint({"link", "img", "iframe", "object", "embed", "form", "base"})
+
+
+def test_only_our_own_scripts_may_run(release: Release) -> None:
+    reader = read(report_html(release))
+    (rules,) = [a["content"] for _, a in reader.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert rules is not None
+    assert "default-src 'none'" in rules
+    assert "unsafe-eval" not in rules
+    codes = [code for kind, code in reader.scripts if not kind]
+    assert len(codes) == 2
+    for code in codes:
+        assert base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() in rules
+
+
+def test_no_text_of_the_policy_is_read_as_html_or_script(table: pl.DataFrame) -> None:
+    attributes = dict(POLICY["attributes"]) | {"region": [NASTY, ATTACK, "east"], "a<i>ge": {"integer": [0, 3]}}
+    secrets = {"age": {"within": 2}, "region": {"blocks": [[NASTY, ATTACK], ["east"]]}}
+    items = [{"name": "regions", "histogram": ["region", "a<i>ge"]}, {"name": "n", "quantiles": "age", "by": "region"}]
+    odd = table.with_columns(pl.lit(1).alias("a<i>ge"), pl.lit(NASTY).alias("region"))
+    changes = {"title": ATTACK, "dataset": "<i>data</i>", "attributes": attributes, "secrets": secrets}
+    page = page_of(odd, release=items, **changes)
+    assert "alert(1)" in page
+    assert ATTACK not in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "\u2028" not in re.sub(r"<(td|li|p|dd)\b.*?</\1>", "", page)
+    reader = read(page)
+    assert len([kind for kind, _ in reader.scripts if not kind]) == 2
+    assert ATTACK in reader.text
+    assert {row["a0"] for row in reader.specs[0]["data"]["values"]} | {
+        row["a1"] for row in reader.specs[0]["data"]["values"]
+    } >= {NASTY, ATTACK, "east", 0, 3}
+
+
+def test_what_is_only_in_the_table_never_appears(table: pl.DataFrame) -> None:
+    marked = table.with_columns(
+        pl.when(pl.int_range(pl.len()) == 5).then(pl.lit("MARKER-4711")).otherwise(pl.col("region")).alias("region"),
+        pl.when(pl.int_range(pl.len()) == 6).then(987_654_321).otherwise(pl.col("age")).alias("age"),
+        pl.lit("MARKER-COLUMN").alias("unused"),
+    )
+    page = page_of(marked)
+    assert "MARKER" not in page
+    assert "unused" not in page
+    assert "987654321" not in page.replace(",", "")
+
+
+def test_true_counts_appear_only_where_they_are_released(policy: td.Policy, table: pl.DataFrame) -> None:
+    """With noise that no release would have, every noisy number on the page is far from the truth."""
+    shifted = release_with(policy, table.head(397), lambda shape: np.full(shape, 100_000, np.int64))
+    text = read(report_html(shifted)).text.replace(",", "")
+    true_men = table.head(397).filter((pl.col("sex") == "Male") & (pl.col("age") > 24)).height
+    assert str(true_men + 100_000) in text
+    assert not re.search(rf"(?<![\d.]){true_men}(?![\d.])", text)
+
+
+# -- elements and numbers ---------------------------------------------------------------------------
+
+
+def test_elements_escape_and_scripts_cannot_end_early() -> None:
+    assert element("p", "<&>", title='"') == '<p title="&quot;">&lt;&amp;&gt;</p>'
+    assert element("details", open=True, class_=False) == "<details open></details>"
+    block = data_block({"x": f"{ATTACK}<!--\u2028\u2029&"})
+    inside = block.removeprefix('<script type="application/json">').removesuffix("</script>")
+    assert not set(inside) & set("<>&\u2028\u2029")
+    assert json.loads(inside)["x"].startswith(ATTACK)
+    for code in ("x = '</SCRIPT>'", "<!-- x"):
+        with pytest.raises(ReleaseError, match="cannot be put on a page"):
+            script(code)
+
+
+def test_numbers_are_rounded_as_their_intervals_allow() -> None:
+    assert places(np.array([245.0]), np.array([305.0])) == 0
+    assert places(np.array([38.6416]), np.array([38.6447])) == 4
+    assert places(np.array([3.0]), np.array([3.0])) == 0
+    assert (rounded(244.999, 0, up=False), rounded(305.001, 0, up=True)) == ("244", "306")
+    assert (rounded(245.0, 0, up=False), rounded(305.0, 0, up=True)) == ("245", "305")
+    assert date_text("soon") == "soon"
+
+
+# -- the bundle ----------------------------------------------------------------------------------
+
+
+def paths() -> tuple[Path, Path]:
+    (kept,) = cache_folder().glob("vega-*.js")
+    return kept, kept.with_suffix(".sha256")
+
+
+def test_the_bundle_is_made_once_and_kept_for_its_owner(small_bundle: list[str]) -> None:
+    first = vega_bundle()
+    assert vega_bundle() == first
+    assert small_bundle == ["made"]
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in paths())
+    assert sorted(path.name for path in cache_folder().iterdir()) == sorted(path.name for path in paths())
+
+
+def test_a_warm_cache_does_not_need_vl_convert(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = vega_bundle()
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert vega_bundle() == first
+
+
+@pytest.mark.parametrize("damage", ["content", "digest", "no digest", "not text", "anybody may write"])
+def test_a_damaged_copy_is_made_anew(damage: str, small_bundle: list[str]) -> None:
+    good = vega_bundle()
+    content, digest = paths()
+    match damage:
+        case "content":
+            content.write_text("alert(1)")
+        case "digest":
+            digest.write_text("0" * 64)
+        case "no digest":
+            digest.unlink()
+        case "not text":
+            content.write_bytes(b"\xff\xfe")
+            digest.write_text(hashlib.sha256(b"\xff\xfe").hexdigest())
+        case _:
+            content.chmod(0o666)
+    assert vega_bundle() == good
+    assert vega_bundle() == good
+    assert len(small_bundle) == 2
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_bundle: list[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    assert vega_bundle() == vega_bundle()
+    assert len(small_bundle) == 2
+
+
+def test_a_full_disk_leaves_no_draft_behind(monkeypatch: pytest.MonkeyPatch, small_bundle: list[str]) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report_vega.os, "replace", full)
+    vega_bundle()
+    assert list(cache_folder().iterdir()) == []
+    assert small_bundle == ["made"]
+
+
+def test_a_relative_cache_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/nobody")
+    assert cache_folder() == Path("/nobody/.cache/tetraodon")
+
+
+def test_the_real_bundle_can_be_put_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    code = vl_convert.javascript_bundle()
+    assert "window.vegaEmbed=" in code
+    assert script(code).startswith("<script>")
