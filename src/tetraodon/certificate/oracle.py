@@ -90,52 +90,60 @@ def neighbours(policy: Policy, n: int, reading: Reading = "star") -> list[tuple[
 def sensitivity(policy: Policy, query: Query, n: int, reading: Reading = "star") -> Fraction:
     """max over neighbouring datasets of n records of the L1 distance between the answers: S(f, P), by looking."""
     here = world(policy.graph, getattr(policy, "known", ()), n)
-    return largest(here, columns(linear(query, policy.domain), policy.domain), pairs(here, reading))
+    return largest(changes(here, reading), linear(query, policy.domain), policy.domain)
 
 
-def pairs(here: World, reading: Reading = "star") -> Iterator[tuple[Dataset, Dataset]]:
-    """All ordered pairs of neighbours."""
+def pairs(here: World, reading: Reading = "star", *, rising: bool = False) -> Iterator[tuple[Dataset, Dataset]]:
+    """All ordered pairs of neighbours, or only those whose first dataset is in rising order."""
     match reading:
         case "star":
-            yield from _star(here)
+            yield from _star(here, rising)
         case "literal":
-            yield from _literal(here)
+            yield from _literal(here, rising)
         case _:
             assert_never(reading)
 
 
-def columns(query: LinearQuery, domain: Domain) -> list[tuple[Fraction, ...]]:
-    """What each value adds to each answer; somebody absent adds nothing."""
+def changes(here: World, reading: Reading = "star") -> set[tuple[int, ...]]:
+    """How the histograms of neighbours differ: all the differences there are.
+
+    Why  people can be renamed in both datasets at once, so first datasets in rising order are enough.
+    """
+    found = set()
+    for first, second in pairs(here, reading, rising=True):
+        change = [0] * here.size
+        for x, y in zip(first, second, strict=True):
+            change[x] -= 1
+            change[y] += 1
+        found.add(tuple(change))
+    return found
+
+
+def largest(moved: set[tuple[int, ...]], query: LinearQuery, domain: Domain) -> Fraction:
+    """The largest L1 distance between answers whose histograms differ in one of the given ways."""
+    if not moved:
+        return Fraction(0)
     matrix, unit = query.matrix(domain)
-    told = [tuple(unit * entry for entry in column) for column in matrix.T.tolist()]
-    return [*told, tuple(Fraction(0) for _ in range(len(matrix)))]
+    differences = np.array(sorted(moved), np.int64)[:, : domain.size]  # somebody absent adds nothing
+    return unit * int(np.abs(differences @ matrix.T).sum(axis=1).max())
 
 
-def largest(here: World, adds: Sequence[Sequence[Fraction]], near: Iterator[tuple[Dataset, Dataset]]) -> Fraction:
-    """The largest L1 distance between the answers of neighbours."""
-    return max((distance(first, second, adds) for first, second in near), default=Fraction(0))
-
-
-def distance(first: Dataset, second: Dataset, adds: Sequence[Sequence[Fraction]]) -> Fraction:
-    """How far apart the answers of two datasets are, in total."""
-    moved = [(adds[y], adds[x]) for x, y in zip(first, second, strict=True) if x != y]
-    rows = range(len(adds[0]))
-    return sum((abs(sum((b[r] - a[r] for b, a in moved), Fraction(0))) for r in rows), Fraction(0))
-
-
-def _star(here: World) -> Iterator[tuple[Dataset, Dataset]]:
+def _star(here: World, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
     """N*: an edge among the changes, and no part of the changes, neither none nor all, keeps the known sums."""
     for group in here.groups:
         members = set(group)
-        for first, second in itertools.permutations(group, 2):
-            changed = [j for j in range(here.n) if first[j] != second[j]]
-            if not any(here.edge[first[j]][second[j]] for j in changed):
-                continue
-            parts = (
-                part for size in range(1, len(changed)) for part in itertools.combinations(changed, size)
-            )
-            if not any(_partly(first, second, part) in members for part in parts):
-                yield first, second
+        for first in _firsts(group, rising):
+            for second in group:
+                changed = [j for j in range(here.n) if first[j] != second[j]]
+                if not any(here.edge[first[j]][second[j]] for j in changed):
+                    continue
+                parts = (part for size in range(1, len(changed)) for part in itertools.combinations(changed, size))
+                if not any(_partly(first, second, part) in members for part in parts):
+                    yield first, second
+
+
+def _firsts(group: Sequence[Dataset], rising: bool) -> Iterator[Dataset]:
+    return (dataset for dataset in group if not rising or all(x <= y for x, y in itertools.pairwise(dataset)))
 
 
 def _partly(first: Dataset, second: Dataset, part: Sequence[int]) -> Dataset:
@@ -145,10 +153,10 @@ def _partly(first: Dataset, second: Dataset, part: Sequence[int]) -> Dataset:
     return tuple(mixed)
 
 
-def _literal(here: World) -> Iterator[tuple[Dataset, Dataset]]:
+def _literal(here: World, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
     """[HMD14] Def. 4.1: compare the secret pairs T, and among equals the changes, against every other dataset."""
     for group in here.groups:
-        for first in group:
+        for first in _firsts(group, rising):
             others = [(second, _secrets(here, first, second), _changes(first, second)) for second in group]
             for second, told, changes in others:
                 if not told:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -51,6 +52,7 @@ class Known:
             raise PolicyError("a known count is below zero", fix="write counts of records")
 
 
+@lru_cache(maxsize=512)
 def known_query(known: Known, domain: Domain) -> LinearQuery:
     """The linear query that was answered: one row for a count or rectangle, one for each cell of a table."""
     match known.fact:

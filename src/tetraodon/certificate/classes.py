@@ -1,0 +1,108 @@
+"""Values that the known counts cannot tell apart, the vectors of moves between them, and where the secrets lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.certificate.zero_sum import Vector, independent_coordinates
+from tetraodon.domain import Domain
+from tetraodon.errors import Refused
+from tetraodon.policy.known import Known, known_names, labels
+from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, SecretGraph
+
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The cells of the attributes that matter, grouped by what they add to the known counts.
+
+    `graph` is the secret graph on those attributes, `class_of` the class of every cell; where people may be absent,
+    the last cell is ABSENT, which adds nothing. `vectors` has one row for each class, in coordinates that are
+    independent of each other and of the number of records. `x`, `y` list the secret pairs of cells.
+    """
+
+    whole: Domain
+    graph: SecretGraph
+    class_of: Ints
+    vectors: tuple[Vector, ...]
+    x: Ints
+    y: Ints
+
+    @property
+    def count(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dimension(self) -> int:
+        """How many known counts are independent of each other and of the number of records."""
+        return len(self.vectors[0])
+
+    @cached_property
+    def sizes(self) -> Ints:
+        return np.bincount(self.class_of, minlength=self.count)
+
+    @cached_property
+    def members(self) -> list[Ints]:
+        order = np.argsort(self.class_of, kind="stable")
+        return np.split(order, np.cumsum(self.sizes)[:-1])
+
+    @cached_property
+    def crossing(self) -> tuple[Ints, Ints]:
+        """Secret pairs that some known count tells apart, in both directions."""
+        apart = self.class_of[self.x] != self.class_of[self.y]
+        x, y = self.x[apart], self.y[apart]
+        return np.concatenate([x, y]), np.concatenate([y, x])
+
+    @cached_property
+    def inside(self) -> tuple[Ints, Ints]:
+        """Secret pairs that no known count tells apart: such a move is a neighbour by itself."""
+        same = self.class_of[self.x] == self.class_of[self.y]
+        return self.x[same], self.y[same]
+
+    def record(self, cell: int) -> Any:
+        """A cell as a whole record: the first value of every attribute that does not matter."""
+        if cell == self.graph.domain.size:
+            return ABSENT
+        named = dict(zip(self.graph.domain.names, self.graph.domain.codes_of(int(cell)), strict=True))
+        return self.whole.value_of(tuple(named.get(name, 0) for name in self.whole.names))
+
+
+def classes_of(graph: SecretGraph, known: Sequence[Known], names: Sequence[str] = ()) -> Classes:
+    """The classes under some known facts, on the attributes that the facts look at and on `names`.
+
+    Why  a move that changes nothing but other attributes moves no known count and no answer; and an edge that changes
+         some of these attributes stays an edge when the others are left alone. So nothing else matters.
+    """
+    wanted = {*names, *known_names(known, graph.domain)} or {graph.domain.names[0]}
+    factors = tuple(f for f in graph.factors if set(f.names) & wanted)
+    kept = tuple(name for name in graph.domain.names if any(name in f.names for f in factors))
+    domain = graph.domain.project(kept)
+    if domain.size > MATRIX_LIMIT:
+        raise Refused(
+            f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(kept)} would have to be compared",
+            fix="use fewer or coarser attributes together with what is known",
+        )
+    part = SecretGraph(domain, factors, min(graph.at_most, len(factors)), graph.absent)
+    cells = np.arange(domain.size)
+    x, y = part.edge_cells()
+    columns: list[Ints] = []
+    for entry in known:
+        label = labels(entry, domain, cells)
+        columns += [(label == row).astype(np.int64) for row in range(int(label.max(initial=-1)) + 1)]
+    table = np.array(columns, np.int64).reshape(len(columns), domain.size)
+    if graph.absent:
+        table = np.concatenate([table, np.zeros((len(columns), 1), np.int64)], axis=1)
+        x = np.concatenate([x, cells])
+        y = np.concatenate([y, np.full(domain.size, domain.size)])
+    distinct, class_of = np.unique(table, axis=1, return_inverse=True)
+    steps = distinct - distinct[:, :1]
+    keep = independent_coordinates(steps.tolist())
+    vectors = tuple(tuple(int(entry) for entry in column) for column in distinct[keep].T)
+    return Classes(graph.domain, part, np.asarray(class_of.ravel(), np.int64), vectors, x, y)

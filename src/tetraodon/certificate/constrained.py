@@ -1,0 +1,156 @@
+"""The largest push between neighbours when counts are known, by the exact relation N* (docs/neighbours.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tetraodon.certificate.answer_space import AnswerSpace, answer_space
+from tetraodon.certificate.classes import Classes, classes_of
+from tetraodon.certificate.farthest import Farthest, farthest_cycle, farthest_flow, farthest_listed, relation
+from tetraodon.certificate.reach import Reach, reach_of
+from tetraodon.certificate.zero_sum import Vector, differences, length_bound, minimal_sequences
+from tetraodon.errors import Refused
+from tetraodon.policy.known import Known
+from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.workload.linear import LinearQuery
+
+FLOW_CLASSES = 9
+LENGTH_LIMIT = 10_000
+"""Beyond this many records changed at once a bound is worth nothing, and the policy is refused."""
+
+
+@dataclass(frozen=True)
+class Push:
+    """The largest L1 push between neighbours, two datasets that attain it (None for a bound), and how it was found."""
+
+    value: Fraction
+    witness: tuple[Any, Any] | None
+    exact: bool
+    method: str
+
+
+def largest_push(
+    graph: SecretGraph,
+    known: Sequence[Known],
+    queries: Sequence[tuple[LinearQuery, Fraction]],
+    *,
+    most: int | None = None,
+) -> Push:
+    """max over N* of the weighted L1 distance between the answers, over all numbers of records and known answers.
+
+    Pre   weights are per unit of the query; `most`, for the tests, looks at datasets of that many people only.
+    Post  `exact`, or a proven upper bound; Refused when there is no bound worth having.
+    """
+    classes = classes_of(graph, known, sorted({name for query, _ in queries for name in query.names}))
+    if not queries:
+        return Push(Fraction(0), None, True, "nothing is asked")
+    space = answer_space(classes, queries)
+    alone = _inside(space)
+    if not len(classes.crossing[0]):
+        return _told(space, alone, None, True, "no secret changes a known count: maximum over edges")
+    together, exact, method = _together(space, most)
+    if together is not None and together.value > alone[0]:
+        return _told(space, alone, together, exact, method)
+    if together is None or exact:
+        return _told(space, alone, None, True, "maximum over edges that change no known count")
+    return _told(space, alone, None, False, method)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """An upper bound that nothing is known to attain."""
+
+    value: int
+
+
+def _together(space: AnswerSpace, most: int | None) -> tuple[Farthest | _Bound | None, bool, str]:
+    """The farthest of the sequences of two or more moves."""
+    classes = space.classes
+    reach = reach_of(space)
+    spare = classes.count - 1 - classes.dimension
+    if most is None and spare == 0:
+        upper = int(space.diameters.sum())
+        return _settle(reach, farthest_cycle(reach), upper, "cycles through every class of values")
+    if most is None and spare == 1 and classes.count <= FLOW_CLASSES:
+        balance = relation(classes.vectors)
+        cycle, flow = farthest_cycle(reach), farthest_flow(reach, balance)
+        best = max((f for f in (cycle, flow) if f is not None), key=lambda f: f.value, default=None)
+        upper = max(int(space.diameters.sum()), longest_flow(balance) * space.widest_move)
+        return _settle(reach, best, upper, "cycles and flows between the classes of values")
+    edges = edge_vectors(classes)
+    if classes.dimension <= 3 or classes.count <= 6 or most is not None:
+        sequences = minimal_sequences(classes.vectors, edges, most=most)
+        if sequences.complete:
+            longest = max((len(found) for found in sequences.found), default=0)
+            best = farthest_listed(reach, sequences, classes.vectors)
+            return _settle(reach, best, longest * space.widest_move, "every minimal zero-sum sequence")
+    vectors = len({max(v, tuple(-e for e in v)) for v in differences(classes.vectors)})
+    length = longest_flow(relation(classes.vectors)) if spare == 1 else length_bound(classes.dimension, vectors)
+    length = max(length, classes.count)
+    if length > LENGTH_LIMIT:
+        raise Refused(
+            f"no useful bound is known for {classes.dimension} known counts that overlap like these: neighbours might "
+            f"differ in more than {LENGTH_LIMIT:,} records",
+            fix="declare fewer known counts, one table that holds them all, or counts that do not overlap",
+            where="known",
+        )
+    return _Bound(length * space.widest_move), False, f"at most {length} records change at once"
+
+
+def _settle(reach: Reach, best: Farthest | None, upper: int, how: str) -> tuple[Farthest | _Bound | None, bool, str]:
+    """The best that was found, if it is known to be the best; else the upper bound."""
+    if reach.complete or (best is not None and best.value >= upper):
+        return best, True, f"exact: {how}"
+    return _Bound(upper), False, f"upper bound over {how}"
+
+
+def _inside(space: AnswerSpace) -> tuple[int, tuple[int, int] | None]:
+    """The largest push of a single secret move that changes no known count."""
+    x, y = space.classes.inside
+    if not len(x):
+        return 0, None
+    moved = space.apart(x, y)
+    at = int(np.argmax(moved))
+    return int(moved[at]), (int(x[at]), int(y[at])) if moved[at] else None
+
+
+def _told(
+    space: AnswerSpace,
+    alone: tuple[int, tuple[int, int] | None],
+    together: Farthest | _Bound | None,
+    exact: bool,
+    method: str,
+) -> Push:
+    if isinstance(together, Farthest):
+        first, second = reach_of(space).datasets(together.row, together.moves)
+        record = space.classes.record
+        witness = (tuple(record(cell) for cell in first), tuple(record(cell) for cell in second))
+        return Push(Fraction(together.value, space.common), witness, exact, method)
+    if isinstance(together, _Bound):
+        return Push(Fraction(together.value, space.common), None, exact, method)
+    value, pair = alone
+    ends = None if pair is None else ((space.classes.record(pair[0]),), (space.classes.record(pair[1]),))
+    return Push(Fraction(value, space.common), ends, exact, method)
+
+
+def edge_vectors(classes: Classes) -> frozenset[Vector]:
+    """The vectors of secret moves that change a known count, in both directions."""
+    x, y = classes.crossing
+    ends = np.unique(classes.class_of[x] * classes.count + classes.class_of[y])
+    pairs = [divmod(int(end), classes.count) for end in ends]
+    vectors = classes.vectors
+    return frozenset(tuple(q - p for p, q in zip(vectors[a], vectors[b], strict=True)) for a, b in pairs)
+
+
+def longest_flow(balance: Sequence[int]) -> int:
+    """The length of the longest flow without cycles of a given balance: sources first, sinks last.
+
+    Why  every unit stops at every class, so the length is the sum of balance times position, which is largest
+         for the balances in rising order (rearrangement inequality).
+    """
+    return sum(entry * place for place, entry in enumerate(sorted(balance)))

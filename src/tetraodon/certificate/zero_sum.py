@@ -1,0 +1,115 @@
+"""Minimal zero-sum sequences of moves: the changes between neighbours under known counts.
+
+A record that moves from a class of values to another changes the known sums by a vector. Neighbours change records so
+that the vectors add up to nothing and no part of them does: a *minimal zero-sum sequence*. As multisets these are
+the non-negative part of the Graver basis of the known counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+Vector: TypeAlias = tuple[int, ...]
+SEARCH_LIMIT = 400_000
+"""How many partial sums a search may hold and extend before it gives up."""
+_BASE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Minimal zero-sum sequences, each as sorted positions in `vectors`. `complete` unless the search gave up."""
+
+    vectors: tuple[Vector, ...]
+    found: tuple[tuple[int, ...], ...]
+    complete: bool
+
+
+def differences(classes: Sequence[Vector]) -> set[Vector]:
+    """The vectors of all moves between two different classes."""
+    return {tuple(b - a for a, b in zip(x, y, strict=True)) for x in classes for y in classes if x != y}
+
+
+@lru_cache(maxsize=4096)
+def minimal_sequences(
+    classes: tuple[Vector, ...], edges: frozenset[Vector], *, most: int | None = None, work: int = SEARCH_LIMIT
+) -> Sequences:
+    """All minimal zero-sum sequences, at most `most` long, that contain a vector of `edges`.
+
+    Pre   classes are distinct vectors; `edges` are differences of two of them, closed under negation.
+    Why   Fill from any member of the sequence: the rest adds up to minus the sum s so far, so that some member w
+          of the rest has <s, w> < 0, and only such w need be tried (Contejean and Devie 1994). We start from
+          the first edge vector and use no earlier one. If a zero-sum-free s meets w = -s, the whole is minimal:
+          a part that adds up to zero would hold w, and what it leaves out would add up to zero before.
+    """
+    moves = differences(classes)
+    vectors = tuple(sorted(moves & edges)) + tuple(sorted(moves - edges))
+    starts = len(moves & edges)
+    code: list[int] = [sum(entry * _BASE**place for place, entry in enumerate(vector)) for vector in vectors]
+    product = [[sum(a * b for a, b in zip(v, w, strict=True)) for w in vectors] for v in vectors]
+    found: set[tuple[int, ...]] = set()
+    seen: set[tuple[int, ...]] = set()
+    longest = math.inf if most is None else most
+    for start in range(starts):
+        stack: list[tuple[tuple[int, ...], int, frozenset[int], list[int]]]
+        stack = [((start,), code[start], frozenset([code[start]]), product[start])]
+        while stack:
+            members, total, sums, slope = stack.pop()
+            work -= len(sums) + len(vectors)
+            if work < 0:
+                return Sequences(vectors, tuple(sorted(found)), False)
+            for j in range(start, len(vectors)):
+                if slope[j] >= 0 or (-code[j] in sums and total != -code[j]) or len(members) >= longest:
+                    continue
+                more = tuple(sorted((*members, j)))
+                if total == -code[j]:
+                    found.add(more)
+                elif more not in seen:
+                    seen.add(more)
+                    extended = sums | {part + code[j] for part in sums} | {code[j]}
+                    stack.append(
+                        (more, total + code[j], extended, [a + b for a, b in zip(slope, product[j], strict=True)])
+                    )
+    return Sequences(vectors, tuple(sorted(found)), True)
+
+
+def length_bound(dimension: int, vectors: int) -> int:
+    """A length that no minimal zero-sum sequence of vectors with entries -1, 0, 1 exceeds.
+
+    Pre   the vectors span `dimension` dimensions, and there are `vectors` of them up to sign.
+    Why   the smaller of two bounds. (i) Some order keeps all partial sums within d - 1 + 1/d in the maximum norm
+          (Steinitz's lemma with Banaszczyk's constant), and partial sums of a minimal sequence differ, so there
+          are at most (2d-1)^d of them for d >= 2. (ii) A minimal sequence is a sum of at most N - d circuits with
+          weights at most one, and a circuit has at most d+1 entries, all subdeterminants, which Hadamard bounds
+          by d^(d/2) (Sturmfels 1996, Thm 4.7).
+    """
+    if dimension == 0:
+        return 1
+    if dimension == 1:
+        return 2
+    steinitz: int = (2 * dimension - 1) ** dimension
+    hadamard: int = math.isqrt(dimension**dimension)
+    circuits = (dimension + 1) * max(1, vectors - dimension) * hadamard
+    return min(steinitz, circuits)
+
+
+def independent_coordinates(rows: Sequence[Sequence[int]]) -> list[int]:
+    """Positions of rows that span all rows, by exact elimination: first come, first kept."""
+    kept: list[int] = []
+    basis: list[tuple[int, list[Fraction]]] = []
+    for position, row in enumerate(rows):
+        rest = [Fraction(entry) for entry in row]
+        for pivot, reduced in basis:
+            if rest[pivot]:
+                factor = rest[pivot]
+                rest = [a - factor * b for a, b in zip(rest, reduced, strict=True)]
+        pivot = next((place for place, entry in enumerate(rest) if entry), -1)
+        if pivot >= 0:
+            lead = rest[pivot]
+            basis.append((pivot, [entry / lead for entry in rest]))
+            kept.append(position)
+    return kept
