@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.worlds import graphs, positive, queries
+
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.reference import largest_move

@@ -1,0 +1,270 @@
+"""Structured maxima on one attribute against looking at every edge; bounds are above the truth and say so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.worlds import attribute_graphs
+
+from tetraodon.certificate import line_axis
+from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Term
+from tetraodon.certificate.line_axis import LineAxis
+from tetraodon.domain import Attribute, Integers
+from tetraodon.errors import Refused
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.linear import Split
+
+
+@st.composite
+def terms(draw: st.DrawFn, size: int, most: int = 3) -> tuple[Term, ...]:
+    made = []
+    for number in range(draw(st.integers(0, most))):
+        low = draw(st.integers(-size, 3))
+        contribution: Contribution = draw(
+            st.sampled_from(
+                [
+                    Prefix("a", size, size),
+                    Prefix("a", size, max(size - 1, 1)),
+                    Prefix("a", size, 1),
+                    Number(Attribute("a", Integers(low, low + size - 1))),
+                    AllRanges("a", size),
+                    Table(("a",), np.array([draw(st.lists(st.integers(-1, 1), min_size=size, max_size=size))])),
+                ]
+            )
+        )
+        made.append(Term(number, contribution, draw(st.sampled_from([1, 2, 7, 2**61]))))
+    return tuple(made)
+
+
+@st.composite
+def crossings(draw: st.DrawFn, size: int, first: int) -> tuple[Crossing, ...]:
+    made = []
+    for number in range(first, first + draw(st.integers(0, 2))):
+        labels = draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
+        bins = tuple(np.unique(labels, return_inverse=True)[1].tolist()) if draw(st.booleans()) else None
+        made.append(Crossing(number, Split("a", bins)))
+    return tuple(made)
+
+
+def edges(graph: AttributeGraph) -> list[tuple[int, int]]:
+    return [(x, y) for y in range(graph.size) for x in range(y) if graph.is_edge(x, y)]
+
+
+def crossed_by(axis: LineAxis, x: int, y: int) -> frozenset[int]:
+    ends = np.array([x, y])
+    return frozenset(c.number for c in axis.crossings if len(set(c.split.of(ends).tolist())) == 2)
+
+
+def moves(axis: LineAxis, crossed: frozenset[int], x: int, y: int) -> int:
+    a, b = np.array([x]), np.array([y])
+    total = 0
+    for term in axis.terms:
+        given_one = term.contribution
+        lone = given_one.alone(a) + given_one.alone(b)
+        total += term.weight * int((lone if term.number in crossed else given_one.apart(a, b))[0])
+    return total
+
+
+@st.composite
+def axes(draw: st.DrawFn, largest: int = 12) -> LineAxis:
+    size = draw(st.integers(1, largest))
+    graph = draw(attribute_graphs(size))
+    return LineAxis("a", graph, draw(terms(size)), draw(crossings(size, 10)))
+
+
+def check_against_every_edge(axis: LineAxis, elsewhere: frozenset[int]) -> None:
+    every = edges(axis.graph)
+    kinds = {crossed_by(axis, x, y) for x, y in every}
+    assert set(axis.patterns()) == {UNCHANGED, *(Pattern(1, kind) for kind in kinds)}
+    for kind in kinds:
+        crossed = kind | elsewhere
+        peak = axis.peak(Pattern(1, kind), crossed)
+        same_kind = [pair for pair in every if crossed_by(axis, *pair) == kind]
+        assert peak.value == max(moves(axis, crossed, x, y) for x, y in same_kind)
+        assert tuple(sorted((peak.x, peak.y))) in same_kind
+        assert moves(axis, crossed, peak.x, peak.y) == peak.value
+        assert peak.exact
+
+
+@settings(max_examples=300, deadline=None)
+@given(axes(), st.sets(st.integers(0, 2)))
+def test_peaks_are_what_every_edge_says(axis: LineAxis, elsewhere: set[int]) -> None:
+    check_against_every_edge(axis, frozenset(elsewhere))
+
+
+@settings(max_examples=100, deadline=None)
+@given(axes(), st.sets(st.integers(0, 2)))
+def test_what_a_record_adds_while_it_stands_still(axis: LineAxis, elsewhere: set[int]) -> None:
+    cells = np.arange(axis.graph.size)
+    lone = [t for t in axis.terms if t.number in elsewhere]
+    tops = [sum(t.weight * int(t.contribution.alone(cells)[x]) for t in lone) for x in cells]
+    assert axis.peak(UNCHANGED, frozenset(elsewhere)).value == 2 * max(tops)
+    every = [sum(t.weight * int(t.contribution.alone(cells)[x]) for t in axis.terms) for x in cells]
+    assert axis.peak_alone().value == max(every)
+    assert every[axis.peak_alone().x] == max(every)
+
+
+@pytest.mark.parametrize("size", [200, 301])
+@pytest.mark.parametrize("reach", [1, 2, 13, 100, 150, 151, 299, 10**6])
+@pytest.mark.parametrize("crossed", [frozenset(), frozenset({0}), frozenset({1}), frozenset({0, 1})])
+def test_larger_lines(size: int, reach: int, crossed: frozenset[int]) -> None:
+    ranges = Term(0, AllRanges("a", size), 3)
+    prefix = Term(1, Prefix("a", size, size - 1), 5)
+    wave = Table(("a",), np.array([np.arange(size) * 7 % 11 - 5]))
+    for graph in (Within(size, reach), Everything(size), Blocks(tuple((x * x + reach) % 5 for x in range(size)))):
+        for kept in ((ranges,), (prefix,), (Term(0, wave, 1), prefix)):
+            axis = LineAxis("a", graph, kept, ())
+            peak = axis.peak(Pattern(1, frozenset()), crossed)
+            x, y = np.array(edges(graph)).T if reach in (13, 150) else (np.array([peak.x]), np.array([peak.y]))
+            total = np.zeros(len(x), np.int64)
+            for term in kept:
+                lone = term.contribution.alone(x) + term.contribution.alone(y)
+                total += term.weight * (lone if term.number in crossed else term.contribution.apart(x, y))
+            assert peak.value == int(total.max())
+            assert graph.is_edge(peak.x, peak.y)
+
+
+# -- where edges are too many to be looked at ------------------------------------------------------
+
+
+@settings(max_examples=300, deadline=None)
+@given(axes(), st.sets(st.integers(0, 2)))
+def test_bounds_are_never_below_the_truth(axis: LineAxis, elsewhere: set[int]) -> None:
+    truth: dict[frozenset[int], int] = {}
+    every = edges(axis.graph)
+    for x, y in every:
+        kind = crossed_by(axis, x, y)
+        truth[kind] = max(truth.get(kind, 0), moves(axis, kind | elsewhere, x, y))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_axis, "EDGE_LIMIT", 0)
+        patterns = [pattern for pattern in axis.patterns() if pattern.cost]
+        assert bool(patterns) == bool(every)
+        for pattern in patterns:
+            try:
+                peak = axis.peak(pattern, pattern.crossed | elsewhere)
+            except Refused:
+                continue
+            assert peak.value >= max(truth.values())
+            assert pattern.crossed >= frozenset().union(*truth)
+            if peak.exact:
+                assert peak.value == moves(axis, pattern.crossed | elsewhere, peak.x, peak.y)
+                assert axis.graph.is_edge(peak.x, peak.y)
+                assert crossed_by(axis, peak.x, peak.y) == pattern.crossed
+
+
+def few(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(line_axis, "EDGE_LIMIT", limit)
+
+
+STEP = Table(("a",), np.array([[0, 0, 0, 0, 1, 1, 1, 3, 3, 3]]))
+RAMP = Table(("a",), np.array([list(range(10))]))
+
+
+@pytest.mark.parametrize(
+    ("graph", "value"), [(Everything(10), 3), (Within(10, 1), 2), (Within(10, 3), 2), (Within(10, 4), 3)]
+)
+def test_long_stretches_are_compared_exactly(
+    monkeypatch: pytest.MonkeyPatch, graph: AttributeGraph, value: int
+) -> None:
+    few(monkeypatch, 9)
+    axis = LineAxis("a", graph, (Term(0, STEP, 1),), ())
+    peak = axis.peak(Pattern(1, frozenset()), frozenset())
+    assert (peak.value, peak.exact) == (value, True)
+    assert graph.is_edge(peak.x, peak.y)
+    lone = axis.peak(Pattern(1, frozenset()), frozenset({0}))
+    assert (lone.value, lone.exact) == (6, True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_stretches_and_steps_inside_them_are_exact(data: st.DataObject) -> None:
+    lengths = data.draw(st.lists(st.integers(1, 6), min_size=2, max_size=4))
+    size = sum(lengths)
+    graph = data.draw(st.sampled_from([Everything(size), *(Within(size, reach) for reach in (1, 2, 4))]))
+    made = []
+    for number in range(2):
+        levels = data.draw(st.lists(st.integers(-3, 3), min_size=len(lengths), max_size=len(lengths)))
+        made.append(Term(number, Table(("a",), np.repeat(np.array([levels]), lengths, axis=1)), number + 1))
+    axis = LineAxis("a", graph, tuple(made), ())
+    crossed = frozenset(data.draw(st.sets(st.integers(0, 1))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_axis, "EDGE_LIMIT", min(len(lengths) ** 2, graph.edge_count - 1))
+        try:
+            peak = axis.peak(Pattern(1, frozenset()), crossed)
+        except Refused:
+            assert graph.edge_count <= len(lengths) ** 2
+            return
+    if peak.exact:
+        assert peak.value == max(moves(axis, crossed, x, y) for x, y in edges(graph))
+        assert moves(axis, crossed, peak.x, peak.y) == peak.value
+        assert graph.is_edge(peak.x, peak.y)
+    else:
+        assert graph.edge_count <= len(lengths) ** 2
+
+
+def test_too_many_stretches_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, 44)
+    axis = LineAxis("a", Everything(10), (Term(0, RAMP, 1),), ())
+    with pytest.raises(Refused, match="so many pairs"):
+        axis.peak(Pattern(1, frozenset()), frozenset())
+    few(monkeypatch, 45)
+    assert axis.peak(Pattern(1, frozenset()), frozenset()).value == 9
+
+
+def test_several_terms_are_bounded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, 9)
+    both = (Term(0, STEP, 1), Term(1, AllRanges("a", 10), 1))
+    peak = LineAxis("a", Everything(10), both, ()).peak(Pattern(1, frozenset()), frozenset())
+    assert peak.value == 3 + 30
+    assert not peak.exact
+    blocks = LineAxis("a", Blocks((0,) * 10), (Term(0, STEP, 1), Term(1, Prefix("a", 10, 9), 1)), ())
+    with pytest.raises(Refused, match="so many pairs"):
+        blocks.peak(Pattern(1, frozenset()), frozenset())
+
+
+def test_bins_that_cannot_be_crossed_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, 1)
+    halves = Split("a", (0,) * 5 + (1,) * 5)
+    crossing = (Crossing(0, halves),)
+    apart = LineAxis("a", Blocks((0,) * 5 + (1,) * 5), (), crossing)
+    assert apart.patterns() == (UNCHANGED, Pattern(1, frozenset()))
+    across = LineAxis("a", Within(10, 2), (), crossing)
+    (pattern,) = (p for p in across.patterns() if p.cost)
+    assert pattern.crossed == {0}
+    peak = across.peak(pattern, frozenset({0}))
+    assert (peak.value, peak.x, peak.y, peak.exact) == (0, 4, 5, True)
+
+
+def test_bins_that_no_single_step_crosses_together_are_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, 1)
+    early, late = Split("a", (0,) + (1,) * 9), Split("a", (0,) * 9 + (1,))
+    crossing = (Crossing(0, early), Crossing(1, late))
+    apart = LineAxis("a", Within(10, 2), (), crossing)
+    pattern = apart.patterns()[1]
+    assert pattern.crossed == {0, 1}
+    assert not apart.peak(pattern, pattern.crossed).exact
+    together = LineAxis("a", Everything(10), (), crossing)
+    peak = together.peak(together.patterns()[1], frozenset({0, 1}))
+    assert (peak.x, peak.y, peak.exact) == (0, 9, True)
+    measured = LineAxis("a", Everything(10), (Term(0, One(), 1), Term(5, Prefix("a", 10, 9), 1)), crossing)
+    assert not measured.peak(measured.patterns()[1], frozenset({0, 1})).exact
+
+
+def test_an_axis_too_long_for_arrays_is_refused_unless_ends_suffice() -> None:
+    many = 10**12
+    waves = LineAxis("a", Everything(many), (Term(0, AllRanges("a", many), 1), Term(1, Prefix("a", many, many), 1)), ())
+    with pytest.raises(Refused, match="more than 20,000,000 values"):
+        waves.peak(Pattern(1, frozenset()), frozenset())
+    smooth = LineAxis("a", Within(many, 7), (Term(1, Prefix("a", many, many - 1), 2),), ())
+    assert smooth.peak(Pattern(1, frozenset()), frozenset()).value == 14
+    assert smooth.peak(Pattern(1, frozenset()), frozenset({1})).value == 2 * (2 * many - 3)
+    gap = LineAxis("a", Within(many, 7), (Term(0, AllRanges("a", many), 1),), ())
+    assert gap.peak(Pattern(1, frozenset()), frozenset()).value == 7 * (many - 6)
+
+
+def test_no_edges_no_steps() -> None:
+    for graph in (Public(5), Within(1, 3), Everything(1), Blocks((0, 1, 2)), Pairs(3, frozenset())):
+        assert LineAxis("a", graph, (), (Crossing(0, Split("a")),)).patterns() == (UNCHANGED,)
