@@ -13,6 +13,7 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.smooth import Hats, Ramps
 
 positive = st.fractions(min_value=Fraction(1, 9), max_value=9, max_denominator=9)
 
@@ -66,7 +67,9 @@ def graphs(draw: st.DrawFn, most: int = 3) -> SecretGraph:
 @st.composite
 def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
     names = list(draw(st.permutations(domain.names)))
-    kind = draw(st.sampled_from(["one", "prefix", "short prefix", "number", "weighted", "table", "ranges"]))
+    kind = draw(
+        st.sampled_from(["one", "prefix", "short prefix", "number", "weighted", "table", "ranges", "hats", "ramps"])
+    )
     main = domain[names[0]]
     contribution: Contribution
     match kind:
@@ -86,6 +89,10 @@ def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
             contribution = Table(over, np.array(matrix, np.int64))
         case "ranges":
             contribution = AllRanges(main.name, main.size)
+        case "hats" if main.size > 1:
+            contribution = Hats(main.name, main.size, draw(st.integers(1, 4)))
+        case "ramps" if main.size > 1:
+            contribution = Ramps(main.name, main.size, draw(st.integers(1, 4)))
         case _:
             contribution = One()
     rest = [name for name in names if name not in contribution.names]

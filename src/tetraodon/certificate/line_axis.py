@@ -24,6 +24,7 @@ from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
 from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
+from tetraodon.workload.smooth import Hats, Ramps
 
 ARRAY_LIMIT = 20_000_000
 
@@ -147,7 +148,7 @@ class LineAxis:
         return Peak(int(moved[top]), int(x[top]), int(y[top]))
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
-        gap = self._widest_gap(lone, same)
+        gap = self._widest_gap(lone, same) or self._longest_step(lone, same)
         if gap is not None:
             return gap
         cells = self._cells()
@@ -178,6 +179,22 @@ class LineAxis:
         reach = min(self.graph.reach, size - 1) if isinstance(self.graph, Within) else size - 1
         gap = min(reach, (size + 1) // 2)
         return Peak(same[0].weight * gap * (size + 1 - gap), 0, gap)
+
+    def _longest_step(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
+        """Smoothed bins, with terms that only the length of a step matters to: each moves most on the longest step from
+        code 0 ([HMD14] section 7.2, for bins whose borders are not sharp).
+        """
+        if not isinstance(self.graph, Everything | Within) or not any(isinstance(t.contribution, Hats) for t in same):
+            return None
+        level = all(isinstance(term.contribution, Hats | One) for term in lone)  # adds the same everywhere
+        if not level or not all(isinstance(t.contribution, Hats) or _convex(t) for t in same):
+            return None
+        last = self.graph.size - 1
+        x, y = np.array([0]), np.array([min(self.graph.reach, last) if isinstance(self.graph, Within) else last])
+        moved = weighted(lone, [t.contribution.alone(x) + t.contribution.alone(y) for t in lone], 1) + weighted(
+            same, [t.contribution.apart(x, y) for t in same], 1
+        )
+        return Peak(int(moved[0]), 0, int(y[0]))
 
     def _by_runs(self, alone: Ints, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         """Rows that are constant over long stretches: compare stretches, not values. Else bound each term apart."""
@@ -241,7 +258,7 @@ def _convex(term: Term) -> bool:
             return prefix.rows >= prefix.size - 1
         case Number() as number:
             return number.times is None
-        case One():
+        case One() | Ramps():
             return True
-        case Table() | AllRanges():
+        case Table() | AllRanges() | Hats():
             return False

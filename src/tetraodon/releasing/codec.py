@@ -12,6 +12,7 @@ from tetraodon.rational import decimal_text
 from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.query import Query, linear
+from tetraodon.workload.smooth import Hats, Ramps
 
 
 def measurement_document(measurement: Measurement) -> dict[str, Any]:
@@ -51,6 +52,10 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
             } | times
         case Table():
             return {"kind": "asked"}
+        case Hats():
+            return {"kind": "smooth bins", "attribute": contribution.name, "width": contribution.width}
+        case Ramps():
+            return {"kind": "smooth running", "attribute": contribution.name, "width": contribution.width}
         case AllRanges():
             raise AssertionError("every range at once is never measured")
         case _:
@@ -67,6 +72,12 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
             case "running":
                 attribute = domain[counts["attribute"]]
                 contribution = Prefix(attribute.name, attribute.size, int(counts["rows"]))
+            case "smooth bins":
+                attribute = domain[counts["attribute"]]
+                contribution = Hats(attribute.name, attribute.size, int(counts["width"]))
+            case "smooth running":
+                attribute = domain[counts["attribute"]]
+                contribution = Ramps(attribute.name, attribute.size, int(counts["width"]))
             case "sum":
                 times = domain[counts["times"]] if "times" in counts else None
                 contribution = Number(domain[counts["attribute"]], times)

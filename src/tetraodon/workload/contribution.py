@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
+from tetraodon.workload.smooth import Hats, Ramps
 
 Ints: TypeAlias = NDArray[np.int64]
 WRITE_LIMIT = 50_000_000
@@ -190,7 +191,7 @@ class AllRanges:
         return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
 
 
-Contribution: TypeAlias = One | Prefix | Number | Table | AllRanges
+Contribution: TypeAlias = One | Prefix | Number | Table | AllRanges | Hats | Ramps
 
 
 def _grain(attribute: Attribute) -> Fraction:

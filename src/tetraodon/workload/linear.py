@@ -12,6 +12,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
+from tetraodon.workload.smooth import Hats, Ramps
 
 ANSWER_LIMIT = 20_000_000
 
@@ -97,6 +98,11 @@ class LinearQuery:
                 low, high = np.triu_indices(ranges.size)
                 before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
                 flat = running[:, high] - before[:, low]
+            case Hats() | Ramps() as smooth:
+                if smooth.width * int(counts.sum()) >= 2**61:
+                    raise Refused("the bins are too wide for exact arithmetic", fix="use a coarser grid")
+                table = _add_up(groups * smooth.size, place * smooth.size + rest[:, 0], counts)
+                flat = smooth.add_up(table.reshape(groups, smooth.size))
         return flat.reshape(shape)
 
     def matrix(self, domain: Domain) -> tuple[Ints, Fraction]:
