@@ -43,7 +43,7 @@ def test_in_text(run: Run, place: Path) -> None:
     assert answered.startswith("about ")
     assert "(95%: " in answered
     assert answered.rstrip().endswith("from 'ages'")
-    assert run("ask", "a release", "sex = 'Male'").stdout == "exactly 134, from 'sexes'\n"
+    assert run("ask", "a release", "sex = 'Male'").stdout.startswith("exactly 134, from ")
     ledger = run("ledger", "show").stdout
     assert "people" in ledger
     assert "written" in ledger

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 
 import pytest
 
@@ -38,6 +39,22 @@ def test_a_spinner_needs_somebody_watching(capsys: pytest.CaptureFixture[str]) -
     with working("counting") as progress:
         progress("adding noise")
     assert capsys.readouterr() == ("", "")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_spinner_shows_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with working("counting [all] of it") as progress:
+        time.sleep(0.3)
+        progress("adding noise")
+    assert "counting [all] of it" in terminal.getvalue()
+    assert "adding noise" in terminal.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -46,30 +46,6 @@ def test_an_output_folder_that_exists(run: Run, released: Path, place: Path) -> 
 
 
 @pytest.mark.usefixtures("released")
-def test_the_shape_of_what_is_shown(run_json: Callable[..., Any]) -> None:
-    found = run_json("show", "release", "--rows", "2")
-    assert set(found) == {"dataset", "title", "date", "epsilon", "charged", "promise", "confidence", "answers"}
-    assert found["confidence"] == 0.95
-    for answer in found["answers"]:
-        assert set(answer) == {"name", "kind", "mechanism", "rows", "columns"}
-        assert all(len(column) <= 2 for column in answer["columns"].values())
-        assert {"lower", "upper"} <= set(answer["columns"])
-    assert len(run_json("show", "release", "--item", "ages")["answers"][0]["columns"]["count"]) == 148
-
-
-@pytest.mark.usefixtures("released")
-def test_pictures(run: Run) -> None:
-    shown = run("show", "release", "--rows", "0").stdout
-    female, male = (
-        next(line for line in shown.splitlines() if line.startswith(f"  {sex}")) for sex in ("Female", "Male")
-    )
-    assert len(female) == len(male) == len("  Female ") + 72
-    assert "age from 17 to 90" in shown
-    assert "loss from 0 to 500" in shown
-    assert "lower" not in shown
-
-
-@pytest.mark.usefixtures("released")
 def test_an_item_that_is_not_there(run: Run) -> None:
     assert "did you mean 'ages'?" in run("show", "release", "--item", "agess", code=1).stderr
 

@@ -48,6 +48,7 @@ def demo(
         if out.exists() and not force:
             raise ReleaseError("the folder exists", fix="choose another --out, or pass --force", where=str(out))
         bundled = Path(__file__).parent.parent / "demo"
+        edge.state = f"There may be a beginning in {out}."
         policy_file, ledger_file, folder = out / "adult.policy.yaml", out / "ledger.db", out / "release"
         try:
             out.mkdir(parents=True, exist_ok=True)

@@ -80,7 +80,7 @@ class Edge:
 
     def _refuse(self, error: TetraodonError) -> None:
         code = WRONG_USE if isinstance(error, WrongUse) else REFUSED
-        secret = type(error).__name__ == "DataRefusal"
+        secret = type(error).__name__ == "DataRefusal"  # by name: its room imports DuckDB, which most commands need not
         document: dict[str, Any] = {"type": type(error).__name__, "what": error.what, "where": error.where}
         document |= {"fix": error.fix, "all": str(error).splitlines(), "depends_on_data": secret}
         if self.as_json:

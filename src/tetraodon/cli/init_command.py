@@ -32,7 +32,8 @@ def init(
     \b
     --json gives {"policy", "dataset", "columns": [{"name", "kind"}], "left_out": [NAME], "placeholders"}.
     """
-    with Edge(as_json):
+    with Edge(as_json) as edge:
+        edge.state = "The policy file is as it was, or whole."
         from tetraodon.cli.columns import table_columns
         from tetraodon.errors import PolicyError
         from tetraodon.policy.load import PLACEHOLDER

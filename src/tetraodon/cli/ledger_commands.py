@@ -43,13 +43,14 @@ def open_(
     --json gives {"ledger", "dataset", "total", "charged", "left", "policy_sha256", "opened"}; amounts are exact
     texts such as "0.1" or "1/3".
     """
-    with Edge(as_json):
+    with Edge(as_json) as edge:
         existing(policy, option="POLICY")
         amount = typed_number(total, option="--total")
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy
 
         read = load_policy(policy)
+        edge.state = "The data set may be open by now (`tetraodon ledger show` tells)."
         with Ledger(ledger) as book:
             account = book.open(read.dataset, read.epsilon if amount is None else amount, read.document)
         if as_json:

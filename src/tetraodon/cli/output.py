@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +23,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text."
 def emit(document: Any) -> None:
     """Print a document as JSON."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=not utf8, allow_nan=False) + "\n")
+    text = json.dumps(document, indent=2, ensure_ascii=not utf8, allow_nan=False, default=_day)
+    sys.stdout.write(text + "\n")
+
+
+def _day(value: object) -> str:
+    """Dates are the only values of an answer that JSON does not know."""
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
 
 
 def note(text: str, *, colour: str | None = None) -> None:
@@ -87,9 +96,10 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True, markup=False).status(text) as status:
-        yield status.update
+    with Console(stderr=True).status(Text(text)) as status:
+        yield lambda stage: status.update(Text(stage))
 
 
 def shown_number(number: float) -> str:

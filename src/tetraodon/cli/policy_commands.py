@@ -126,6 +126,8 @@ def _show_reports(reports: list[ColumnReport]) -> None:
     names = ["column", "rows", "missing", "unreadable", "outside"]
     rows = [[r.name, *(f"{n:,}" for n in (r.rows, r.missing, r.unreadable, r.outside))] for r in reports]
     table(names, rows, right=names[1:])
+    if any(report.rows == 0 for report in reports):
+        wrapped("The table has no rows: a release would be refused.")
     if any(not report.fits for report in reports):
         wrapped(
             "What is missing or outside is counted as the policy says (`tetraodon explain`), in silence: nothing "

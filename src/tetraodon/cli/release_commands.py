@@ -166,7 +166,7 @@ def verify(folder: Folder, as_json: Json = False) -> None:
             files = sum(check.passed and check.what.startswith("file ") for check in checks)
             rows = [["ok", f"hashes of {files} files", ""]] if files else []
             rows += [
-                ["ok" if check.passed else "FAILED", check.what, check.detail[:40]]
+                ["ok" if check.passed else "FAILED", check.what, str(check.detail)[:40]]
                 for check in checks
                 if not (check.passed and check.what.startswith("file "))
             ]
