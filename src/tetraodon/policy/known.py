@@ -21,6 +21,7 @@ from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Count, Histogram, linear
 
 Ints: TypeAlias = NDArray[np.int64]
+CELL_LIMIT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,47 @@ def check_known(known: Sequence[Known], domain: Domain) -> None:
             "known tables contradict each other: they do not count the same number of records",
             fix="use tables of the same data",
         )
+    if not _possible(known, domain):
+        raise PolicyError(
+            "known counts contradict each other: no table has all of them", fix="use counts of the same data"
+        )
     facts = [entry.fact for entry in known]
     if any(facts.count(fact) > 1 for fact in facts):
         raise PolicyError("something is known twice", fix="list each known fact once")
+
+
+def _possible(known: Sequence[Known], domain: Domain) -> bool:
+    """Whether some table has all the given answers; taken for granted where that would be long to find out."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    told = [entry for entry in known if entry.answers is not None]
+    names = known_names(told, domain)
+    if len(told) < 2 and all(len(entry.answers or ()) < 2 for entry in told):
+        return all(_can_be(entry, domain) for entry in told)
+    part = domain.project(names) if names else domain.project(domain.names[:1])
+    if part.size > CELL_LIMIT:
+        return True
+    rows, answers = [], []
+    for entry in told:
+        label = labels(entry, part, np.arange(part.size))
+        rows += [(label == row).astype(np.int64) for row in range(len(entry.answers or ()))]
+        answers += list(entry.answers or ())
+    columns = np.unique(np.array(rows), axis=1)
+    found = milp(
+        np.zeros(columns.shape[1]),
+        constraints=LinearConstraint(columns, answers, answers),
+        integrality=np.ones(columns.shape[1]),
+        bounds=Bounds(0, np.inf),
+        options={"time_limit": 5.0},
+    )
+    return bool(found.status != 2)
+
+
+def _can_be(entry: Known, domain: Domain) -> bool:
+    """Whether a condition that nobody, or everybody, satisfies is not said to count otherwise."""
+    contribution = known_query(entry, domain).contribution
+    never = isinstance(contribution, Table) and not contribution.matrix.any()
+    return not never or not any(entry.answers or ())
 
 
 def _inside(rectangle: Rectangle, domain: Domain) -> Table:
