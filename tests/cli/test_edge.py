@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -251,3 +252,21 @@ def test_ctrl_c_in_the_middle_of_a_long_count(place: Path) -> None:
     assert (process.returncode, out) == (130, "")
     assert err == "Stopped by Ctrl-C. Nothing was charged, and nothing was written.\n"
     assert not (place / "release").exists()
+
+
+def test_a_job_in_the_background_goes_on_ignoring_ctrl_c() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Edge(False):
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_the_handler_is_put_back_and_threads_need_none() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Edge(False):
+        assert signal.getsignal(signal.SIGINT) is not before
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(Edge(False).__enter__).result()
+    assert signal.getsignal(signal.SIGINT) is before

@@ -20,6 +20,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -53,10 +54,11 @@ class Edge:
         self._before: Any = None
 
     def __enter__(self) -> Self:
-        try:
-            self._before = signal.signal(signal.SIGINT, self._stop)
-        except ValueError:  # not the main thread, which alone hears signals
-            self._before = None
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.default_int_handler:  # a job in the background ignores Ctrl-C, and goes on doing so
+            with suppress(ValueError):  # only the main thread hears signals
+                signal.signal(signal.SIGINT, self._stop)
+                self._before = before
         return self
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
