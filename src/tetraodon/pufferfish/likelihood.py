@@ -1,0 +1,152 @@
+"""Exact likelihoods of outputs, dataset by dataset and secret by secret, fast where numbers are small.
+
+Floats only choose what is looked at; whatever they cannot rule out is compared in whole numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.pufferfish.world import World
+
+SMALL_BITS = 2048
+SLACK = 1e-9
+"""Far above the relative error of any float below, (n + 8) * 2**-52 for n datasets; a million of them at most."""
+TINY = 1e-140
+"""Products of two numbers above this are floats with all their digits."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Likelihoods of some outputs on every dataset; columns need not sum to anything.
+
+    `error` bounds the relative error of the entries: 0 for a rational channel.
+    """
+
+    world: World
+    outputs: tuple[Any, ...]
+    rows: Sequence[Sequence[Fraction]]
+    error: Fraction = Fraction(0)
+
+    @cached_property
+    def distinct(self) -> tuple[list[Fraction], NDArray[np.int64]]:
+        """The different entries from smallest to largest, and the rank of each entry among them."""
+        near = sorted({number for row in self.rows for number in row}, key=float)  # floats first: much faster
+        found = [number for _, tied in itertools.groupby(near, key=float) for number in sorted(tied)]
+        place = {number: n for n, number in enumerate(found)}
+        ranks = [[place[number] for number in row] for row in self.rows]
+        return found, np.array(ranks, np.int64).reshape(self.world.size, len(self.outputs))
+
+    @cached_property
+    def has_tiny(self) -> bool:
+        """Whether some entry is too small for floats to say anything about it."""
+        return any(0 < number < TINY for number in self.distinct[0])
+
+    @cached_property
+    def distinct_floats(self) -> NDArray[np.float64]:
+        return np.array([float(number) for number in self.distinct[0]])
+
+    @cached_property
+    def floats(self) -> NDArray[np.float64]:
+        return np.array([[float(number) for number in row] for row in self.rows]).reshape(
+            self.world.size, len(self.outputs)
+        )
+
+    @cached_property
+    def denominator(self) -> int:
+        return math.lcm(*{number.denominator for row in self.rows for number in row})
+
+    @cached_property
+    def numerators(self) -> NDArray[Any]:
+        common = self.denominator
+        rows = [[n.numerator * (common // n.denominator) for n in row] for row in self.rows]
+        return np.array(rows, dtype=object).reshape(self.world.size, len(self.outputs))
+
+    def restricted(self, world: World) -> Table:
+        """The same likelihoods on part of the world."""
+        keep = [self.world.index[dataset] for dataset in world.datasets]
+        return Table(world, self.outputs, [self.rows[n] for n in keep], self.error)
+
+
+class Sums:
+    """P(output and secret) for every secret and output under one prior: floats to look at, whole numbers to judge.
+
+    Post  `exact(secret, output)` is the probability; `floats` is within SLACK / 4 of it, relatively.
+    """
+
+    def __init__(self, table: Table, masks: NDArray[np.bool_], weights: Sequence[Fraction]) -> None:
+        self._table, self._masks, self._weights = table, masks, weights
+        self._known: dict[tuple[int, int], Fraction] = {}
+        self.mass = [sum((w for w, m in zip(weights, row, strict=True) if m), Fraction(0)) for row in masks.tolist()]
+        common = math.lcm(*{weight.denominator for weight in weights})
+        self._whole: NDArray[Any] | None = None
+        if _small(table) and common.bit_length() <= SMALL_BITS:
+            factors = np.array([int(weight * common) for weight in weights], dtype=object)
+            self._unit = common * table.denominator
+            self._whole = whole_sums(masks, factors[:, None] * table.numerators)
+            self.floats = (self._whole / self._unit).astype(np.float64)
+        else:
+            spread = np.array([float(weight) for weight in weights])
+            self.floats = masks.astype(np.float64) @ (spread[:, None] * table.floats)
+
+    @property
+    def trustworthy(self) -> bool:
+        """Whether no float is so small that its relative error is lost."""
+        if self._whole is not None:
+            return not bool(((self._whole > 0) & (self.floats <= TINY)).any())
+        small = [weight for weight in self._weights if weight and weight < TINY]
+        return not small and all(not number or number > TINY for row in self._table.rows for number in row)
+
+    def exact(self, secret: int, output: int) -> Fraction:
+        if self._whole is not None:
+            return Fraction(self._whole[secret, output], self._unit)
+        key = (secret, output)
+        if key not in self._known:
+            terms = [
+                self._weights[n] * self._table.rows[n][output] for n in np.flatnonzero(self._masks[secret]).tolist()
+            ]
+            self._known[key] = total(terms)
+        return self._known[key]
+
+
+def _small(table: Table) -> bool:
+    """Whether a common denominator of all entries stays handy."""
+    common = 1
+    for denominator in {number.denominator for row in table.rows for number in row}:
+        common = math.lcm(common, denominator)
+        if common.bit_length() > SMALL_BITS:
+            return False
+    return True
+
+
+def whole_sums(masks: NDArray[np.bool_], numbers: NDArray[Any]) -> NDArray[Any]:
+    """masks @ numbers for whole numbers of any size, through exact float products of their limbs.
+
+    Why   a sum of n limbs of 52 - log2(n) bits stays below 2**52, where floats count exactly.
+    """
+    datasets, outputs = numbers.shape
+    result: NDArray[Any] = np.zeros((masks.shape[0], outputs), dtype=object)
+    bits = max((int(number).bit_length() for number in numbers.ravel()), default=0)
+    width = 52 - max(1, datasets.bit_length())
+    chosen = masks.astype(np.float64)
+    for shift in range(0, bits, width):
+        limb = ((numbers >> shift) & ((1 << width) - 1)).astype(np.float64)
+        result += (chosen @ limb).astype(np.int64).astype(object) << shift
+    return result
+
+
+def total(terms: Sequence[Fraction]) -> Fraction:
+    """A sum of many fractions by halves, so that only the last steps are long."""
+    if len(terms) <= 2:
+        return sum(terms, Fraction(0))
+    middle = len(terms) // 2
+    return total(terms[:middle]) + total(terms[middle:])

@@ -1,0 +1,120 @@
+"""Pairs of secrets that must not be told apart, and families of them that a world spells out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.errors import PolicyError
+from tetraodon.pufferfish.secret import Secret
+from tetraodon.pufferfish.world import World
+
+
+class Pair(NamedTuple):
+    """Two statements that cannot both be true; perhaps neither is ([KM12] section 3)."""
+
+    first: Secret
+    second: Secret
+
+    @property
+    def text(self) -> str:
+        return f"“{self.first.text}” and “{self.second.text}”"
+
+    @property
+    def about(self) -> frozenset[int] | None:
+        """The only individuals whose records decide either statement; None when anybody's may."""
+        one, other = self.first.about, self.second.about
+        return None if one is None or other is None else one | other
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A collection of pairs; `|` joins two. What it means is decided by the world it is asked about."""
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        """The pairs of this collection in a world."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """What is protected, in words."""
+        raise NotImplementedError
+
+    def __or__(self, other: Pairs) -> Pairs:
+        return Union(self, other)
+
+
+@dataclass(frozen=True)
+class Explicit(Pairs):
+    """Pairs written out one by one."""
+
+    pairs: tuple[Pair, ...]
+
+    def on(self, world: World) -> tuple[Pair, ...]:  # noqa: ARG002 - the same in every world
+        return self.pairs
+
+    @property
+    def text(self) -> str:
+        if len(self.pairs) == 1:
+            return self.pairs[0].text
+        return f"{len(self.pairs)} listed pairs of secrets"
+
+
+@dataclass(frozen=True)
+class Union(Pairs):
+    """Everything that either collection protects."""
+
+    one: Pairs
+    other: Pairs
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        return tuple(dict.fromkeys((*self.one.on(world), *self.other.on(world))))
+
+    @property
+    def text(self) -> str:
+        return f"{self.one.text}; and {self.other.text}"
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Pairs spelled out in a world: which datasets satisfy which secret. Numbers refer to `secrets`."""
+
+    pairs: tuple[Pair, ...]
+    masks: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+def masks_of(pairs: Iterable[Pair], world: World) -> Masks:
+    """Each secret once, as a row of truth values over the world.
+
+    Raises PolicyError when both secrets of a pair hold of one dataset, which it shows.
+    """
+    listed = tuple(pairs)
+    numbers: dict[Secret, int] = {}
+    for pair in listed:
+        for secret in pair:
+            numbers.setdefault(secret, len(numbers))
+    masks = np.array([secret.mask(world) for secret in numbers], np.bool_).reshape(len(numbers), world.size)
+    first = np.array([numbers[pair.first] for pair in listed], np.int64)
+    second = np.array([numbers[pair.second] for pair in listed], np.int64)
+    for pair, one, other in zip(listed, first, second, strict=True):
+        both = masks[one] & masks[other]
+        if both.any():
+            raise PolicyError(
+                f"{pair.text} are both true of the dataset {world.datasets[int(both.argmax())]!r}",
+                fix="let the two secrets of a pair exclude each other, with half-open intervals for example",
+            )
+    return Masks(listed, masks, first, second)
+
+
+def as_pair(pair: Any) -> Pair:
+    """Two secrets, however they were written."""
+    one, other = pair
+    if not isinstance(one, Secret) or not isinstance(other, Secret):
+        raise PolicyError("a pair does not hold two secrets", fix="write (Secret..., Secret...)")
+    return Pair(one, other)

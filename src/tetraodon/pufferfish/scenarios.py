@@ -1,0 +1,120 @@
+"""Who might attack: `td.scenarios`, one function for each set of attackers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tetraodon.errors import PolicyError
+from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario
+from tetraodon.pufferfish.scenario_models import Chain, Correlated, Listed, Network, contagion
+from tetraodon.pufferfish.scenario_sets import Anything, Blocks, Given, SharedLaw
+from tetraodon.pufferfish.transition import distribution, stationary, transition_matrix
+from tetraodon.rational import Number, rational
+
+__all__ = [
+    "Composable",
+    "Prior",
+    "Scenario",
+    "anything",
+    "chain",
+    "contagion",
+    "explicit",
+    "given",
+    "groups",
+    "iid",
+    "independent",
+    "informed",
+    "network",
+    "stationary",
+]
+
+
+def anything() -> Anything:
+    """Every distribution: no assumption at all ([KM12] Example 3.1)."""
+    return Anything()
+
+
+def independent() -> Blocks:
+    """Independent records, each with any law of its own ([KM12] Example 3.3, Eq. 7)."""
+    return Blocks()
+
+
+def iid() -> SharedLaw:
+    """Independent draws from one unknown law ([KM12] Example 3.2)."""
+    return SharedLaw(0)
+
+
+def informed(k: int) -> SharedLaw:
+    """Draws from one unknown law, with anything known of at most k individuals ([KM12] Example 3.3)."""
+    return SharedLaw(k)
+
+
+def given(constraint: Callable[[Any], bool], scenario: Scenario | None = None, *, words: str = "a constraint") -> Given:
+    """Another set of attackers, independent records unless stated, who know a constraint ([KM12] Eq. 17)."""
+    return Given(constraint, Blocks() if scenario is None else scenario, words)
+
+
+def explicit(listed: Iterable[Prior | Mapping[Any, Number]], *, source: str = BY_HAND) -> Listed:
+    """A finite list of priors; a mapping from datasets to probabilities will do."""
+    priors = tuple(one if isinstance(one, Prior) else Prior.of(one, f"attacker {n}") for n, one in enumerate(listed))
+    return Listed(priors, source)
+
+
+def chain(
+    *,
+    transition: Sequence[Any],
+    start: str | Sequence[Any] = "stationary",
+    states: Sequence[Any] = (),
+    source: str = BY_HAND,
+) -> Chain:
+    """A Markov chain along the records; a list of matrices or of starts means a set of chains.
+
+    Pre   row x, column y of `transition` is P(next = y | now = x), states in the order of `states` or sorted.
+    """
+    several = isinstance(transition[0][0], Sequence) and not isinstance(transition[0][0], str)
+    matrices = tuple(transition_matrix(m) for m in (transition if several else [transition]))
+    if isinstance(start, str):
+        if start != "stationary":
+            raise PolicyError("a chain starts in an unknown way", fix="write start='stationary' or probabilities")
+        starts: tuple[Any, ...] = ()
+    else:
+        many = isinstance(start[0], Sequence) and not isinstance(start[0], str)
+        starts = tuple(distribution(one, name="the start") for one in (start if many else [start]))
+    return Chain(matrices, starts, tuple(states), source)
+
+
+def groups(
+    members: Iterable[Iterable[int]], joint: Mapping[tuple[Any, ...], Number] | None = None, *, source: str = BY_HAND
+) -> Blocks | Correlated:
+    """Groups that are independent of each other, such as households.
+
+    Without `joint` anything may be correlated inside a group. With it, the records of every group follow that joint
+    distribution; `contagion(size, ...)` makes one.
+    """
+    listed = tuple(tuple(group) for group in members)
+    if joint is None:
+        return Blocks(listed)
+    exact = tuple((tuple(records), rational(mass, name="a probability")) for records, mass in joint.items())
+    return Correlated(listed, tuple(exact for _ in listed), source)
+
+
+def network(
+    nodes: Sequence[tuple[Sequence[int], Mapping[tuple[Any, ...], Mapping[Any, Number]]]], *, source: str = BY_HAND
+) -> Network:
+    """A Bayesian network: for each individual its parents, and its law for each choice of their records.
+
+    >>> flu = network([((), {(): {0: "0.9", 1: "0.1"}}), ((0,), {(0,): {0: 1}, (1,): {0: "0.5", 1: "0.5"}})])
+    >>> from tetraodon.pufferfish.world import World
+    >>> flu.priors(World.product((0, 1), individuals=2))[0].weights[1]
+    ((1, 0), Fraction(1, 20))
+    """
+    tables = tuple(
+        tuple(
+            (tuple(given), tuple((value, rational(mass, name="a probability")) for value, mass in law.items()))
+            for given, law in table.items()
+        )
+        for _, table in nodes
+    )
+    return Network(tuple(tuple(parents) for parents, _ in nodes), tables, source)

@@ -1,0 +1,60 @@
+"""Transition matrices in exact numbers, and the distribution a chain settles in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+from tetraodon.errors import PolicyError
+from tetraodon.rational import Number, decimal_text, rational
+
+Vector: TypeAlias = tuple[Fraction, ...]
+Matrix: TypeAlias = tuple[Vector, ...]
+
+
+def distribution(numbers: Sequence[Number], *, name: str) -> Vector:
+    """Exact probabilities that sum to one, or a refusal that says what they sum to."""
+    exact = tuple(rational(number, name=f"a probability of {name}") for number in numbers)
+    if any(number < 0 for number in exact):
+        raise PolicyError(f"a probability of {name} is negative", fix="write probabilities of at least zero")
+    if sum(exact) != 1:
+        total = decimal_text(sum(exact, Fraction(0)))
+        raise PolicyError(
+            f"the probabilities of {name} sum to {total}, not to 1", fix="write exact fractions such as 1/3"
+        )
+    return exact
+
+
+def transition_matrix(rows: Sequence[Sequence[Number]]) -> Matrix:
+    """A square matrix whose rows are distributions: row x, column y is P(next = y | now = x)."""
+    matrix = tuple(distribution(row, name=f"row {n} of the transition matrix") for n, row in enumerate(rows))
+    if not matrix or any(len(row) != len(matrix) for row in matrix):
+        raise PolicyError("a transition matrix is not square", fix="give one row and one column for each state")
+    return matrix
+
+
+def stationary(matrix: Matrix) -> Vector:
+    """The one distribution that the chain keeps, exactly. Refuses a chain that keeps several.
+
+    >>> stationary(transition_matrix([["0.9", "0.1"], ["0.4", "0.6"]]))
+    (Fraction(4, 5), Fraction(1, 5))
+    """
+    size = len(matrix)
+    rows = [[matrix[x][y] - (x == y) for x in range(size)] + [Fraction(0)] for y in range(size)]
+    rows.append([Fraction(1)] * size + [Fraction(1)])
+    for column in range(size):
+        pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            raise PolicyError(
+                "the chain has more than one stationary distribution: some states never reach others",
+                fix="give the start as a list of probabilities, or add the transitions that are missing",
+            )
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        lead = rows[column][column]
+        rows[column] = [number / lead for number in rows[column]]
+        for r, row in enumerate(rows):
+            if r != column and row[column]:
+                factor = row[column]
+                rows[r] = [a - factor * b for a, b in zip(row, rows[column], strict=True)]
+    return tuple(rows[n][size] for n in range(size))

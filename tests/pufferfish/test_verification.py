@@ -1,0 +1,143 @@
+"""Verification equals enumeration, attacker by attacker, on tiny worlds."""
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+from tests.pufferfish.oracle import random_channel, random_prior, two_point_priors, worst_odds
+
+from tetraodon.errors import PolicyError, Refused
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.pufferfish import Channel, Definition, Prior, Secret, World, pairs, scenarios, verify
+from tetraodon.pufferfish import likelihood as likelihood_module
+
+ALL_PAIRS = [pairs.values(), pairs.presence(), pairs.membership() | pairs.all_values()]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("small_bits", [2048, 0])
+def test_finite_lists_equal_enumeration(seed, small_bits, monkeypatch):
+    """`small_bits` = 0 forces the path through floats and exact second looks."""
+    monkeypatch.setattr(likelihood_module, "SMALL_BITS", small_bits)
+    chance = random.Random(seed)
+    world = World.product((0, 1), individuals=2, absent=True)
+    channel = random_channel(world, 3, chance, zeros=seed % 2 == 0)
+    priors = [random_prior(world, chance) for _ in range(2)]
+    for family in ALL_PAIRS:
+        verdict = verify(channel, Definition(family, scenarios.explicit(priors), epsilon=1))
+        assert verdict.exact
+        assert verdict.odds == worst_odds(channel, family, priors)
+        assert verdict.holds == (verdict.odds <= math.e)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_anything_equals_all_pairs_of_datasets(seed):
+    chance = random.Random(seed)
+    world = World.of(chance.sample(World.product((0, 1, 2), individuals=2, absent=True).datasets, 7))
+    channel = random_channel(world, 3, chance, zeros=seed % 2 == 0)
+    for family in ALL_PAIRS:
+        verdict = verify(channel, Definition(family, scenarios.anything(), epsilon=1))
+        assert verdict.odds == worst_odds(channel, family, list(two_point_priors(world)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_independent_equals_neighbours_and_beats_every_product_prior(seed):
+    chance = random.Random(seed)
+    world = World.product((0, 1), individuals=2, absent=True)
+    channel = random_channel(world, 3, chance, zeros=seed % 2 == 0)
+    scenario = scenarios.independent()
+    for family in ALL_PAIRS:
+        verdict = verify(channel, Definition(family, scenario, epsilon=1))
+        assert verdict.odds == worst_odds(channel, family, list(two_point_priors(world, apart=1)))
+        others = [scenario.draw(world, chance) for _ in range(5)]
+        assert worst_odds(channel, family, others) <= verdict.odds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_let_anything_happen_inside(seed):
+    chance = random.Random(seed)
+    world = World.product((0, 1), individuals=3)
+    channel = random_channel(world, 2, chance, zeros=False)
+    grouped = scenarios.groups([(0, 2)])
+    verdict = verify(channel, Definition(pairs.values(), grouped, epsilon=1))
+    others = [grouped.draw(world, chance) for _ in range(5)]
+    assert worst_odds(channel, pairs.values(), others) <= verdict.odds
+    assert worst_odds(channel, pairs.values(), [verdict.witness.prior]) == verdict.odds
+    everybody = verify(channel, Definition(pairs.values(), scenarios.groups([(0, 1, 2)]), epsilon=1))
+    assert everybody.odds == verify(channel, Definition(pairs.values(), scenarios.anything(), epsilon=1)).odds
+
+
+def test_the_witness_moves_the_odds_by_what_is_said():
+    world = World.product((0, 1), individuals=2, absent=True)
+    channel = random_channel(world, 3, random.Random(5), zeros=False)
+    for scenario in (scenarios.anything(), scenarios.independent(), scenarios.explicit([Prior.uniform(world)])):
+        verdict = verify(channel, Definition(pairs.values(), scenario, epsilon=1))
+        moved = verdict.witness.posterior_odds / verdict.witness.prior_odds
+        assert verdict.odds in (moved, 1 / moved)
+        assert "times as likely" in verdict.text
+
+
+def test_directions_are_kept_apart_for_odds():
+    channel = Channel([["1/2", "1/2"], ["1/10", "9/10"]], [(0,), (1,)], ["a", "b"])
+    one, two = Secret.value(0, 0), Secret.value(0, 1)
+    for pair, forward, backward in (((one, two), 5, Fraction(9, 5)), ((two, one), Fraction(9, 5), 5)):
+        definition = Definition(pairs.explicit([pair]), scenarios.anything(), odds=("5/9", 5))
+        verdict = verify(channel, definition)
+        assert (verdict.forward, verdict.backward, verdict.holds) == (forward, backward, forward == 5)
+
+
+def test_a_certain_output_is_an_infinite_loss():
+    channel = Channel([[1, 0], [0, 1]], [(0,), (1,)], ["a", "b"])
+    verdict = verify(channel, Definition(pairs.values(), scenarios.independent(), epsilon=100))
+    assert verdict.odds == verdict.epsilon == verdict.upper == math.inf
+    assert verdict.holds is False
+    assert "infinite" in verdict.text
+
+
+def test_impossible_secrets_are_skipped_and_said():
+    world = World.product((0, 1, 2), individuals=1)
+    channel = random_channel(world, 2, random.Random(0), zeros=False)
+    prior = Prior.of({(0,): "1/2", (1,): "1/2"})
+    verdict = verify(channel, Definition(pairs.values(), scenarios.explicit([prior]), epsilon=9))
+    assert len(verdict.skipped) == 2
+    assert "2 pairs were skipped" in verdict.text
+
+
+def test_nothing_possible_is_no_loss():
+    channel = Channel([[1], [1]], [(0,), (1,)], ["a"])
+    sure = Prior.of({(0,): 1})
+    verdict = verify(channel, Definition(pairs.values(), scenarios.explicit([sure]), epsilon=0))
+    assert (verdict.odds, verdict.holds, len(verdict.skipped)) == (1, True, 1)
+
+
+def test_overlapping_secrets_are_refused_with_a_dataset():
+    channel = Channel([[1], [1]], [(0,), (1,)], ["a"])
+    both = pairs.explicit([(Secret.one_of(0, {0, 1}), Secret.value(0, 1))])
+    with pytest.raises(PolicyError, match=r"both true of the dataset \(1,\).*Fix"):
+        verify(channel, Definition(both, scenarios.anything(), epsilon=1))
+
+
+def test_independence_needs_every_combination():
+    channel = Channel([[1], [1], [1]], [(0, 0), (0, 1), (1, 1)], ["a"])
+    with pytest.raises(Refused, match="cannot be independent"):
+        verify(channel, Definition(pairs.values(), scenarios.independent(), epsilon=1))
+
+
+def test_a_prior_outside_the_world_is_refused():
+    channel = Channel([[1]], [(0,)], ["a"])
+    with pytest.raises(PolicyError, match="no dataset of this world"):
+        verify(channel, Definition(pairs.values(), scenarios.explicit([{(5,): 1}]), epsilon=1))
+
+
+def test_tiny_probabilities_do_not_fool_the_floats():
+    small = Fraction(1, 10**400)
+    channel = Channel([[small, 1 - small], [3 * small, 1 - 3 * small]], [(0,), (1,)], ["a", "b"])
+    uniform = scenarios.explicit([Prior.uniform(channel.world)])
+    for scenario in (uniform, scenarios.anything()):
+        assert verify(channel, Definition(pairs.values(), scenario, epsilon=1)).odds == 3
+
+
+def test_absence_counts_as_a_value():
+    channel = Channel([["1/3", "2/3"], ["2/3", "1/3"]], [(0,), (ABSENT,)], [0, 1])
+    assert verify(channel, Definition(pairs.presence(), scenarios.independent(), epsilon=1)).odds == 2
