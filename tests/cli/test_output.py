@@ -18,7 +18,7 @@ def test_json_is_ascii_where_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(sys, "stdout", stream)
         emit({"name": "é"})
         stream.flush()
-        text = stream.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+        text = stream.buffer.getvalue().decode(encoding)
         assert expected in text
         assert json.loads(text) == {"name": "é"}
 
