@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, assert_never
 from tetraodon.policy.words import listing, number_of
 from tetraodon.releasing import report_marks as marks
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.report_marks import CONFIG, PALETTE, Spec
+from tetraodon.releasing.report_marks import CONFIG, PALETTE, SMALL_CONFIG, Spec
 from tetraodon.releasing.report_picture import Picture, picture_of
 from tetraodon.releasing.report_table import places
 from tetraodon.releasing.report_thin import MOST_NAMES, MOST_SIDE, MOST_STEPS, grouped, largest, thinned
@@ -52,7 +52,7 @@ def chart_spec(answer: Answer) -> Spec | None:
         "description": _description(answer, whole, layout),
         "usermeta": {"caption": _caption(answer, picture, layout)},
         "background": "transparent",
-        "config": CONFIG,
+        "config": CONFIG if layout.facet is None else SMALL_CONFIG,
         "data": {"values": marks.rows(picture, decimals)},
     }
     drawn = _size(picture, layout) | {"layer": _layers(picture, layout)}

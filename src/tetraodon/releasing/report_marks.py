@@ -59,6 +59,11 @@ CONFIG: Spec = {
     "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12.5},
 }
 
+SMALL_CONFIG: Spec = {name: part for name, part in CONFIG.items() if name != "axisY"} | {
+    "legend": CONFIG["legend"] | {"offset": 12}
+}
+"""For small charts side by side, whose names stand where the title of the vertical axis would."""
+
 
 def rows(picture: Picture, decimals: int) -> list[Spec]:
     """The numbers as Vega-Lite reads them: one object each, positions as a0, a1, ... and as t0, ... in words."""
@@ -207,8 +212,10 @@ def _number(picture: Picture, *, zero: bool) -> Spec:
     encoding: Spec = {"field": "v", "type": _TYPES[picture.kind], "title": picture.title}
     match picture.kind:
         case "quantity":
-            form = ",~f" if picture.of is None else "~f"
-            return encoding | {"scale": {"zero": zero, "nice": True}, "axis": {"format": form}}
+            if picture.of is None:
+                return encoding | {"scale": {"zero": zero, "nice": True}, "axis": {"format": ",~f"}}
+            form = {"format": "~f", "tickMinStep": plain(picture.of.step)}
+            return encoding | {"scale": {"zero": False, "nice": True, "padding": 10}, "axis": form}
         case "date":
             return encoding | {"scale": {"type": "utc"}}
         case "order" | "name":

@@ -78,7 +78,8 @@ def _whole(release: Release) -> Iterator[Html]:
             "p",
             f"In {listing(names)}, whole numbers and none below zero were asked for. Where noise had made a count "
             "negative it became zero, and where that left too many, the surplus was taken from the other counts. "
-            "So small counts are too large on average, and large ones too small. Do not add up many small counts, "
-            "and do not take a small count as a sign that there is anybody.",
+            "So small counts are too large on average, and large ones too small; and totals that are shared with other "
+            "answers may differ a little. Do not add up many small counts, and do not take a small count as a "
+            "sign that there is anybody.",
             class_="warn",
         )

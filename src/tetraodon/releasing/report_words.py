@@ -62,19 +62,20 @@ def _with_unit(name: str, domain: Domain) -> str:
 def mechanism(item: PlannedItem, domain: Domain) -> str:
     """How it was answered, as a sentence or two."""
     strategy, noise = item.strategy, f"Random noise (discrete Laplace, scale {about(_scale(item))})"
-    cells = number_of(strategy.noisy[0].size(domain), "number") if strategy.noisy else ""
+    size = strategy.noisy[0].size(domain) if strategy.noisy else 0
+    cells = f", {size:,} numbers in all" if size > 1 else ""
     match strategy.mechanism:
         case "exact":
             return "Published exactly: no secret changes it, so no noise was needed."
         case "identity":
-            told = f"{noise} was added to each cell of the table of counts, {cells} in all."
+            told = f"{noise} was added to each cell of the table of counts{cells}."
         case "ordered":
             told = (
-                f"{noise} was added to the running counts along {strategy.table[-1].name}, {cells} in all, rather than "
+                f"{noise} was added to the running counts along {strategy.table[-1].name}{cells}, rather than "
                 f"to each cell: a secret moves few running counts, and any range needs only two of them."
             )
         case "direct":
-            told = f"{noise} was added to the answer itself, {cells} in all."
+            told = f"{noise} was added to the answer itself{cells}."
             if len(strategy.noisy) > 1:
                 told += " The number of records was measured with such noise as well."
         case _:
@@ -98,6 +99,7 @@ def error(item: PlannedItem, domain: Domain) -> str:
     if not item.strategy.noisy:
         return "None: these are the true numbers."
     off = about(item.expected_error)
+    each = "The number" if not item.strategy.table and item.strategy.noisy[0].size(domain) == 1 else "Each number"
     match item.item.query:
         case Quantiles():
             return f"The running counts that the quantiles are read from are typically off by {off} records."
@@ -106,11 +108,11 @@ def error(item: PlannedItem, domain: Domain) -> str:
             return f"The sum behind the average is typically off by {off}{unit}."
         case Total() as query:
             unit = f" {domain[query.attribute].unit}" if domain[query.attribute].unit else ""
-            return f"Each number is typically off by {off}{unit}."
+            return f"{each} is typically off by {off}{unit}."
         case Ranges() as query if not query.named:
             return f"A range picked at random is typically off by {off} records."
         case _:
-            return f"Each number is typically off by {off} records."
+            return f"{each} is typically off by {off} records."
 
 
 def baseline(item: PlannedItem, policy: Policy) -> str:
