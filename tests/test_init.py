@@ -1,0 +1,88 @@
+"""The public names, pinned; and `import tetraodon` costs next to nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tetraodon
+
+PINNED = [
+    "ABSENT",
+    "Attribute",
+    "BudgetExhausted",
+    "Certificate",
+    "Domain",
+    "DomainError",
+    "Ledger",
+    "LedgerError",
+    "NoiseError",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "QueryError",
+    "Refused",
+    "Release",
+    "ReleaseError",
+    "SecretGraph",
+    "Sensitivity",
+    "TableError",
+    "TetraodonError",
+    "cdf",
+    "certify",
+    "count",
+    "explain",
+    "histogram",
+    "load_policy",
+    "load_release",
+    "mean",
+    "noise",
+    "plan",
+    "plan_for_error",
+    "quantiles",
+    "ranges",
+    "release",
+    "total",
+    "verify",
+]
+HEAVY = {"numpy", "duckdb", "pydantic", "sqlalchemy", "scipy", "ibis", "polars", "pandas", "sqlglot", "yaml", "rich"}
+
+
+def test_the_public_names_are_pinned_and_sorted() -> None:
+    assert tetraodon.__all__ == PINNED
+    assert sorted(PINNED) == PINNED
+    assert set(tetraodon._HOMES) == set(PINNED)
+    assert set(PINNED) <= set(dir(tetraodon))
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_every_name_is_there_under_its_own_name(name: str) -> None:
+    found = getattr(tetraodon, name)
+    assert getattr(tetraodon, name) is found
+    known_as = getattr(found, "__name__", name)
+    assert known_as in (name, f"tetraodon.{name}")
+
+
+def test_the_type_check_sees_the_same_names() -> None:
+    tree = ast.parse(Path(str(tetraodon.__file__)).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    homes = {
+        alias.name: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert homes == {name: home or "tetraodon" for name, home in tetraodon._HOMES.items()}
+
+
+def test_a_misspelt_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'histogramm'"):
+        tetraodon.histogramm  # noqa: B018
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = "import sys, tetraodon; print(' '.join(sorted({name.split('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert not HEAVY & set(done.stdout.split())
+    assert "tetraodon" in done.stdout.split()

@@ -1,0 +1,121 @@
+"""Numbers at the door are exact, and what is no number stays outside."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tetraodon.errors import PolicyError
+from tetraodon.rational import decimal_text, rational, rounded_up
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        (0.1, Fraction(1, 10)),
+        (1e-6, Fraction(1, 10**6)),
+        (1e22, Fraction(10**22)),
+        (-2.5, Fraction(-5, 2)),
+        ("0.1", Fraction(1, 10)),
+        (" 1e-6 ", Fraction(1, 10**6)),
+        ("-1/3", Fraction(-1, 3)),
+        ("1_000", Fraction(1000)),
+        (".5", Fraction(1, 2)),
+        (7, Fraction(7)),
+        (2**200, Fraction(2**200)),
+        (Decimal("0.30"), Fraction(3, 10)),
+        (Fraction(2, 6), Fraction(1, 3)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.int64(3), Fraction(3)),
+        (np.uint8(255), Fraction(255)),
+    ],
+)
+def test_a_number_means_what_its_writer_meant(typed: Any, value: Fraction) -> None:
+    found = rational(typed)
+    assert found == value
+    assert type(found) is Fraction
+    assert type(found.numerator) is int
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_float_means_its_shortest_decimal(number: float) -> None:
+    assert rational(number) == Fraction(repr(number))
+    assert float(rational(number)) == number
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        True,
+        None,
+        float("nan"),
+        float("inf"),
+        -math.inf,
+        "nan",
+        "inf",
+        "Infinity",
+        "",
+        "one",
+        "1/0",
+        "1e",
+        "0x10",
+        "1e999999999",
+        "1e-999999999",
+        "9" * 5000,
+        "1 000",
+        "1,5",
+        Decimal("NaN"),
+        Decimal("Infinity"),
+        [1],
+        1j,
+        np.bool_(True),
+    ],
+)
+def test_what_is_no_finite_number(typed: Any) -> None:
+    with pytest.raises(PolicyError, match="epsilon is not a") as error:
+        rational(typed, name="epsilon")
+    assert error.value.__suppress_context__ or error.value.__context__ is None
+
+
+@given(st.fractions())
+def test_text_reads_back_as_the_same_number(number: Fraction) -> None:
+    assert Fraction(decimal_text(number)) == number
+
+
+@given(st.integers(-(10**20), 10**20), st.integers(0, 15))
+def test_decimals_are_written_without_fractions_or_idle_zeros(digits: int, places: int) -> None:
+    text = decimal_text(Fraction(digits, 10**places))
+    assert "/" not in text
+    assert "e" not in text.lower()
+    if "." in text:
+        assert not text.endswith("0")
+        assert not text.startswith((".", "-."))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (Fraction(-1, 20), "-0.05"),
+        (Fraction(1, 2**15), "0.000030517578125"),
+        (Fraction(1, 2**16), "1/65536"),
+        (Fraction(2, 3), "2/3"),
+        (Fraction(0), "0"),
+        (Fraction(120), "120"),
+    ],
+)
+def test_texts_by_hand(number: Fraction, text: str) -> None:
+    assert decimal_text(number) == text
+
+
+@given(st.fractions(), st.integers(0, 14))
+def test_rounding_up_is_the_least_not_below(number: Fraction, digits: int) -> None:
+    up = rounded_up(number, digits=digits)
+    assert number <= up < number + Fraction(1, 10**digits)
+    assert (up * 10**digits).denominator == 1
