@@ -215,7 +215,7 @@ def _number(picture: Picture, *, zero: bool) -> Spec:
             if picture.of is None:
                 return encoding | {"scale": {"zero": zero, "nice": True}, "axis": {"format": ",~f"}}
             form = {"format": "~f", "tickMinStep": plain(picture.of.step)}
-            return encoding | {"scale": {"zero": False, "nice": True, "padding": 10}, "axis": form}
+            return encoding | {"scale": {"zero": False, "nice": False, "padding": 10}, "axis": form}
         case "date":
             return encoding | {"scale": {"type": "utc"}}
         case "order" | "name":
