@@ -24,13 +24,15 @@ class Classes:
     """The cells of the attributes that matter, grouped by what they add to the known counts.
 
     `graph` is the secret graph on those attributes, `class_of` the class of every cell; where people may be absent,
-    the last cell is ABSENT, which adds nothing. `vectors` has one row for each class, in coordinates that are
-    independent of each other and of the number of records. `x`, `y` list the secret pairs of cells.
+    the last cell is ABSENT, which adds nothing. `counted` has one row for each class and one column for each known
+    count; `vectors` keeps only columns that are independent of each other and of the number of records. `x`, `y`
+    list the secret pairs of cells.
     """
 
     whole: Domain
     graph: SecretGraph
     class_of: Ints
+    counted: tuple[Vector, ...]
     vectors: tuple[Vector, ...]
     x: Ints
     y: Ints
@@ -59,6 +61,13 @@ class Classes:
         apart = self.class_of[self.x] != self.class_of[self.y]
         x, y = self.x[apart], self.y[apart]
         return np.concatenate([x, y]), np.concatenate([y, x])
+
+    @cached_property
+    def arcs(self) -> list[tuple[int, int]]:
+        """Pairs of different classes that a secret move joins, in both directions."""
+        x, y = self.crossing
+        ends = np.unique(self.class_of[x] * self.count + self.class_of[y])
+        return [divmod(int(end), self.count) for end in ends]
 
     @cached_property
     def inside(self) -> tuple[Ints, Ints]:
@@ -104,5 +113,10 @@ def classes_of(graph: SecretGraph, known: Sequence[Known], names: Sequence[str] 
     distinct, class_of = np.unique(table, axis=1, return_inverse=True)
     steps = distinct - distinct[:, :1]
     keep = independent_coordinates(steps.tolist())
-    vectors = tuple(tuple(int(entry) for entry in column) for column in distinct[keep].T)
-    return Classes(graph.domain, part, np.asarray(class_of.ravel(), np.int64), vectors, x, y)
+    return Classes(
+        graph.domain, part, np.asarray(class_of.ravel(), np.int64), _rows(distinct.T), _rows(distinct[keep].T), x, y
+    )
+
+
+def _rows(table: Ints) -> tuple[Vector, ...]:
+    return tuple(tuple(row) for row in table.tolist())

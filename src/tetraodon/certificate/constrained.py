@@ -96,7 +96,7 @@ def _together(space: AnswerSpace, most: int | None) -> tuple[Farthest | _Bound |
         raise Refused(
             f"no useful bound is known for {classes.dimension} known counts that overlap like these: neighbours might "
             f"differ in more than {LENGTH_LIMIT:,} records",
-            fix="declare fewer known counts, one table that holds them all, or counts that do not overlap",
+            fix="declare fewer known counts, or counts that do not overlap",
             where="known",
         )
     return _Bound(length * space.widest_move), False, f"at most {length} records change at once"
@@ -140,11 +140,8 @@ def _told(
 
 def edge_vectors(classes: Classes) -> frozenset[Vector]:
     """The vectors of secret moves that change a known count, in both directions."""
-    x, y = classes.crossing
-    ends = np.unique(classes.class_of[x] * classes.count + classes.class_of[y])
-    pairs = [divmod(int(end), classes.count) for end in ends]
     vectors = classes.vectors
-    return frozenset(tuple(q - p for p, q in zip(vectors[a], vectors[b], strict=True)) for a, b in pairs)
+    return frozenset(tuple(q - p for p, q in zip(vectors[a], vectors[b], strict=True)) for a, b in classes.arcs)
 
 
 def longest_flow(balance: Sequence[int]) -> int:

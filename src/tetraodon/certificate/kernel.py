@@ -17,14 +17,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.certificate import corner_axis
 from tetraodon.certificate.axis import Axis, Crossing, Pattern, Peak, Term
 from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
+from tetraodon.certificate.class_axis import ClassAxis
+from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.grid_axis import GridAxis
 from tetraodon.certificate.line_axis import LineAxis
+from tetraodon.certificate.linear_term import by_value, linear_in_code, linear_in_each_code
+from tetraodon.certificate.move_axis import MoveAxis
 from tetraodon.errors import Refused
-from tetraodon.policy.attribute_graph import Public
+from tetraodon.policy.attribute_graph import Everything, Public
 from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
+from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
 from tetraodon.workload.contribution import Number, One
 from tetraodon.workload.linear import LinearQuery, Measurement
 
@@ -146,12 +151,32 @@ def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]]) -> lis
         crossings = tuple(
             Crossing(n, split) for n, (q, _) in enumerate(queries) for split in q.by if split.name in names
         )
-        if len(factors) == 1 and not isinstance(factors[0].graph, JointMetric):
-            axes.append(LineAxis(names[0], factors[0].graph, terms, crossings))
-        else:
-            part = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
-            axes.append(GridAxis(part, terms, crossings))
+        axes.append(_axis(graph, factors, names, terms, crossings))
     return axes
+
+
+def _axis(
+    graph: SecretGraph,
+    factors: tuple[Factor, ...],
+    names: tuple[str, ...],
+    terms: tuple[Term, ...],
+    crossings: tuple[Crossing, ...],
+) -> Axis:
+    """The fastest way to look at a group of factors that is right for it."""
+    first = factors[0].graph
+    if len(factors) == 1 and not isinstance(first, JointMetric):
+        return LineAxis(names[0], first, terms, crossings)
+    part = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
+    if isinstance(first, JointMetric) and len(factors) == 1:
+        if first.metric != "great circle km" and by_value(crossings) and all(linear_in_code(t) for t in terms):
+            return MoveAxis(part, first, terms, crossings)
+        return GridAxis(part, terms, crossings)
+    if corner_axis.fits(factors) and by_value(crossings) and all(linear_in_each_code(t) for t in terms):
+        return CornerAxis(part, terms, crossings)
+    if part.domain.size <= MATRIX_LIMIT:
+        return GridAxis(part, terms, crossings)
+    complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)
+    return ClassAxis(part, terms, crossings, exact=complete)
 
 
 def _combinations(axes: Sequence[Axis], at_most: int) -> Iterator[tuple[Pattern, ...]]:

@@ -20,11 +20,12 @@ from tetraodon.certificate.axis import (
     crossing_masks,
     weighted,
 )
+from tetraodon.certificate.linear_term import linear_in_code
 from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of_equal_columns
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
-from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
-from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.contribution import AllRanges, One, Table
+from tetraodon.workload.smooth import Hats
 
 ARRAY_LIMIT = 20_000_000
 
@@ -125,7 +126,7 @@ class LineAxis:
     def _top(self, lone: Sequence[Term]) -> Peak:
         if not lone:
             return Peak(0, 0, 0)
-        if all(_convex(term) for term in lone):
+        if all(linear_in_code(term) for term in lone):
             cells = np.unique(np.array([0, self.graph.size - 1]))
         else:
             cells = self._cells()
@@ -135,7 +136,7 @@ class LineAxis:
 
     def _smooth(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
         """Convex terms on a complete or distance graph: the maximum sits at a corner of {1 <= y - x <= reach}."""
-        if not isinstance(self.graph, Everything | Within) or not all(_convex(t) for t in self.terms):
+        if not isinstance(self.graph, Everything | Within) or not all(linear_in_code(t) for t in self.terms):
             return None
         last = self.graph.size - 1
         reach = min(self.graph.reach, last) if isinstance(self.graph, Within) else last
@@ -187,7 +188,7 @@ class LineAxis:
         if not isinstance(self.graph, Everything | Within) or not any(isinstance(t.contribution, Hats) for t in same):
             return None
         level = all(isinstance(term.contribution, Hats | One) for term in lone)  # adds the same everywhere
-        if not level or not all(isinstance(t.contribution, Hats) or _convex(t) for t in same):
+        if not level or not all(isinstance(t.contribution, Hats) or linear_in_code(t) for t in same):
             return None
         last = self.graph.size - 1
         x, y = np.array([0]), np.array([min(self.graph.reach, last) if isinstance(self.graph, Within) else last])
@@ -249,16 +250,3 @@ class LineAxis:
         if self.graph.size > ARRAY_LIMIT:
             raise Refused(f"{self.name} has more than {ARRAY_LIMIT:,} values", fix="use a coarser grid for it")
         return np.arange(self.graph.size)
-
-
-def _convex(term: Term) -> bool:
-    """Whether alone is convex and the potential linear in the code, so that maxima sit at the ends."""
-    match term.contribution:
-        case Prefix() as prefix:
-            return prefix.rows >= prefix.size - 1
-        case Number() as number:
-            return number.times is None
-        case One() | Ramps():
-            return True
-        case Table() | AllRanges() | Hats():
-            return False

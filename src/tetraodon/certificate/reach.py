@@ -100,10 +100,7 @@ def _of_a_histogram(space: AnswerSpace) -> Reach:
     top = np.full((len(chosen), classes.count), weight, np.int64)
     low = -top
     top[:, lone] = low[:, lone] = chosen * weight
-    x, y = classes.crossing
-    pairs = np.unique(classes.class_of[x] * classes.count + classes.class_of[y])
-    ends = [divmod(int(pair), classes.count) for pair in pairs]
-    arcs = {(a, b): top[:, b] - low[:, a] for a, b in ends}
+    arcs = {(a, b): top[:, b] - low[:, a] for a, b in classes.arcs}
     return Reach(space, top, low, arcs, every, None)
 
 

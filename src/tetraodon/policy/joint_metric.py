@@ -100,11 +100,11 @@ class JointMetric:
         if self.metric == "great circle km":
             return sum(len(x) for x, _ in self.edges())
         return sum(
-            math.prod(size - abs(gap) for size, gap in zip(self.shape, move, strict=True)) for move in self._moves
+            math.prod(size - abs(gap) for size, gap in zip(self.shape, move, strict=True)) for move in self.moves
         )
 
     @cached_property
-    def _moves(self) -> list[tuple[int, ...]]:
+    def moves(self) -> list[tuple[int, ...]]:
         """One of each pair of opposite displacements that stay within the limit."""
         reach = [min(size - 1, int(self.within / step)) for size, step in zip(self.shape, self.steps, strict=True)]
         if math.prod(2 * r + 1 for r in reach) > 4 * SEARCH_LIMIT:
@@ -120,7 +120,7 @@ class JointMetric:
             yield from self._great_circle_edges()
             return
         cells = np.arange(self.size).reshape(self.shape)
-        for move in self._moves:
+        for move in self.moves:
             here = tuple(slice(max(0, -g), size - max(0, g)) for g, size in zip(move, self.shape, strict=True))
             there = tuple(slice(max(0, g), size + min(0, g)) for g, size in zip(move, self.shape, strict=True))
             yield cells[here].ravel(), cells[there].ravel()
@@ -188,7 +188,7 @@ class JointMetric:
     def _displacements(self, gap: tuple[int, ...]) -> int:
         if math.prod(g + 1 for g in gap) > SEARCH_LIMIT // 10:
             raise Refused("the distance between these points is too long to search", fix="ask for nearer points")
-        moves = {tuple(min(abs(g), t) for g, t in zip(move, gap, strict=True)) for move in self._moves}
+        moves = {tuple(min(abs(g), t) for g, t in zip(move, gap, strict=True)) for move in self.moves}
         tops = [m for m in moves if not any(m != n and all(a <= b for a, b in zip(m, n, strict=True)) for n in moves)]
         frontier, steps = {gap}, 0
         while (0,) * len(gap) not in frontier:

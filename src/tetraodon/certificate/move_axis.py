@@ -1,0 +1,101 @@
+"""Attributes tied by a metric that looks at displacements alone: the worst step is found among displacements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tetraodon.certificate.axis import UNCHANGED, Crossing, Ints, Pattern, Peak, Term, weighted
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.secret_graph import SecretGraph
+
+
+@dataclass(frozen=True)
+class MoveAxis:
+    """A grid with an l1, l2 or linf metric, measured by queries that are linear in each code.
+
+    Why   what a step moves without crossing a split depends on its displacement only. Where a split is crossed, each
+          attribute adds a convex function of where the step begins, whose maximum is at an end of the grid.
+    """
+
+    graph: SecretGraph
+    metric: JointMetric
+    terms: tuple[Term, ...]
+    crossings: tuple[Crossing, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.graph.domain.names
+
+    @cached_property
+    def _moves(self) -> dict[str, Ints]:
+        """Displacements along each attribute, one of each pair of opposites."""
+        listed = np.array(self.metric.moves, np.int64).reshape(-1, len(self.names))
+        order = self.graph.factors[0].names
+        return {name: listed[:, order.index(name)] for name in self.names}
+
+    @cached_property
+    def _kinds(self) -> dict[Pattern, Ints]:
+        """Patterns, with the displacements that show each."""
+        numbers = sorted({crossing.number for crossing in self.crossings})
+        mask = np.zeros(len(self._moves[self.names[0]]), np.int64)
+        for crossing in self.crossings:
+            moved = self._moves[crossing.split.name] != 0
+            mask |= moved.astype(np.int64) << numbers.index(crossing.number)
+        kinds = {}
+        for value in np.unique(mask):
+            crossed = frozenset(n for bit, n in enumerate(numbers) if int(value) >> bit & 1)
+            kinds[Pattern(1, crossed)] = np.flatnonzero(mask == value)
+        return kinds
+
+    def patterns(self) -> Sequence[Pattern]:
+        return (UNCHANGED, *self._kinds)
+
+    def peak(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
+        if pattern.cost == 0:
+            alone = self._highest(crossed)
+            return Peak(2 * alone.value, alone.x, alone.x)
+        rows = self._kinds[pattern]
+        total = np.zeros(len(rows), object)
+        starts = {}
+        for name in self.names:
+            move = self._moves[name][rows]
+            same = [t for t in self.terms if t.contribution.names == (name,) and t.number not in crossed]
+            gap = np.abs(move)
+            total = total + weighted(same, [t.contribution.apart(np.zeros_like(gap), gap) for t in same], len(rows))
+            starts[name], lone = self._best_start(name, move, crossed)
+            total = total + lone
+        top = int(np.argmax(total))
+        x = [int(starts[name][top]) for name in self.names]
+        y = [start + int(self._moves[name][rows[top]]) for name, start in zip(self.names, x, strict=True)]
+        return Peak(int(total[top]), self.graph.domain.cell_of(x), self.graph.domain.cell_of(y))
+
+    def _best_start(self, name: str, move: Ints, crossed: frozenset[int]) -> tuple[Ints, Ints]:
+        """Where along one attribute the crossing terms add most, and how much, for every displacement."""
+        size = self.graph.domain[name].size
+        lone = [t for t in self.terms if t.contribution.names == (name,) and t.number in crossed]
+        first, last = np.maximum(0, -move), size - 1 - np.maximum(0, move)
+        values = [
+            weighted(lone, [t.contribution.alone(s) + t.contribution.alone(s + move) for t in lone], len(move))
+            for s in (first, last)
+        ]
+        better = values[1] > values[0]
+        return np.where(better, last, first), np.where(better, values[1], values[0])
+
+    def _highest(self, numbers: frozenset[int]) -> Peak:
+        codes, value = [], 0
+        for name in self.names:
+            ends = np.array([0, self.graph.domain[name].size - 1])
+            terms = [t for t in self.terms if t.contribution.names == (name,) and t.number in numbers]
+            total = weighted(terms, [t.contribution.alone(ends) for t in terms], 2)
+            top = int(np.argmax(total))
+            codes.append(int(ends[top]))
+            value += int(total[top])
+        cell = self.graph.domain.cell_of(codes)
+        return Peak(value, cell, cell)
+
+    def peak_alone(self) -> Peak:
+        return self._highest(frozenset(term.number for term in self.terms))
