@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,7 +82,8 @@ class Classes:
         return self.whole.value_of(tuple(named.get(name, 0) for name in self.whole.names))
 
 
-def classes_of(graph: SecretGraph, known: Sequence[Known], names: Sequence[str] = ()) -> Classes:
+@lru_cache(maxsize=64)
+def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, ...] = ()) -> Classes:
     """The classes under some known facts, on the attributes that the facts look at and on `names`.
 
     Why  a move that changes nothing but other attributes moves no known count and no answer; and an edge that changes

@@ -46,16 +46,18 @@ def largest_push(
     Pre   weights are per unit of the query; `most`, for the tests, looks at datasets of that many people only.
     Post  `exact`, or a proven upper bound; Refused when there is no bound worth having.
     """
-    classes = classes_of(graph, known, sorted({name for query, _ in queries for name in query.names}))
+    names = tuple(sorted({name for query, _ in queries for name in query.names}))
+    classes = classes_of(graph, tuple(known), names)
     if not queries:
         return Push(Fraction(0), None, True, "nothing is asked")
     space = answer_space(classes, queries)
     alone = _inside(space)
     if not len(classes.crossing[0]):
         return _told(space, alone, None, True, "no secret changes a known count: maximum over edges")
-    together, exact, method = _together(space, most)
+    reach = reach_of(space)
+    together, exact, method = _together(reach, most)
     if together is not None and together.value > alone[0]:
-        return _told(space, alone, together, exact, method)
+        return _told(space, alone, together, exact, method, reach)
     if together is None or exact:
         return _told(space, alone, None, True, "maximum over edges that change no known count")
     return _told(space, alone, None, False, method)
@@ -68,10 +70,10 @@ class _Bound:
     value: int
 
 
-def _together(space: AnswerSpace, most: int | None) -> tuple[Farthest | _Bound | None, bool, str]:
+def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None, bool, str]:
     """The farthest of the sequences of two or more moves."""
+    space = reach.space
     classes = space.classes
-    reach = reach_of(space)
     spare = classes.count - 1 - classes.dimension
     if most is None and spare == 0:
         upper = int(space.diameters.sum())
@@ -125,9 +127,11 @@ def _told(
     together: Farthest | _Bound | None,
     exact: bool,
     method: str,
+    reach: Reach | None = None,
 ) -> Push:
     if isinstance(together, Farthest):
-        first, second = reach_of(space).datasets(together.row, together.moves)
+        assert reach is not None
+        first, second = reach.datasets(together.row, together.moves)
         record = space.classes.record
         witness = (tuple(record(cell) for cell in first), tuple(record(cell) for cell in second))
         return Push(Fraction(together.value, space.common), witness, exact, method)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,11 +34,11 @@ def longest_cycle(graph: PolicyGraph, *, seconds: float = SECONDS) -> Longest:
     Why  a cycle stays inside one strongly connected part, so the parts are searched one by one, largest first.
     """
     inner = {(a, b) for a, b in graph.arcs if a >= 0 and b >= 0 and a != b}
-    best = Longest(0, 0)
+    best, until = Longest(0, 0), time.monotonic() + seconds
     for part in _strong_parts(graph.size, inner):
         if len(part) > max(1, best.found):
             arcs = {(a, b) for a, b in inner if a in part and b in part}
-            here = _circuit(part, arcs, frozenset(), seconds)
+            here = _circuit(part, arcs, frozenset(), max(0.1, until - time.monotonic()))
             best = Longest(max(best.found, here.found), max(best.bound, here.bound))
     return best
 
@@ -58,7 +60,7 @@ def histogram_bound(graph: PolicyGraph, *, seconds: float = SECONDS) -> Longest:
 
     Pre   `graph` is the policy graph for the complete graph ([HMD14] Thm 8.2 as corrected in docs/known-counts.md).
     """
-    cycle, path = longest_cycle(graph, seconds=seconds), longest_path(graph, seconds=seconds)
+    cycle, path = longest_cycle(graph, seconds=seconds / 2), longest_path(graph, seconds=seconds / 2)
     return Longest(2 * max(cycle.found, path.found), 2 * max(cycle.bound, path.bound))
 
 
@@ -68,6 +70,10 @@ def _circuit(
     """The longest circuit that uses the needed arcs and may leave vertices out."""
     from ortools.sat.python import cp_model
 
+    vertices = list(vertices)
+    start = _inserted(vertices, arcs, needed)
+    if len(start) == len(vertices):
+        return Longest(len(start), len(start))
     model = cp_model.CpModel()
     place = {vertex: number for number, vertex in enumerate(vertices)}
     used = {arc: model.new_bool_var("") for arc in sorted(arcs)}
@@ -77,6 +83,8 @@ def _circuit(
     )
     for arc in needed:
         model.add(used[arc] == 1)
+    for arc, variable in used.items():
+        model.add_hint(variable, arc in start)
     model.maximize(sum(used.values()))
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
@@ -88,6 +96,27 @@ def _circuit(
     found = round(solver.objective_value) if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else 0
     bound = found if status == cp_model.OPTIMAL else min(len(place), int(solver.best_objective_bound + 1e-6))
     return Longest(found, max(found, bound))
+
+
+def _inserted(
+    vertices: list[int], arcs: set[tuple[int, int]], needed: frozenset[tuple[int, int]]
+) -> set[tuple[int, int]]:
+    """A long circuit, grown from a short one by putting vertices between two neighbours until none fits."""
+    pair = next(((a, b) for a, b in sorted(needed or arcs) if (b, a) in arcs), None)
+    if pair is None:
+        return set()
+    cycle = [*pair]
+    rest, grown = [v for v in vertices if v not in pair], True
+    while grown:
+        grown = False
+        for vertex in list(rest):
+            for at, (a, b) in enumerate(itertools.pairwise([*cycle, cycle[0]])):
+                if (a, b) not in needed and (a, vertex) in arcs and (vertex, b) in arcs:
+                    cycle.insert(at + 1, vertex)
+                    rest.remove(vertex)
+                    grown = True
+                    break
+    return set(itertools.pairwise([*cycle, cycle[0]]))
 
 
 def _strong_parts(size: int, arcs: set[tuple[int, int]]) -> list[list[int]]:

@@ -134,9 +134,9 @@ def _star(here: World, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
         members = set(group)
         for first in _firsts(group, rising):
             for second in group:
-                changed = [j for j in range(here.n) if first[j] != second[j]]
-                if not any(here.edge[first[j]][second[j]] for j in changed):
+                if not any(here.edge[x][y] for x, y in zip(first, second, strict=True)):
                     continue
+                changed = [j for j in range(here.n) if first[j] != second[j]]
                 parts = (part for size in range(1, len(changed)) for part in itertools.combinations(changed, size))
                 if not any(_partly(first, second, part) in members for part in parts):
                     yield first, second

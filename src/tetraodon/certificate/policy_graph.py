@@ -52,8 +52,8 @@ class PolicyGraph:
 
 
 def sparsity(graph: SecretGraph, known: Sequence[Known], whose: Whose = "complete") -> Sparsity:
-    """Whether known counts are sparse for the policy's own graph or for the complete one, and the pair that breaks it."""
-    classes = classes_of(graph, known)
+    """Whether known counts are sparse for the policy's own graph, or the complete one, and a pair that breaks it."""
+    classes = classes_of(graph, tuple(known))
     for a, b in _steps(classes, whose):
         lowered, lifted = _moved(classes, a, b)
         if len(lowered) > 1 or len(lifted) > 1:
@@ -63,7 +63,7 @@ def sparsity(graph: SecretGraph, known: Sequence[Known], whose: Whose = "complet
 
 def policy_graph(graph: SecretGraph, known: Sequence[Known], whose: Whose = "complete") -> PolicyGraph:
     """The policy graph. Refused when the known counts are not sparse, because it means nothing then."""
-    classes = classes_of(graph, known)
+    classes = classes_of(graph, tuple(known))
     arcs = {(SOURCE, SINK)}
     for a, b in _steps(classes, whose):
         lowered, lifted = _moved(classes, a, b)
