@@ -22,7 +22,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $(READY)
 
 demo: $(READY)
-	$(BIN)/tetraodon demo --out demo
+	$(BIN)/tetraodon demo --out demo --force
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto

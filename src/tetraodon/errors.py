@@ -25,7 +25,7 @@ class TetraodonError(Exception):
         self.fix = fix
         self.where = where
         place = f"{where}: " if where else ""
-        super().__init__(f"{place}{what}. Fix: {fix}.")
+        super().__init__(f"{place}{what}. Fix: {fix}{'' if fix.endswith('?') else '.'}")
 
     def at(self, where: str) -> TetraodonError:
         """The same error with its place filled in by somebody who knows it."""

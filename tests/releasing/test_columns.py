@@ -66,3 +66,19 @@ def test_intervals_hold_their_estimates() -> None:
         if number is not None:
             assert (columns["lower"] <= number).all()
             assert (number <= columns["upper"]).all()
+
+
+def test_an_attribute_may_be_called_like_an_answer() -> None:
+    policy = td.load_policy(
+        {
+            "tetraodon": 1,
+            "dataset": "names",
+            "presence": "public",
+            "attributes": {"count": {"integer": [1, 3]}, "lower": ["a", "b"]},
+            "budget": {"epsilon": 1},
+            "release": [{"name": "h", "histogram": ["count", "lower"]}, {"name": "q", "quantiles": "count", "at": [0.5]}],
+        }
+    )
+    release = release_with(policy, pl.DataFrame({"count": [1, 3, 3], "lower": ["a", "b", "b"]}), silent)
+    assert release["h"].to_polars().columns == ["count_value", "lower_value", "count", "lower", "upper"]
+    assert release["q"].to_polars()["count_value"].to_list() == [3]

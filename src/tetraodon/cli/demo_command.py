@@ -11,13 +11,13 @@ from tetraodon.cli.edge import Edge
 from tetraodon.cli.output import Json, emit, heading, listed, say, working, wrapped
 
 QUESTION = "age between 30 and 39"
-ROOM_FOR = 10
-"""How many releases of the demonstration fit into its ledger."""
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to work in.")] = Path("demo"),
-    force: Annotated[bool, typer.Option("--force", help="Use a folder with an earlier demonstration.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew in the folder of an earlier demonstration.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Release the bundled census extract, and verify and question the release: a look at everything at once.
@@ -53,13 +53,14 @@ def demo(
         try:
             out.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(bundled / "adult.policy.yaml", policy_file)
+            ledger_file.unlink(missing_ok=True)  # a demonstration begins anew; a real ledger is kept for good
         except OSError:
             raise ReleaseError("the folder cannot be written", fix="choose another --out", where=str(out)) from None
         policy = load_policy(policy_file)
         with working("planning") as progress:
             planned = plan(policy)
             with Ledger(ledger_file) as book:
-                book.open(policy.dataset, ROOM_FOR * policy.epsilon, policy.document)
+                book.open(policy.dataset, policy.epsilon, policy.document)
                 release_made = release(
                     planned,
                     bundled / "adult.parquet",

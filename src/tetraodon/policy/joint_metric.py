@@ -126,17 +126,26 @@ class JointMetric:
             yield cells[here].ravel(), cells[there].ravel()
 
     def _great_circle_edges(self) -> Iterator[tuple[Codes, Codes]]:
+        """One piece for every row of the map: distances depend on two latitudes and a difference of longitudes."""
         rows, columns = self.shape
         if rows * rows * columns > 100 * SEARCH_LIMIT:
             raise Refused("the map has too many cells for great-circle secrets", fix="coarsen the grid")
+        gaps = np.arange(-(columns - 1), columns)
+        start = np.maximum(0, -gaps)
         for first in range(rows):
-            for second in range(first, rows):
-                gaps = np.arange(-(columns - 1) if second > first else 1, columns)
-                start = np.maximum(0, -gaps)
-                near = self.adjacent(first * columns + start, second * columns + start + gaps)
-                for gap in gaps[near]:
-                    lon = np.arange(max(0, -gap), columns - max(0, gap))
-                    yield first * columns + lon, second * columns + lon + gap
+            second = np.arange(first, rows)[:, None]
+            near = self.adjacent(first * columns + start[None, :], second * columns + (start + gaps)[None, :])
+            near[0, gaps <= 0] = False  # each pair once
+            row, which = np.nonzero(near)
+            lengths = columns - np.abs(gaps[which])
+            if not len(lengths):
+                continue
+            along = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            east = np.repeat(start[which], lengths) + along
+            yield (
+                first * columns + east,
+                np.repeat(first + row, lengths) * columns + east + np.repeat(gaps[which], lengths),
+            )
 
     def distance(self, x: int, y: int) -> float:
         """Least number of steps from x to y, each no longer than the limit.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -127,6 +128,5 @@ def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bo
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value) if isinstance(value, Fraction) or hasattr(value, "isoformat") else value
+    plain = value.item() if isinstance(value, np.generic) else value
+    return str(plain) if isinstance(plain, Fraction | dt.date) else plain

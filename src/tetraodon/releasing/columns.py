@@ -22,6 +22,8 @@ from tetraodon.workload.linear import Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
+OURS = frozenset({"at_most", "count", "high", "low", "lower", "mean", "quantile", "range", "total", "upper"})
+"""Names of the columns that hold answers."""
 
 
 def columns_of(item: PlannedItem, domain: Domain, measured: Measured, values: NDArray[np.float64] | None) -> Columns:
@@ -80,8 +82,13 @@ def _labels(splits: Sequence[Split], domain: Domain, extra: int = 1) -> Columns:
         view = [1] * (len(shape) + 1)
         view[axis] = -1
         column = split_values(split, domain[split.name]).reshape(view)
-        columns[split.name] = np.broadcast_to(column, (*shape, extra)).ravel()
+        columns[column_name(split.name)] = np.broadcast_to(column, (*shape, extra)).ravel()
     return columns
+
+
+def column_name(attribute: str) -> str:
+    """The column an attribute is written in: its name, unless an answer's own column is called that."""
+    return f"{attribute}_value" if attribute in OURS else attribute
 
 
 def split_values(split: Split, attribute: Attribute) -> NDArray[Any]:
@@ -153,7 +160,7 @@ def _quantiles(query: Quantiles, table: TableAnswer, domain: Domain) -> Columns:
     picked = [values[[code[end] for code in codes]] for end in range(3)]
     shares = np.tile(np.array([float(q) for q in query.at]), len(running))
     labels = _labels(table.item.strategy.table[:-1], domain, extra=len(query.at))
-    return labels | {"quantile": shares, query.attribute: picked[0], "lower": picked[1], "upper": picked[2]}
+    return labels | {"quantile": shares, column_name(query.attribute): picked[0], "lower": picked[1], "upper": picked[2]}
 
 
 def _mean(query: Mean, item: PlannedItem, domain: Domain, measured: Measured) -> Columns:

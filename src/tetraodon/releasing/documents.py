@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -67,8 +66,3 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "certificate": certificate_document(plan.certificate, domain),
         "queries": [item_document(item, domain) for item in plan],
     }
-
-
-def same_certificate(stated: Mapping[str, Any], found: Certificate, domain: Domain) -> bool:
-    """Whether a stated certificate is the one that was computed."""
-    return certificate_document(found, domain) == dict(stated)

@@ -32,6 +32,8 @@ from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release
 
 VERSION = 1
+BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, ZeroDivisionError)
+"""What reading a file that somebody else wrote may run into."""
 
 
 def check_target(target: Path, *, force: bool) -> None:
@@ -103,7 +105,7 @@ def _fill(release: Release, folder: Path) -> str:
     (folder / "policy.yaml").write_text(dump_policy(policy.document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(release), encoding="utf-8")
     (folder / "README.md").write_text(_readme(release), encoding="utf-8")
-    manifest = manifest_of(release, {path: file_hash(folder / path) for path in _files(folder)})
+    manifest = manifest_of(release, {path: file_hash(folder / path) for path in files_of(folder)})
     text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     (folder / "release.json").write_text(text, encoding="utf-8")
     return hashlib.sha256(text.encode()).hexdigest()
@@ -140,7 +142,8 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _files(folder: Path) -> list[str]:
+def files_of(folder: Path) -> list[str]:
+    """Every file of a release but release.json, which names them."""
     return sorted(
         p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != "release.json"
     )
@@ -175,8 +178,11 @@ def load_release(path: str | os.PathLike[str]) -> Release:
     folder = Path(path)
     manifest = read_manifest(folder)
     plan = plan_from_manifest(manifest)
-    measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
-    return Release(plan, measured, str(manifest["date"]), str(manifest["charged"]))
+    try:
+        measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
+        return Release(plan, measured, str(manifest["date"]), str(manifest["charged"]))
+    except BROKEN:
+        raise ReleaseError("the release does not fit together", fix="ask for a new copy", where=str(folder)) from None
 
 
 def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...]:

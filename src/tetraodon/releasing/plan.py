@@ -20,6 +20,8 @@ from tetraodon.rational import Number, rational
 from tetraodon.releasing.budget import fill
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
+ROUNDS = 4
+
 
 @dataclass(frozen=True)
 class PlannedItem:
@@ -87,17 +89,39 @@ def plan(policy: Policy, *, epsilon: Number | None = None) -> Plan:
         policy = policy.with_epsilon(rational(epsilon, name="epsilon"))
     if not policy.items:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
-    shares = sum(item.share for item in policy.items)
-    chosen = [_choose(item, policy, policy.epsilon * item.share / shares) for item in policy.items]
-    scales = fill(policy, chosen)
+    chosen, scales = _settle(policy)
     planned = tuple(
-        _planned(item, strategy, scale, policy)
+        planned_item(item, strategy, scale, policy)
         for item, (strategy, _), scale in zip(policy.items, chosen, scales, strict=True)
     )
     certificate = _certify(policy, [m for item in planned for m in item.measurements])
     if not certificate.finite or certificate.epsilon > policy.epsilon:
         raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
     return Plan(policy, planned, certificate)
+
+
+def _settle(policy: Policy) -> tuple[list[tuple[Strategy, Fraction]], list[Fraction]]:
+    """Strategies and scales: chosen for each item's share, and again for the price that filling the budget gave it."""
+    shares = sum(item.share for item in policy.items)
+    prices = [policy.epsilon * item.share / shares for item in policy.items]
+    chosen: list[tuple[Strategy, Fraction]] = []
+    scales: list[Fraction] = []
+    for _ in range(ROUNDS):
+        again = [_choose(item, policy, price) for item, price in zip(policy.items, prices, strict=True)]
+        if [(s.mechanism, s.table) for s, _ in again] == [(s.mechanism, s.table) for s, _ in chosen]:
+            break
+        chosen = again
+        # the shares, not the last prices, say how the items rise
+        first = [
+            (strategy, scale * price * shares / (policy.epsilon * item.share))
+            for (strategy, scale), price, item in zip(chosen, prices, policy.items, strict=True)
+        ]
+        scales = fill(policy, first)
+        prices = [
+            price * (at_price / scale) if scale else price
+            for price, (_, at_price), scale in zip(prices, chosen, scales, strict=True)
+        ]
+    return chosen, scales
 
 
 def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
@@ -131,7 +155,8 @@ def _choose(item: Item, policy: Policy, epsilon: Fraction) -> tuple[Strategy, Fr
     return best[1], best[2]
 
 
-def _planned(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> PlannedItem:
+def planned_item(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> PlannedItem:
+    """An item at a given scale of noise: its certificate, its error, and what plain differential privacy would cost."""
     certificate = _certify(policy, strategy.measurements(scale))
     error = expected_error(item.query, strategy, scale, policy.domain)
     price = Fraction(certificate.epsilon) or policy.epsilon * item.share / sum(i.share for i in policy.items)

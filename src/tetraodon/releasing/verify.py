@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
-from tetraodon.mechanism.strategy import Strategy
+from tetraodon.mechanism.strategy import Mechanism, Strategy
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.policy import Policy
 from tetraodon.releasing.codec import measurement_from, split_from
-from tetraodon.releasing.documents import same_certificate
-from tetraodon.releasing.folder import VERSION, file_hash, load_release
+from tetraodon.releasing.documents import plan_document
+from tetraodon.releasing.folder import BROKEN, VERSION, file_hash, files_of, load_release
 from tetraodon.releasing.parquet import read_columns
-from tetraodon.releasing.plan import Plan, PlannedItem
+from tetraodon.releasing.plan import Plan, PlannedItem, planned_item
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +50,27 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def plan_from_manifest(manifest: Mapping[str, Any]) -> Plan:
-    """The plan a manifest describes, its certificates computed anew rather than believed."""
-    policy = load_policy(manifest["policy"])
+    """The plan a manifest describes, its certificates and errors computed anew rather than believed."""
     try:
+        policy = load_policy(manifest["policy"])
         items = tuple(_item(document, policy) for document in manifest["plan"]["queries"])
-    except (KeyError, TypeError, StopIteration):
-        raise ReleaseError("release.json does not describe its plan", fix="ask for a new copy") from None
+    except BROKEN:
+        raise _broken() from None
+    if [item.name for item in items] != [item.name for item in policy.items]:
+        raise _broken()
     measurements = [m for item in items for m in item.measurements]
     whole = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
     return Plan(policy, items, whole)
 
 
+def _broken() -> ReleaseError:
+    return ReleaseError("release.json does not describe a release", fix="ask for a new copy")
+
+
 def _item(document: Mapping[str, Any], policy: Policy) -> PlannedItem:
-    item: Item = next(i for i in policy.items if i.name == document["name"])
+    item = next((i for i in policy.items if i.name == document["name"]), None)
+    if item is None or document["mechanism"] not in get_args(Mechanism):
+        raise _broken()
     measured = [measurement_from(m, item.query, policy.domain) for m in document["measurements"]]
     noisy = [m for m in measured if m.scale]
     scales = {m.scale for m in noisy}
@@ -73,41 +82,61 @@ def _item(document: Mapping[str, Any], policy: Policy) -> PlannedItem:
         tuple(m.query for m in measured if not m.scale),
         tuple(split_from(split) for split in document["table"]),
     )
-    certificate = certify_measurements(policy.graph, measured, rows_per_person=policy.rows_per_person)
-    scale = scales.pop() if scales else Fraction(0)
-    return PlannedItem(
-        item,
-        strategy,
-        scale,
-        certificate,
-        float(document["expected_error"]),
-        float(document["baseline_error"]),
-        str(document["baseline_mechanism"]),
-    )
+    return planned_item(item, strategy, scales.pop() if scales else Fraction(0), policy)
 
 
 def verify(path: str | Path) -> list[Check]:
     """Everything that can be checked about a release folder without the data."""
     folder = Path(path)
     manifest = read_manifest(folder)
-    checks = [_check_file(folder, name, digest) for name, digest in manifest.get("files", {}).items()]
-    policy_hash = document_hash(manifest["policy"])
-    checks.append(Check("policy hash", policy_hash == manifest.get("policy_sha256"), policy_hash))
+    try:
+        checks = _check_files(folder, manifest["files"])
+        policy_hash = document_hash(manifest["policy"])
+        checks.append(Check("policy hash", policy_hash == manifest.get("policy_sha256"), policy_hash))
+    except BROKEN:
+        raise _broken() from None
     plan = plan_from_manifest(manifest)
-    domain = plan.policy.domain
-    for item, document in zip(plan, manifest["plan"]["queries"], strict=True):
-        good = item.certificate.finite and same_certificate(document["certificate"], item.certificate, domain)
-        checks.append(Check(f"certificate of {item.name}", good, f"epsilon {item.certificate.epsilon}"))
-    whole = plan.certificate
-    good = whole.finite and same_certificate(manifest["plan"]["certificate"], whole, domain)
-    good = good and whole.epsilon <= plan.policy.epsilon
-    checks.append(Check("certificate of the whole release", good, f"epsilon {whole.epsilon}"))
+    checks += _check_plan(plan, manifest["plan"])
     if all(check.passed for check in checks):
         for answer in load_release(folder):
             stated = read_columns(folder / "answers" / answer.name)
             same = all(_equal(stated.get(name), column) for name, column in answer.columns.items())
             checks.append(Check(f"answers of {answer.name} follow from its measurements", same, ""))
     return checks
+
+
+def _check_plan(plan: Plan, stated: Mapping[str, Any]) -> list[Check]:
+    checks = []
+    found = plan_document(plan)
+    for item, mine, theirs in zip(plan, found["queries"], stated["queries"], strict=True):
+        good = item.certificate.finite and mine["certificate"] == theirs.get("certificate")
+        checks.append(Check(f"certificate of {item.name}", good, f"epsilon {item.certificate.epsilon}"))
+        rest = _alike({**mine, "certificate": 0}, {**theirs, "certificate": 0})
+        checks.append(Check(f"stated errors of {item.name}", rest, f"expected error {item.expected_error:.6g}"))
+    whole = plan.certificate
+    good = whole.finite and found["certificate"] == stated.get("certificate") and whole.epsilon <= plan.policy.epsilon
+    good = good and _alike(found["epsilon"], stated.get("epsilon"))
+    checks.append(Check("certificate of the whole release", good, f"epsilon {whole.epsilon}"))
+    return checks
+
+
+def _alike(mine: Any, theirs: Any) -> bool:
+    """Equal, but for the last digits of floating-point numbers, which another machine may round otherwise."""
+    if isinstance(mine, float) and isinstance(theirs, int | float):
+        return math.isclose(mine, theirs, rel_tol=1e-6)
+    if isinstance(mine, dict):
+        return (
+            isinstance(theirs, dict) and mine.keys() == theirs.keys() and all(_alike(mine[k], theirs[k]) for k in mine)
+        )
+    if isinstance(mine, list):
+        return isinstance(theirs, list) and len(mine) == len(theirs) and all(map(_alike, mine, theirs))
+    return bool(mine == theirs)
+
+
+def _check_files(folder: Path, stated: Mapping[str, str]) -> list[Check]:
+    checks = [_check_file(folder, name, digest) for name, digest in stated.items()]
+    strangers = sorted(set(files_of(folder)) - set(stated))
+    return checks + [Check(f"file {name}", False, "not named in release.json") for name in strangers]
 
 
 def _check_file(folder: Path, name: str, digest: str) -> Check:
