@@ -1,0 +1,201 @@
+"""Prices under known counts are what the oracle finds, over many random tiny policies, with `==`."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.known_worlds import Case, line, one_at_a_time, random_case, random_query, whole_histogram
+
+from tetraodon.certificate import oracle
+from tetraodon.certificate.answer_space import answer_space
+from tetraodon.certificate.classes import classes_of
+from tetraodon.certificate.constrained import edge_vectors, largest_push, longest_flow
+from tetraodon.certificate.farthest import farthest_cycle, farthest_flow, farthest_listed, relation
+from tetraodon.certificate.reach import reach_of
+from tetraodon.certificate.zero_sum import minimal_sequences
+from tetraodon.errors import Refused
+from tetraodon.policy.known import Known
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.query import count, histogram
+
+POLICIES, QUERIES = 3400, 3
+
+
+def cells(graph: SecretGraph, dataset: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(graph.domain.size if value is ABSENT else graph.domain.cell(value) for value in dataset)
+
+
+def check_witness(case: Case, queries: list[tuple[LinearQuery, Fraction]], push: Any, people: int | None) -> None:
+    """The two datasets are neighbours, by the check that looks at moves only, and as far apart as was said."""
+    first, second = (cells(case.graph, dataset) for dataset in push.witness)
+    assert people is None or len(first) <= people
+    assert oracle.is_star_neighbour(oracle.world(case.graph, case.known, 1), first, second)
+    change = np.zeros(case.graph.domain.size + 1, np.int64)
+    np.subtract.at(change, list(first), 1)
+    np.add.at(change, list(second), 1)
+    moved = [
+        oracle.largest({tuple(change.tolist())}, q, case.graph.domain) * w / q.contribution.unit for q, w in queries
+    ]
+    assert sum(moved) == push.value
+
+
+def test_it_is_what_the_oracle_finds() -> None:
+    rng = random.Random(4)
+    cases = hard = exact = refused = 0
+    for _ in range(POLICIES):
+        case = random_case(rng)
+        near = oracle.changes(oracle.world(case.graph, case.known, case.n))
+        for k in range(QUERIES):
+            query = random_query(rng, case.graph.domain)
+            asked = [(query, query.contribution.unit)]
+            truth = oracle.largest(near, query, case.graph.domain)
+            limited = largest_push(case.graph, case.known, asked, most=case.n)
+            assert (limited.value, limited.exact) == (truth, True), case
+            cases += 1
+            if truth and k == 0:
+                check_witness(case, asked, limited, case.n)
+                try:
+                    supremum = largest_push(case.graph, case.known, asked)
+                except Refused:
+                    refused += 1
+                    continue
+                assert supremum.value >= truth
+                exact += supremum.exact
+                if supremum.exact:
+                    check_witness(case, asked, supremum, None)
+            else:
+                exact += k == 0
+        hard += QUERIES * (case.n >= 3 and case.overlapping and not case.complete)
+    assert cases >= 10_000
+    assert hard >= cases / 2
+    assert refused == 0
+    assert exact >= 0.9 * POLICIES
+
+
+def test_several_queries_with_their_own_weights() -> None:
+    rng = random.Random(40)
+    for _ in range(150):
+        case = random_case(rng)
+        domain = case.graph.domain
+        asked = [(random_query(rng, domain), Fraction(rng.randint(1, 5), rng.randint(1, 4))) for _ in range(2)]
+        rows = [row * w for q, w in asked for row in q.matrix(domain)[0].astype(object)]
+        near = oracle.changes(oracle.world(case.graph, case.known, case.n))
+        truth = max(
+            (
+                sum(abs(sum(c * e for c, e in zip(change[: domain.size], row, strict=True))) for row in rows)
+                for change in near
+            ),
+            default=Fraction(0),
+        )
+        push = largest_push(case.graph, case.known, asked, most=case.n)
+        assert push.exact
+        assert push.value == truth
+        if truth:
+            check_witness(case, asked, push, case.n)
+
+
+def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:
+    rng = random.Random(41)
+    seen = {"cycle": 0, "flow": 0}
+    for _ in range(900):
+        case = random_case(rng)
+        query = random_query(rng, case.graph.domain)
+        classes = classes_of(case.graph, case.known, query.names)
+        spare = classes.count - 1 - classes.dimension
+        if not classes.arcs or spare > 1:
+            continue
+        reach = reach_of(answer_space(classes, [(query, query.contribution.unit)]))
+        listed = minimal_sequences(classes.vectors, edge_vectors(classes), work=150_000)
+        if not listed.complete:
+            continue
+        truth = farthest_listed(reach, listed, classes.vectors)
+        found = [farthest_cycle(reach)]
+        if spare:
+            balance = relation(classes.vectors)
+            found.append(farthest_flow(reach, balance))
+            assert max(map(len, listed.found)) <= max(longest_flow(balance), classes.count)
+        assert truth is not None
+        assert truth.value == max(f.value for f in found if f is not None)
+        seen["flow" if spare else "cycle"] += 1
+    assert min(seen.values()) > 100
+
+
+def test_large_answers_are_bounded_from_above_when_not_every_sign_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(42)
+    cases = [(random_case(rng), rng.random()) for _ in range(250)]
+    asked = [random_query(random.Random(seed), case.graph.domain) for case, seed in cases]
+    truths = [largest_push(c.graph, c.known, [(q, Fraction(1))]) for (c, _), q in zip(cases, asked, strict=True)]
+    monkeypatch.setattr("tetraodon.certificate.answer_space.SIGN_ROWS", 0)
+    monkeypatch.setattr("tetraodon.certificate.reach.LONE_CLASSES", 0)
+    exact = 0
+    for (case, _), query, truth in zip(cases, asked, truths, strict=True):
+        push = largest_push(case.graph, case.known, [(query, Fraction(1))])
+        assert push.value == truth.value if push.exact else push.value >= truth.value
+        exact += push.exact
+    assert exact >= 200
+
+
+@pytest.mark.parametrize(
+    ("case", "price"),
+    [
+        (line(5, "v in (0, 1)", "v in (1, 2)"), 6),
+        (one_at_a_time((2, 2, 2), Known(histogram("a1")), Known(histogram("a2"))), 8),
+        (one_at_a_time((2, 2, 2, 3), Known(histogram("a1")), Known(histogram("a2")), Known(histogram("a3"))), 18),
+        (one_at_a_time((3, 2), Known(histogram("a1"))), 6),
+        (one_at_a_time((40, 20), Known(histogram("a1"))), 80),
+        (one_at_a_time((3, 1), Known(histogram("a1"))), 0),
+        (line(6, "v between 0 and 1", "v between 3 and 4"), 6),
+        (line(4, "v in (2, 3)", theta=3), 4),
+    ],
+)
+def test_prices_of_histograms_by_hand(case: Case, price: int) -> None:
+    push = largest_push(case.graph, case.known, whole_histogram(case))
+    assert push.exact
+    assert push.value == price
+
+
+def test_a_block_histogram_moves_once_a_count_is_known() -> None:
+    """Exact by policy without known counts, and not with them: zero sensitivity has to be certified anew."""
+    from tests.known_worlds import pairs_graph
+
+    case = pairs_graph(4, [(0, 1), (2, 3)], "v in (1, 2)")
+    blocks = LinearQuery(*_blocks())
+    assert largest_push(case.graph, (), [(blocks, Fraction(1))]).value == 0
+    assert largest_push(case.graph, case.known, [(blocks, Fraction(1))]).value > 0
+
+
+def _blocks() -> tuple[Any, Any]:
+    from tetraodon.workload.contribution import One
+    from tetraodon.workload.linear import Split
+
+    return One(), (Split("v", (0, 0, 1, 1)),)
+
+
+def test_what_is_known_costs_nothing_to_repeat() -> None:
+    rng = random.Random(43)
+    from tetraodon.policy.known import known_query
+
+    for _ in range(100):
+        case = random_case(rng)
+        asked = [(known_query(entry, case.graph.domain), Fraction(1)) for entry in case.known]
+        assert largest_push(case.graph, case.known, asked).value == 0
+
+
+def test_beyond_small_systems_a_bound_or_a_refusal() -> None:
+    many = one_at_a_time((4, 2, 3), Known(histogram("a1")), Known(histogram("a2")))
+    push = largest_push(many.graph, many.known, whole_histogram(many))
+    assert not push.exact
+    assert push.witness is None
+    assert "records change at once" in push.method
+    assert push.value >= 32
+    more = one_at_a_time((5, 5, 5), *(Known(histogram(f"a{k}")) for k in (1, 2, 3)))
+    with pytest.raises(Refused, match="no useful bound"):
+        largest_push(more.graph, more.known, whole_histogram(more))
+    wide = one_at_a_time((100, 100), Known(count("a1 = 3 and a2 = 4")))
+    with pytest.raises(Refused, match="cells"):
+        largest_push(wide.graph, wide.known, whole_histogram(wide))
