@@ -74,6 +74,11 @@ def mechanism(item: PlannedItem, domain: Domain) -> str:
                 f"{noise} was added to the running counts along {strategy.table[-1].name}{cells}, rather than "
                 f"to each cell: a secret moves few running counts, and any range needs only two of them."
             )
+        case "hierarchical":
+            told = (
+                f"Random noise (discrete Laplace) was added to counts of ranges of several widths along "
+                f"{strategy.table[-1].name}{cells}; every answer is the best combination of all of them."
+            )
         case "direct":
             told = f"{noise} was added to the answer itself{cells}."
             if len(strategy.noisy) > 1:
