@@ -1,0 +1,180 @@
+"""k-means under a policy, in the shape of a scikit-learn estimator ([HMD14] section 6, put right)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.errors import QueryError, TableError
+from tetraodon.mechanism.kmeans_axis import Floats, middles
+from tetraodon.mechanism.kmeans_centres import cluster, likely_points
+from tetraodon.mechanism.kmeans_plan import KMeansPlan, Method, plan_kmeans
+from tetraodon.mechanism.kmeans_table import codes_of, matrix_of
+from tetraodon.noise import discrete_laplace
+from tetraodon.policy.policy import Policy
+from tetraodon.rational import Number
+from tetraodon.workload.contribution import Ints
+
+if TYPE_CHECKING:
+
+    class _Estimator:
+        """What scikit-learn adds, as the type check sees it."""
+
+else:
+    from tetraodon.mechanism.kmeans_estimator import Estimator as _Estimator
+
+
+class PolicyKMeans(_Estimator):
+    """Cluster centres that keep a policy's promise at a price of epsilon.
+
+    Columns of X are the policy's attributes in order, or those named in `columns`. Values outside the declared range
+    are taken to be at its nearer end. Every call of `fit` spends epsilon again; no ledger is charged.
+
+    There is no `labels_`: which cluster each record of the training data fell into is not private. `predict` assigns
+    the rows it is given to the public centres, and its answer is as secret as those rows.
+
+    `rows` is a public guess of the number of rows; it only sets how fine the grid is. Where the policy says that
+    the number of rows is known, the true number is used. `n_init` and `max_iter` cost no privacy.
+
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from tetraodon.domain import Attribute, Domain, Integers
+    >>> from tetraodon.policy.attribute_graph import Blocks
+    >>> from tetraodon.policy.secret_graph import Factor, SecretGraph
+    >>> domain = Domain((Attribute("x", Integers(0, 9)),))
+    >>> tens = SecretGraph(domain, (Factor(("x",), Blocks((0, 0, 0, 0, 0, 1, 1, 1, 1, 1))),), 1)
+    >>> policy = Policy("tiny", domain, tens, Fraction(1), (), "public")
+    >>> model = PolicyKMeans(policy, epsilon=1, n_clusters=2).fit([[1], [2], [8], [9], [9]])
+    >>> sorted(model.cluster_centers_.ravel().tolist()), model.certificate_.epsilon
+    ([2.0, 7.0], Fraction(0, 1))
+    """
+
+    n_features_in_: int
+    cluster_centers_: Floats
+    certificate_: Certificate
+    plan_: KMeansPlan
+
+    def __init__(
+        self,
+        policy: Policy,
+        epsilon: Number = 1,
+        n_clusters: int = 8,
+        *,
+        columns: Sequence[str] | None = None,
+        rows: int | None = None,
+        method: Method = "auto",
+        n_init: int = 10,
+        max_iter: int = 25,
+    ) -> None:
+        self.policy = policy
+        self.epsilon = epsilon
+        self.n_clusters = n_clusters
+        self.columns = columns
+        self.rows = rows
+        self.method = method
+        self.n_init = n_init
+        self.max_iter = max_iter
+
+    def plan(self, rows: int | None = None) -> KMeansPlan:
+        """What `fit` would do and lose, for about this many rows. It looks at no data and spends nothing."""
+        for name, number in (("n_init", self.n_init), ("max_iter", self.max_iter)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise QueryError(f"{name} is not a whole number above zero", fix=f"give {name} a number such as 10")
+        policy = self._policy()
+        return plan_kmeans(
+            policy,
+            self.epsilon,
+            self.n_clusters,
+            names=self.columns,
+            rows=self.rows if rows is None else rows,
+            method=self.method,
+        )
+
+    def fit(self, X: Any, y: object = None, sample_weight: None = None) -> PolicyKMeans:  # noqa: ARG002
+        """Find the centres. Everything that can be refused is refused before any noise is drawn."""
+        if sample_weight is not None:
+            raise QueryError("rows cannot have weights", fix="leave sample_weight out: every row counts one")
+        table = matrix_of(X, self._names())
+        plan = self.plan(len(table) if self._policy().size_is_public else None)
+        attributes = [self._policy().domain[name] for name in plan.names]
+        codes = codes_of(table, attributes)
+        self._remember(X, table)
+        self.plan_, self.certificate_ = plan, plan.certificate
+        self.cluster_centers_ = self._centres(plan, codes)
+        return self
+
+    def _centres(self, plan: KMeansPlan, codes: Ints) -> Floats:
+        attributes = [self._policy().domain[name] for name in plan.names]
+        lows = np.array([float(a.number(0)) for a in attributes])
+        steps = np.array([float(a.step) for a in attributes])
+        if plan.steps is not None:
+            found = plan.steps.run(codes, [a.size for a in attributes], steps, plan.clusters)
+            return np.asarray(lows + steps * found)
+        synopsis = plan.synopsis
+        assert synopsis is not None
+        if plan.method == "exact":
+            bins = np.stack([axis.first[column] for axis, column in zip(synopsis.axes, codes.T, strict=True)], axis=1)
+            cells, counts = np.unique(bins, axis=0, return_counts=True)
+            places = [middles(axis, a)[b] for axis, a, b in zip(synopsis.axes, attributes, cells.T, strict=True)]
+            points, weight = np.stack(places, axis=1), counts.astype(np.float64)
+        else:
+            exact = synopsis.spread(codes)
+            noisy = (exact + discrete_laplace(plan.scale, exact.shape)) / synopsis.units
+            rows = float(len(codes)) if self._policy().size_is_public else max(1.0, float(noisy.sum()))
+            points, weight = likely_points(synopsis, attributes, noisy, rows, plan.noise)
+        return cluster(points, weight, plan.clusters, starts=self.n_init, rounds=self.max_iter)
+
+    def predict(self, X: Any) -> Ints:
+        """The nearest centre of each row. Rows are compared as they are, without clamping."""
+        self._check_fitted()
+        table = matrix_of(X, self._names(), fitted=self.n_features_in_)
+        self._compare(X)
+        centres = self.cluster_centers_
+        gaps = (centres**2).sum(axis=1) - 2 * table @ centres.T
+        return np.asarray(gaps.argmin(axis=1))
+
+    def transform(self, X: Any) -> Floats:
+        """The distance of each row from each centre."""
+        self._check_fitted()
+        table = matrix_of(X, self._names(), fitted=self.n_features_in_)
+        self._compare(X)
+        return np.asarray(np.sqrt(((table[:, None, :] - self.cluster_centers_) ** 2).sum(axis=2)))
+
+    def fit_predict(self, X: Any, y: object = None) -> Ints:  # noqa: ARG002
+        """Fit, then tell the holder of X which centre each row is nearest to. The answer is not private."""
+        return self.fit(X).predict(X)
+
+    def score(self, X: Any, y: object = None) -> float:  # noqa: ARG002
+        """Minus the sum of squared distances to the nearest centre; as secret as X."""
+        return -float((self.transform(X).min(axis=1) ** 2).sum())
+
+    def _policy(self) -> Policy:
+        if not isinstance(self.policy, Policy):
+            raise QueryError("policy is not a policy", fix="load one with tetraodon.load_policy")
+        return self.policy
+
+    def _names(self) -> tuple[str, ...]:
+        return self._policy().domain.names if self.columns is None else tuple(self.columns)
+
+    def _remember(self, X: Any, table: Floats) -> None:
+        self.n_features_in_ = table.shape[1]
+        names = getattr(X, "columns", None)
+        if names is not None and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.asarray(list(names), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _compare(self, X: Any) -> None:
+        """Refuse named columns that are not those of `fit`."""
+        names, known = getattr(X, "columns", None), getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and list(names) != list(known):
+            raise TableError("the columns are not those that the centres were found on", fix="give the same columns")
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "cluster_centers_"):
+            from tetraodon.mechanism.kmeans_estimator import not_fitted
+
+            raise not_fitted()

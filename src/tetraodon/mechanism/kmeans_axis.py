@@ -1,0 +1,98 @@
+"""Public bins of one column, with soft borders: a record near a border belongs in part to both bins.
+
+A hard border moves a whole record when its value moves by one step. Between bins with a ramp of w, a value that
+moves by t takes at most t / w of its record with it. That is what makes a distance policy worth something.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Attribute
+from tetraodon.errors import QueryError
+from tetraodon.workload.contribution import Ints, Table
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """For every code of a column its bin, and how many of `units` parts belong to the next bin instead.
+
+    `tread` is the number of codes between two changes on a ramp: 1 unless the grid is finer than `units` parts.
+    """
+
+    name: str
+    bins: int
+    units: int
+    first: Ints
+    part: Ints
+    tread: int = 1
+
+    def __post_init__(self) -> None:
+        last = int((self.first + (self.part > 0)).max(initial=0))
+        if self.first.min(initial=0) < 0 or last >= self.bins:
+            raise QueryError(f"a bin of {self.name} does not exist", fix="number the bins from 0")
+        if self.part.min(initial=0) < 0 or self.part.max(initial=0) >= self.units:
+            raise QueryError(f"a record would be split unevenly on {self.name}", fix="use 0..units-1 parts")
+
+    @property
+    def size(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def table(self) -> Ints:
+        """Parts of a record in each bin (row), for each code (column); every column adds up to `units`."""
+        table = np.zeros((self.bins, self.size), np.int64)
+        codes = np.arange(self.size)
+        table[self.first, codes] = self.units - self.part
+        table[np.minimum(self.first + 1, self.bins - 1), codes] += self.part
+        return table
+
+    @property
+    def contribution(self) -> Table:
+        return Table((self.name,), self.table)
+
+
+def ramps(name: str, size: int, bins: int, *, wide: bool, most_units: int) -> Axis:
+    """Equal bins whose borders are ramps as long as there is room for.
+
+    Post  with `wide`, the first and last bin shrink to their ramp, so that ramps are 1 / (bins - 1) of the column
+          long; otherwise 1 / bins. Ramps do not overlap.
+    """
+    if bins < 2:
+        return Axis(name, 1, 1, np.zeros(size, np.int64), np.zeros(size, np.int64))
+    room = size - 1
+    length = max(1, room // (bins - 1) if wide else room // bins)
+    tread = -(-length // most_units)
+    units = max(1, length // tread)
+    length = units * tread
+    gap = room / (bins - 1 if wide else bins)
+    middles = room / 2 + gap * (np.arange(bins - 1) - (bins - 2) / 2)
+    starts = np.ceil(middles - length / 2 - 1e-9).astype(np.int64)
+    starts = np.maximum(starts, starts[0] + length * np.arange(bins - 1))
+    risen = np.clip((np.arange(size)[:, None] - starts) // tread, 0, units).sum(axis=1)
+    first, part = np.divmod(risen, units)
+    return Axis(name, bins, units, first, part, tread)
+
+
+def parts_of_graph(name: str, labels: Ints, bins: int) -> Axis:
+    """At most `bins` bins, each of them whole connected parts of the column's graph: no secret crosses a border."""
+    _, label = np.unique(labels, return_inverse=True)
+    middle = np.bincount(label, np.arange(len(label))) / np.bincount(label)
+    rank = np.argsort(np.argsort(middle, kind="stable"), kind="stable")
+    bins = min(bins, len(middle))
+    first = (rank * bins // len(middle))[label]
+    return Axis(name, bins, 1, first.astype(np.int64), np.zeros(len(label), np.int64))
+
+
+def middles(axis: Axis, attribute: Attribute) -> Floats:
+    """The mean value of the codes that belong to each bin of an axis without ramps."""
+    low, step = float(attribute.number(0)), float(attribute.step)
+    members = np.bincount(axis.first, minlength=axis.bins)
+    return np.asarray(low + step * np.bincount(axis.first, np.arange(axis.size), axis.bins) / np.maximum(members, 1))

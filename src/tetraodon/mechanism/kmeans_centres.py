@@ -1,0 +1,116 @@
+"""From a noisy table to centres. Everything here follows the noise, so it may be as clever as it likes, for free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tetraodon.domain import Attribute
+from tetraodon.mechanism.kmeans_axis import Axis, Floats, middles
+from tetraodon.mechanism.kmeans_synopsis import Synopsis
+
+POINT_LIMIT = 5_000
+ROUNDS = 120
+SMOOTHING = 0.01
+"""Weight of the pull towards an even spread. Chosen on the same mixtures as the grid."""
+
+
+def likely_points(
+    synopsis: Synopsis, attributes: Sequence[Attribute], noisy: Floats, rows: float, noise: float
+) -> tuple[Floats, Floats]:
+    """Points of a finer grid, and non-negative weights that add up to `rows` and explain the noisy table.
+
+    Why   soft bins blur the data; undoing the blur is a least-squares problem with weights that cannot be negative.
+          Gradient steps on the logarithms of the weights, from an even spread, keep them so and stop in time.
+    """
+    fine = [_fine(axis, attribute, synopsis) for axis, attribute in zip(synopsis.axes, attributes, strict=True)]
+    blur = [shares for _, shares in fine]
+    variance = max(2 * noise**2, rows**2 * 1e-12, 1e-12)
+    step = 1 / (rows / variance + SMOOTHING)
+    here = ahead = np.zeros([shares.shape[1] for shares in blur])
+    pace = 1.0
+    for _ in range(ROUNDS):
+        weight = _weights(ahead, rows)
+        slope = _along(blur, _along(blur, weight) - noisy, back=True) / variance
+        slope += SMOOTHING * np.log(np.maximum(weight, 1e-300) * weight.size / rows)
+        then = ahead - step * slope
+        faster = (1 + np.sqrt(1 + 4 * pace * pace)) / 2
+        ahead = then + (pace - 1) / faster * (then - here)
+        here, pace = then, faster
+    places = np.meshgrid(*(values for values, _ in fine), indexing="ij")
+    points = np.stack([place.ravel() for place in places], axis=1).astype(np.float64)
+    return points, _weights(here, rows).ravel()
+
+
+def _weights(logarithm: Floats, rows: float) -> Floats:
+    weight = np.exp(logarithm - logarithm.max())
+    return np.asarray(weight * (rows / weight.sum()))
+
+
+def _along(blur: Sequence[Floats], table: Floats, *, back: bool = False) -> Floats:
+    """Blur a table of fine points into bins, one axis after the other; or the transpose."""
+    for axis, shares in enumerate(blur):
+        table = np.moveaxis(np.tensordot(shares.T if back else shares, table, axes=(1, axis)), 0, axis)
+    return table
+
+
+def _fine(axis: Axis, attribute: Attribute, synopsis: Synopsis) -> tuple[Floats, Floats]:
+    """Values of the finer grid on one axis, and the share of each bin in each of them."""
+    if axis.units == 1 or axis.bins == 1:
+        return middles(axis, attribute), np.eye(axis.bins)
+    soft = [a for a in synopsis.axes if a.units > 1 and a.bins > 1]
+    free = POINT_LIMIT / max(1, synopsis.cells // int(np.prod([a.bins for a in soft])))
+    # bins of all axes are refined alike, until there are POINT_LIMIT points
+    finer = (free / np.prod([a.bins for a in soft])) ** (1 / len(soft))
+    count = int(min(axis.size, max(axis.bins, round(axis.bins * min(finer, 4)))))
+    codes = np.unique(np.round((np.arange(count) + 0.5) / count * (axis.size - 1)).astype(np.int64))
+    low, step = float(attribute.number(0)), float(attribute.step)
+    return low + step * codes, axis.table[:, codes] / axis.units
+
+
+def cluster(points: Floats, weight: Floats, clusters: int, *, starts: int, rounds: int) -> Floats:
+    """Centres of weighted points: Lloyd's steps from several k-means++ starts, the best kept.
+
+    Why   the starts are drawn by a generator with a fixed seed. That is no risk: points and weights are public by
+          now, and whoever repeats the computation learns nothing that the noisy table does not say.
+    """
+    coins = np.random.default_rng(0)
+    kept = weight > weight.max(initial=0) * 1e-6
+    points, weight = points[kept], weight[kept]
+    best, lowest = points[:1], np.inf
+    for _ in range(starts):
+        centres = _spread_out(points, weight, clusters, coins)
+        for _ in range(rounds):
+            moved = _step(points, weight, centres)
+            if np.allclose(moved, centres, rtol=0, atol=1e-9 * (np.abs(points).max() + 1)):
+                break
+            centres = moved
+        cost = float(weight @ _squared(points, centres).min(axis=1))
+        if cost < lowest:
+            best, lowest = centres, cost
+    return best
+
+
+def _spread_out(points: Floats, weight: Floats, clusters: int, coins: np.random.Generator) -> Floats:
+    chance = weight
+    chosen: list[Floats] = []
+    for _ in range(clusters):
+        total = chance.sum()
+        chosen.append(points[coins.choice(len(points), p=(chance / total if total > 0 else weight / weight.sum()))])
+        chance = weight * _squared(points, np.array(chosen)).min(axis=1)
+    return np.array(chosen)
+
+
+def _step(points: Floats, weight: Floats, centres: Floats) -> Floats:
+    nearest = _squared(points, centres).argmin(axis=1)
+    mass = np.bincount(nearest, weight, len(centres))
+    sums = [np.bincount(nearest, weight * column, len(centres)) for column in points.T]
+    return np.where(mass[:, None] > 0, np.stack(sums, axis=1) / np.maximum(mass, 1e-300)[:, None], centres)
+
+
+def _squared(points: Floats, centres: Floats) -> Floats:
+    """Squared distances of points (rows) from centres (columns)."""
+    cross = points @ centres.T
+    squared = (points**2).sum(axis=1)[:, None] - 2 * cross + (centres**2).sum(axis=1)
+    return np.asarray(np.maximum(squared, 0.0))  # rounding may leave a little less than nothing

@@ -1,0 +1,153 @@
+"""What a private k-means will do, and what it will cost, before it sees any data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
+from typing import Literal, TypeAlias, get_args
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
+from tetraodon.mechanism.kmeans_certificate import certify_synopsis
+from tetraodon.mechanism.kmeans_grid import Column, choose_grid, columns_of, finest
+from tetraodon.mechanism.kmeans_steps import Steps, expected_excess, plan_steps
+from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.policy import Policy
+from tetraodon.rational import Number, rational
+
+Method: TypeAlias = Literal["auto", "exact", "synopsis", "steps"]
+USUAL_ROWS = 10_000
+USUAL_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class KMeansPlan:
+    """How the centres will be found. `scale` is the noise on a cell of the synopsis, in parts of a record.
+
+    exact     a table of the connected parts of the graph, which no secret moves ([HMD14] Lemma 5.2), clustered.
+    synopsis  a table of soft bins with noise on every cell, clustered.
+    steps     noisy Lloyd's steps, for many columns.
+    """
+
+    method: Literal["exact", "synopsis", "steps"]
+    names: tuple[str, ...]
+    clusters: int
+    certificate: Certificate
+    synopsis: Synopsis | None = None
+    scale: Fraction = Fraction(0)
+    steps: Steps | None = None
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What running it loses."""
+        return Fraction(self.certificate.epsilon)
+
+    @property
+    def noise(self) -> float:
+        """The scale of the noise on one cell of the synopsis, in records."""
+        return float(self.scale / self.synopsis.units) if self.synopsis else 0.0
+
+
+def plan_kmeans(
+    policy: Policy,
+    epsilon: Number,
+    clusters: int,
+    *,
+    names: Sequence[str] | None = None,
+    rows: int | None = None,
+    method: Method = "auto",
+    rounds: int = USUAL_ROUNDS,
+) -> KMeansPlan:
+    """The best way we have to cluster under a policy, certified. No data is looked at.
+
+    Pre   `rows` is about how many rows to expect; it decides how fine the grid is, and nothing else.
+    Post  the certificate's epsilon is at most the one asked for, and 0 where the policy lets us be exact.
+    """
+    price = rational(epsilon, name="epsilon")
+    if price <= 0:
+        raise PolicyError("epsilon is not positive", fix="give a budget above zero")
+    chosen = _names(policy, names)
+    _check_clusters(policy, clusters, chosen)
+    rows = _whole(rows, "rows", USUAL_ROWS)
+    rounds = _whole(rounds, "rounds", USUAL_ROUNDS)
+    if method not in get_args(Method):
+        raise QueryError(f"there is no method {method!r}", fix=did_you_mean(str(method), get_args(Method)))
+    if getattr(policy, "known", ()):
+        raise Refused(
+            "k-means is not certified for data about which something is known",
+            fix="drop `known` from the policy, or release counts instead",
+        )
+    columns = columns_of(policy, chosen)
+    if method in ("auto", "exact"):
+        plan = _exact(policy, columns, chosen, clusters)
+        if plan is not None:
+            return plan
+        if method == "exact":
+            raise Refused("the policy does not let any table be exact", fix="use method='auto'")
+    steps = plan_steps(policy, chosen, price, rounds)
+    if method == "steps":
+        return _checked(KMeansPlan("steps", chosen, clusters, steps.certificate(policy, chosen), steps=steps), price)
+    synopsis, score = choose_grid(columns, _at_once(policy), price, rows)
+    sizes = [policy.domain[name].size for name in chosen]
+    if method == "auto" and expected_excess(steps, sizes, clusters, rows) < score:
+        return _checked(KMeansPlan("steps", chosen, clusters, steps.certificate(policy, chosen), steps=steps), price)
+    unit = Fraction(certify_synopsis(policy, synopsis, Fraction(1)).epsilon)
+    scale = unit / price
+    certificate = certify_synopsis(policy, synopsis, scale)
+    return _checked(KMeansPlan("synopsis", chosen, clusters, certificate, synopsis, scale), price)
+
+
+def _checked(plan: KMeansPlan, price: Fraction) -> KMeansPlan:
+    if not plan.certificate.finite or plan.epsilon > price:
+        raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
+    return plan
+
+
+def _exact(policy: Policy, columns: Sequence[Column], names: tuple[str, ...], clusters: int) -> KMeansPlan | None:
+    """A plan without noise, where every column falls into parts that no secret joins.
+
+    Why   a column that is one connected part would not be told at all; noise is then worth its price.
+    """
+    if any(column.labels is None and column.most > 1 for column in columns):
+        return None
+    synopsis = finest(columns)
+    certificate = certify_synopsis(policy, synopsis, Fraction(0))
+    return KMeansPlan("exact", names, clusters, certificate, synopsis) if certificate.epsilon == 0 else None
+
+
+def _at_once(policy: Policy) -> int:
+    """How many columns one secret changes by its whole length."""
+    factors = policy.graph.factors
+    if len(factors) == 1 and isinstance(factors[0].graph, JointMetric) and factors[0].graph.metric in ("l1", "l2"):
+        return 1
+    return 1 if policy.graph.at_most == 1 and all(len(f.names) == 1 for f in factors) else len(policy.domain.names)
+
+
+def _names(policy: Policy, names: Sequence[str] | None) -> tuple[str, ...]:
+    chosen = policy.domain.names if names is None else tuple(names)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise QueryError("the columns to cluster are not named once each", fix="name at least one column, each once")
+    for name in chosen:
+        if not policy.domain[name].numeric:
+            raise DomainError(
+                f"{name} is not a number", fix="name integer or real columns with columns=[...]", where=name
+            )
+    return chosen
+
+
+def _check_clusters(policy: Policy, clusters: int, names: tuple[str, ...]) -> None:
+    if isinstance(clusters, bool) or not isinstance(clusters, Integral) or clusters < 1:
+        raise QueryError("n_clusters is not a whole number above zero", fix="ask for at least one cluster")
+    if clusters > policy.domain.project(names).size:
+        raise QueryError("there are more clusters than points in the domain", fix="ask for fewer clusters")
+
+
+def _whole(number: int | None, name: str, usual: int) -> int:
+    if number is None:
+        return usual
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
+        raise QueryError(f"{name} is not a whole number above zero", fix=f"give {name} a number such as {usual}")
+    return int(number)

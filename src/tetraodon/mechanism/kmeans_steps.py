@@ -1,0 +1,130 @@
+"""Lloyd's steps under a policy: counts and sums of each cell, the sums centred on public centres and clipped.
+
+For many columns a grid has too many cells; the noise of these steps grows with the columns alone. What Lemma 6.1 of
+[HMD14] says about the sums is not true (a record that crosses from one cell to another takes all of itself
+along), so every record is clipped to a box around its cell's centre, and no edge moves the sums by more than two boxes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.errors import Refused
+from tetraodon.mechanism.kmeans_axis import Floats
+from tetraodon.mechanism.kmeans_certificate import certify_records
+from tetraodon.noise import discrete_laplace
+from tetraodon.policy.policy import Policy
+from tetraodon.workload.contribution import Ints
+
+EDGE_LIMIT = 5_000_000
+COUNT_SHARE = Fraction(1, 4)
+"""Part of the budget of a step that goes to the counts; the columns share the rest evenly."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`rounds` of Lloyd's steps. Sums are in grid steps; a record adds at most `box[i]` of them on column i."""
+
+    rounds: int
+    box: tuple[int, ...]
+    count_scale: Fraction
+    sum_scales: tuple[Fraction, ...]
+
+    def certificate(self, policy: Policy, names: Sequence[str]) -> Certificate:
+        """The loss of all rounds, by the kernel, whatever the centres turn out to be."""
+        ratios = [scale / box for scale, box in zip(self.sum_scales, self.box, strict=True)]
+        return certify_records(policy, names, [self.count_scale, *ratios] * self.rounds)
+
+    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, clusters: int) -> Floats:
+        """Centres, in codes. `lengths` are the steps of the grid in the data's own units."""
+        centres = first_centres(clusters, sizes)
+        for _ in range(self.rounds):
+            anchor = np.rint(centres).astype(np.int64)
+            owner = _nearest(codes, anchor, lengths)
+            counts = np.bincount(owner, minlength=clusters) + self._noise(self.count_scale, clusters)
+            inside = np.clip(codes - anchor[owner], -np.array(self.box), np.array(self.box))
+            for column, scale in enumerate(self.sum_scales):
+                # exact: whole numbers far below 2**53
+                sums = np.bincount(owner, inside[:, column], clusters).astype(np.int64) + self._noise(scale, clusters)
+                moved = anchor[:, column] + sums / np.maximum(counts, 1)
+                box = self.box[column]
+                moved = np.clip(moved, anchor[:, column] - box, anchor[:, column] + box)
+                centres[:, column] = np.clip(moved, 0, sizes[column] - 1)
+        return centres
+
+    @staticmethod
+    def _noise(scale: Fraction, count: int) -> Ints:
+        return discrete_laplace(scale, count) if scale else np.zeros(count, np.int64)
+
+
+def plan_steps(policy: Policy, names: Sequence[str], epsilon: Fraction, rounds: int) -> Steps:
+    """Lloyd's steps that lose `epsilon` in all, in boxes of a quarter of each column either way."""
+    box = tuple(max(1, (policy.domain[name].size - 1) // 4) for name in names)
+    unit = Fraction(certify_records(policy, names, [Fraction(1)]).epsilon)
+    each = epsilon / rounds
+    count_scale = unit / (each * COUNT_SHARE)
+    one = unit * len(names) / (each * (1 - COUNT_SHARE))
+    return Steps(rounds, box, count_scale, tuple(one * b for b in box))
+
+
+def expected_excess(steps: Steps, sizes: Sequence[int], clusters: int, rows: int) -> float:
+    """A rough guess of the score that `choose_grid` gives to a grid, for comparison."""
+    relative = [float(s) / max(1, size - 1) for s, size in zip(steps.sum_scales, sizes, strict=True)]
+    noise = sum(2 * (r * clusters / rows) ** 2 for r in relative) / (0.1 * len(sizes))
+    return noise + 0.1  # fixed first centres and few rounds do not find the best clusters
+
+
+def first_centres(clusters: int, sizes: Sequence[int]) -> Floats:
+    """Public centres to begin with, in codes: far apart in the inner part of the box, always the same.
+
+    Why   no data may be looked at here, so the generator's seed is fixed.
+    """
+    coins = np.random.default_rng(0)
+    pool = coins.uniform(0.15, 0.85, (max(256, 8 * clusters), len(sizes)))
+    chosen = [pool[0]]
+    while len(chosen) < clusters:
+        gap = np.min([((pool - one) ** 2).sum(axis=1) for one in chosen], axis=0)
+        chosen.append(pool[int(np.argmax(gap))])
+    return np.asarray(np.array(chosen) * (np.array(sizes) - 1))
+
+
+def centred_sum_sensitivity(policy: Policy, cell: Sequence[int], offset: Sequence[Sequence[Fraction]]) -> Fraction:
+    """The exact sensitivity of sums by cell, centred on public offsets: Lemma 6.1 of [HMD14] put right.
+
+    Pre   `cell[x]` is the cell of domain cell x and `offset[c]` its offset, one number for each attribute.
+    Post  the maximum of |x - y|_1 over edges inside a cell, and of |x - a|_1 + |y - b|_1 over edges from the
+          cell with offset a to the one with offset b; the same without y where somebody may be absent.
+    """
+    domain = policy.domain
+    x, y = policy.graph.edge_cells()
+    if len(x) > EDGE_LIMIT:
+        raise Refused("there are too many secrets to look at each", fix="use a coarser grid")
+    codes = [domain.codes_of(one) for one in range(domain.size)]
+    place = [[a.number(code) for a, code in zip(domain, one, strict=True)] for one in codes]
+    alone = [_apart(place[one], offset[cell[one]]) for one in range(domain.size)]
+    moved = [
+        _apart(place[a], place[b]) if cell[a] == cell[b] else alone[a] + alone[b]
+        for a, b in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+    largest = max(moved, default=Fraction(0))
+    return max(largest, *alone) if policy.graph.absent else largest
+
+
+def _apart(x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
+    return sum((abs(a - b) for a, b in zip(x, y, strict=True)), Fraction(0))
+
+
+def _nearest(codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
+    best = np.full(len(codes), math.inf)
+    owner = np.zeros(len(codes), np.int64)
+    for number, one in enumerate(anchor):
+        gap = (((codes - one) * lengths) ** 2).sum(axis=1)
+        owner[gap < best] = number
+        best = np.minimum(best, gap)
+    return owner
