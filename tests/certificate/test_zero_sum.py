@@ -1,0 +1,76 @@
+"""Minimal zero-sum sequences are what their definition says, all of them, and never longer than the bound."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+from tetraodon.certificate.zero_sum import (
+    Vector,
+    differences,
+    independent_coordinates,
+    length_bound,
+    minimal_sequences,
+)
+
+
+def is_minimal(vectors: list[Vector]) -> bool:
+    def zero(part: tuple[Vector, ...]) -> bool:
+        return not any(map(sum, zip(*part, strict=True)))
+
+    parts = (part for size in range(1, len(vectors)) for part in itertools.combinations(vectors, size))
+    return zero(tuple(vectors)) and not any(zero(part) for part in parts)
+
+
+def test_it_is_the_list_of_all_minimal_sequences() -> None:
+    rng = random.Random(1)
+    for _ in range(25):
+        cube = list(itertools.product((0, 1), repeat=2))
+        classes = tuple(rng.sample(cube, rng.randint(2, 4)))
+        moves = sorted(differences(classes))
+        edges = frozenset(v for w in rng.sample(moves, 1) for v in (w, tuple(-e for e in w)))
+        listed = minimal_sequences(classes, edges)
+        found = {tuple(sorted(listed.vectors[k] for k in members)) for members in listed.found}
+        every = {
+            chosen
+            for length in range(2, 6)
+            for chosen in itertools.combinations_with_replacement(moves, length)
+            if set(chosen) & edges and is_minimal(list(chosen))
+        }
+        assert listed.complete
+        assert found == every
+
+
+def test_limits() -> None:
+    classes = tuple(itertools.product((0, 1), repeat=3))
+    edges = frozenset(differences(classes))
+    short = minimal_sequences(classes, edges, most=3)
+    assert short.complete
+    assert {len(found) for found in short.found} == {2, 3}
+    assert not minimal_sequences(classes, edges, work=1000).complete
+
+
+def test_no_sequence_is_longer_than_the_bound() -> None:
+    rng = random.Random(2)
+    cube = list(itertools.product((0, 1), repeat=3))
+    for _ in range(30):
+        classes = tuple(rng.sample(cube, rng.randint(2, 6)))
+        steps = [[v[k] - classes[0][k] for v in classes] for k in range(3)]
+        kept = independent_coordinates(steps)
+        reduced = tuple(tuple(v[k] for k in kept) for v in classes)
+        listed = minimal_sequences(reduced, frozenset(differences(reduced)))
+        longest = max(map(len, listed.found))
+        assert longest <= length_bound(len(kept), len(differences(reduced)) // 2)
+
+
+def test_known_lengths() -> None:
+    """All of {0, 1}^d: two counts give 4, three give 10 (9 if one attribute moves at a time)."""
+    for dimension, longest in ((1, 2), (2, 4), (3, 10)):
+        classes = tuple(itertools.product((0, 1), repeat=dimension))
+        assert max(map(len, minimal_sequences(classes, frozenset(differences(classes))).found)) == longest
+    assert length_bound(0, 0) == 1
+
+
+def test_independent_coordinates() -> None:
+    assert independent_coordinates([[0, 1, 1], [0, 2, 2], [0, 0, 1], [0, 1, 0]]) == [0, 2]
+    assert independent_coordinates([]) == []
