@@ -1,24 +1,53 @@
 """Pufferfish: say the secrets and the attackers, verify any mechanism, see the attacker who breaks it."""
 
-from tetraodon.pufferfish import pairs, scenarios
+from tetraodon.pufferfish import named, pairs, scenarios
+from tetraodon.pufferfish.additive import Additive
+from tetraodon.pufferfish.axioms import convexity_counterexample, k_anonymity, post_processing_counterexample
 from tetraodon.pufferfish.channel import Channel, mixture
+from tetraodon.pufferfish.composition import Composition, compose
 from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
+from tetraodon.pufferfish.noise_kind import DiscreteLaplace, Gaussian, Laplace
+from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.scenario import Composable, Scenario
 from tetraodon.pufferfish.secret import Secret
+from tetraodon.pufferfish.template import Template, compiled
 from tetraodon.pufferfish.verdict import Verdict, Witness
 from tetraodon.pufferfish.verification import verify
 from tetraodon.pufferfish.world import World
 
 __all__ = [
+    "Additive",
     "Channel",
+    "Composable",
+    "Composition",
     "Definition",
+    "DiscreteLaplace",
+    "Gaussian",
+    "Laplace",
+    "Optimal",
     "Prior",
+    "Scenario",
     "Secret",
+    "Template",
     "Verdict",
     "Witness",
     "World",
+    "choose_epsilon",
+    "compiled",
+    "compose",
+    "convexity_counterexample",
+    "if_the_scenario_is_wrong",
+    "k_anonymity",
+    "meaning",
     "mixture",
+    "named",
+    "optimal_mechanism",
     "pairs",
+    "post_processing_counterexample",
+    "posterior",
+    "readings",
     "scenarios",
     "verify",
 ]

@@ -15,6 +15,7 @@ from tetraodon.pufferfish.extreme import Peak, Peaks, ratio
 from tetraodon.pufferfish.likelihood import SLACK, Table
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.world import World
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def for_blocks(table: Table, masks: Masks, groups: Sequence[frozenset[int] | Non
     skipped = []
     for number, group in enumerate(groups):
         if group not in labels:
-            labels[group] = _classes(table, group)
+            labels[group] = classes_of(table.world, group)
         sides = (masks.masks[masks.first[number]], masks.masks[masks.second[number]])
         cells = np.intersect1d(labels[group][sides[0]], labels[group][sides[1]])
         if not cells.size:
@@ -60,14 +61,14 @@ def for_blocks(table: Table, masks: Masks, groups: Sequence[frozenset[int] | Non
     return Peaks(peaks[0], peaks[1], tuple(skipped))
 
 
-def _classes(table: Table, group: frozenset[int] | None) -> NDArray[np.int64]:
+def classes_of(world: World, group: frozenset[int] | None) -> NDArray[np.int64]:
     """A label for each dataset that two share exactly when they agree outside the group."""
     if group is None:
-        return np.zeros(table.world.size, np.int64)
-    outside = [i for i in range(table.world.individuals) if i not in group]
+        return np.zeros(world.size, np.int64)
+    outside = [i for i in range(world.individuals) if i not in group]
     if not outside:
-        return np.zeros(table.world.size, np.int64)
-    label: NDArray[np.int64] = np.unique(table.world.codes[:, outside], axis=0, return_inverse=True)[1].reshape(-1)
+        return np.zeros(world.size, np.int64)
+    label: NDArray[np.int64] = np.unique(world.codes[:, outside], axis=0, return_inverse=True)[1].reshape(-1)
     return label
 
 

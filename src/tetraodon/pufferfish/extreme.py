@@ -87,6 +87,25 @@ def for_prior(table: Table, masks: Masks, prior: Prior) -> Peaks:
     return Peaks(peak(masks.first, masks.second, True), peak(masks.second, masks.first, False), skipped)
 
 
+def near(
+    table: Table, masks: Masks, prior: Prior, forward: bool, bound: Fraction
+) -> Iterator[tuple[int, int, Fraction | float]]:
+    """Every pair and output whose odds ratio in one direction reaches `bound`, with that ratio."""
+    sums = Sums(table, masks.masks, prior.on(table.world))
+    one, other = (masks.first, masks.second) if forward else (masks.second, masks.first)
+    mass = np.array([float(m) if m else 1.0 for m in sums.mass])
+    given = sums.floats / mass[:, None]
+    for pair in range(len(masks.pairs)):
+        a, b = int(one[pair]), int(other[pair])
+        if not sums.mass[a] or not sums.mass[b]:
+            continue
+        close = _ratios(given[a], given[b]) >= float(bound) * (1 - SLACK)
+        for output in np.flatnonzero(close | (not sums.trustworthy)).tolist():
+            high, low = sums.exact(a, output) / sums.mass[a], sums.exact(b, output) / sums.mass[b]
+            if high and ratio(high, low) >= bound:
+                yield pair, output, ratio(high, low)
+
+
 def _candidates(
     given: NDArray[np.float64],
     one: NDArray[np.int64],

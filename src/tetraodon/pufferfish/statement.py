@@ -99,6 +99,14 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
+class Is:
+    dataset: Any
+
+    def __call__(self, dataset: Any) -> bool:
+        return bool(dataset == self.dataset)
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     test: Statement
 

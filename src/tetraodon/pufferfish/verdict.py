@@ -8,8 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.exponent import display
-from tetraodon.pufferfish.pair import Pair
+from tetraodon.pufferfish.exponent import display, log_above, log_below
+from tetraodon.pufferfish.extreme import Peak, Peaks
+from tetraodon.pufferfish.likelihood import Table
+from tetraodon.pufferfish.pair import Masks, Pair
 from tetraodon.pufferfish.prior import Prior
 
 
@@ -68,8 +70,8 @@ class Verdict:
         """What was found, in words."""
         lines = [f"{_decision(self.holds)}: {self.definition.text}."]
         if self.delta is not None:
-            lines.append(f"Smallest delta at this epsilon: {_bracket(*self.delta)}.")
-        if self.exact:
+            lines.append(f"Smallest delta at this epsilon: {_bracket(*self.delta)} ({self.method}).")
+        elif self.exact:
             lines.append(f"Smallest epsilon: {_number(self.upper)}, exactly ({self.method}).")
         elif self.confidence is not None:
             lines.append(
@@ -86,6 +88,67 @@ class Verdict:
                 f"for example {self.skipped[0].text}."
             )
         return "\n".join(lines)
+
+
+def concluded(table: Table, definition: Definition, masks: Masks, peaks: Peaks, method: str) -> Verdict:
+    """The verdict when the extremes over all attackers are known exactly."""
+    skipped = tuple(masks.pairs[n] for n in peaks.skipped)
+    if peaks.forward is None or peaks.backward is None:
+        return no_loss(definition, method, skipped)
+    forward, backward = peaks.forward.odds, peaks.backward.odds
+    best = peaks.forward if forward >= backward else peaks.backward
+    low, high = log_range(best.odds)
+    holds = definition.allows(forward, backward)
+    witness = witness_of(table, masks, best, definition)
+    return Verdict(definition, low, high, True, holds, witness, method, best.odds, forward, backward, skipped)
+
+
+def no_loss(definition: Definition, method: str, skipped: tuple[Pair, ...]) -> Verdict:
+    """The verdict when no attacker thinks both secrets of any pair possible."""
+    one, why = Fraction(1), f"{method}: no pair is in doubt"
+    return Verdict(definition, one - 1, one - 1, True, True, None, why, one, one, one, skipped)
+
+
+def bracketed(
+    table: Table, definition: Definition, masks: Masks, below: Peaks | None, above: Peaks, method: str
+) -> Verdict:
+    """The verdict between what an attacker achieves (`below`) and what is proved (`above`)."""
+    skipped = tuple(masks.pairs[n] for n in above.skipped)
+    assert above.forward is not None
+    assert above.backward is not None
+    slack = 1 + 4 * table.error
+    proved = [_times(peak.odds, slack) for peak in (above.forward, above.backward)]
+    holds: bool | None = True if definition.allows(proved[0], proved[1]) else None
+    high = log_range(max(proved))[1]
+    if below is None or below.forward is None or below.backward is None:
+        return Verdict(definition, Fraction(0), high, False, holds, None, method, skipped=skipped)
+    best = below.forward if below.forward.odds >= below.backward.odds else below.backward
+    if not definition.allows(_times(below.forward.odds, 1 / slack), _times(below.backward.odds, 1 / slack)):
+        holds = False
+    low = log_range(_times(best.odds, 1 / slack))[0]
+    witness = witness_of(table, masks, best, definition)
+    met = best.odds == max(above.forward.odds, above.backward.odds) and not table.error
+    odds = best.odds if met else None
+    return Verdict(definition, low, high, met, holds, witness, method, odds, skipped=skipped)
+
+
+def log_range(odds: Fraction | float) -> tuple[Fraction | float, Fraction | float]:
+    """Bounds on the logarithm of exact odds."""
+    if isinstance(odds, float):
+        return math.inf, math.inf
+    return max(Fraction(0), log_below(odds)), max(Fraction(0), log_above(odds))
+
+
+def witness_of(table: Table, masks: Masks, peak: Peak, definition: Definition) -> Witness:
+    """The attacker behind an odds ratio, with the odds before and after."""
+    pair = masks.pairs[peak.pair]
+    before = peak.prior.probability(pair.first) / peak.prior.probability(pair.second)
+    after: Fraction | float = before * peak.first / peak.second if peak.second else math.inf
+    return Witness(pair, peak.prior, table.outputs[peak.output], before, after, definition.scenarios.text)
+
+
+def _times(odds: Fraction | float, factor: Fraction) -> Fraction | float:
+    return odds if isinstance(odds, float) else odds * factor
 
 
 def _decision(holds: bool | None) -> str:

@@ -3,23 +3,57 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tetraodon.errors import Refused
+from tetraodon.errors import PolicyError
+from tetraodon.pufferfish.additive import Additive
+from tetraodon.pufferfish.attackers import search
 from tetraodon.pufferfish.blocks import for_blocks
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.exponent import log_above, log_below
-from tetraodon.pufferfish.extreme import Peak, Peaks, for_prior
+from tetraodon.pufferfish.extreme import Peaks, for_prior
+from tetraodon.pufferfish.gaussian import judge_gaussian
+from tetraodon.pufferfish.hockey import judge_delta
+from tetraodon.pufferfish.laplace import judge_laplace
 from tetraodon.pufferfish.likelihood import Table
+from tetraodon.pufferfish.noise_kind import Gaussian
 from tetraodon.pufferfish.pair import Masks, masks_of
+from tetraodon.pufferfish.sampled import judge_samples
 from tetraodon.pufferfish.scenario_sets import Anything, Blocks, Given, SharedLaw, check_product
-from tetraodon.pufferfish.verdict import Verdict, Witness
+from tetraodon.pufferfish.verdict import Verdict, bracketed, concluded
+from tetraodon.pufferfish.world import World
 
 
-def verify(mechanism: Channel, definition: Definition) -> Verdict:
+@dataclass(frozen=True)
+class Question:
+    """A definition spelled out in a world: the datasets that are possible, the pairs, and how to go about it.
+
+    `groups` holds, for each pair, the group that decides it, or None for everybody; with `exact` the supremum over the
+    attackers is the one over datasets that agree outside the group, otherwise it is at most that.
+    """
+
+    world: World
+    masks: Masks
+    groups: Sequence[frozenset[int] | None]
+    exact: bool
+    method: str
+    shared: tuple[int, ...] = ()
+
+
+def verify(
+    mechanism: Channel | Additive | Callable[[Any], Any],
+    definition: Definition,
+    *,
+    world: World | None = None,
+    samples: int = 20_000,
+    alarm: Any = "1e-6",
+) -> Verdict:
     """Whether a mechanism keeps a definition: the smallest epsilon, exact or enclosed, and the worst attacker.
+
+    Any Python function of a dataset can be verified by sampling in a `world`: that proves failures, at a false-alarm
+    rate of at most `alarm`, and never proves that a definition holds.
 
     >>> from tetraodon.pufferfish import Channel, Definition, pairs, scenarios
     >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], datasets=[(0,), (1,)], outputs=[0, 1])
@@ -27,77 +61,99 @@ def verify(mechanism: Channel, definition: Definition) -> Verdict:
     >>> verdict.odds, verdict.exact, verdict.holds
     (Fraction(3, 1), True, True)
     """
-    table = Table(mechanism.world, tuple(mechanism.outputs), mechanism.matrix)
-    return judge(table, definition)
+    if isinstance(mechanism, Channel):
+        return judge(Table(mechanism.world, tuple(mechanism.outputs), mechanism.matrix), definition)
+    if isinstance(mechanism, Additive):
+        question = ask(definition, mechanism.world)
+        priors = definition.scenarios.priors(mechanism.world)
+        if any(isinstance(noise, Gaussian) for noise in mechanism.noises):
+            return judge_gaussian(
+                mechanism, definition, question.world, question.masks, question.groups, priors, question.exact
+            )
+        if definition.delta:
+            raise PolicyError("delta is computed for channels and Gaussian noise", fix="ask for delta = 0")
+        if priors is None and not question.exact:
+            return _enclose(mechanism.table.restricted(question.world), definition, question)
+        return judge_laplace(mechanism, definition, question.world, question.masks, question.groups, priors)
+    if not callable(mechanism) or world is None:
+        raise PolicyError(
+            "this is no mechanism that can be verified",
+            fix="give a Channel, an Additive, or a function together with world=World.product(...)",
+        )
+    question = ask(definition, world)
+    return judge_samples(mechanism, definition, question.world, question.masks, question.groups, samples, alarm)
 
 
 def judge(table: Table, definition: Definition) -> Verdict:
     """The verdict on a table of exact likelihoods."""
-    scenario = definition.scenarios
-    if isinstance(scenario, Given) and scenario.priors(table.world) is None:
-        table = table.restricted(scenario.restrict(table.world))
-        scenario = scenario.scenario
-    pairs = definition.pairs.on(table.world)
-    masks = masks_of(pairs, table.world)
+    question = ask(definition, table.world)
     priors = definition.scenarios.priors(table.world)
+    if definition.delta:
+        return judge_delta(
+            table.restricted(question.world), definition, question.masks, question.groups, priors, question.exact
+        )
     if priors is not None:
-        peaks = None
-        for prior in priors:
-            found = for_prior(table, masks, prior)
-            peaks = found if peaks is None else peaks.joined(found)
-        assert peaks is not None
-        return conclude(table, definition, masks, peaks, "every listed attacker")
-    if isinstance(scenario, Anything):
-        return conclude(
-            table, definition, masks, for_blocks(table, masks, [None] * len(pairs)), "all pairs of datasets"
-        )
-    if isinstance(scenario, SharedLaw) and scenario.informed >= table.world.individuals - 1:
+        peaks = for_prior(table, question.masks, priors[0])
+        for prior in priors[1:]:
+            peaks = peaks.joined(for_prior(table, question.masks, prior))
+        return concluded(table, definition, question.masks, peaks, "every listed attacker")
+    table = table.restricted(question.world)
+    if not question.exact:
+        return _enclose(table, definition, question)
+    peaks = for_blocks(table, question.masks, question.groups)
+    return concluded(table, definition, question.masks, peaks, question.method)
+
+
+def ask(definition: Definition, world: World) -> Question:
+    """What a definition asks in a world."""
+    scenario = definition.scenarios
+    known = isinstance(scenario, Given)
+    if isinstance(scenario, Given) and scenario.priors(world) is None:
+        world, scenario = scenario.restrict(world), scenario.scenario
+    pairs = definition.pairs.on(world)
+    masks = masks_of(pairs, world)
+    everybody: list[frozenset[int] | None] = [None] * len(pairs)
+    if isinstance(scenario, SharedLaw):
+        if scenario.informed < world.individuals - 1:
+            groups = everybody if known else [_merged(Blocks(), pair.about) for pair in pairs]
+            uninformed = tuple(range(scenario.informed, world.individuals))
+            return Question(world, masks, groups, False, "search, and all neighbouring datasets", uninformed)
         scenario = Blocks()
+    if isinstance(scenario, Blocks) and not known:
+        check_product(world)
+        groups = [_merged(scenario, pair.about) for pair in pairs]
+        fits = all(scenario.fits(pair.about, world) is not None for pair in pairs)
+        return Question(world, masks, groups, fits, "all neighbouring datasets" if fits else "search, and neighbours")
     if isinstance(scenario, Blocks):
-        groups = [scenario.fits(pair.about, table.world) for pair in pairs]
-        if None not in groups and not isinstance(definition.scenarios, Given):
-            check_product(table.world)
-            return conclude(table, definition, masks, for_blocks(table, masks, groups), "all neighbouring datasets")
-    raise Refused("no exact method is known for these attackers", fix="use a finite list of attackers")
+        return Question(world, masks, everybody, False, "search, and all pairs of possible datasets")
+    return Question(world, masks, everybody, isinstance(scenario, Anything), "all pairs of possible datasets")
 
 
-def conclude(table: Table, definition: Definition, masks: Masks, peaks: Peaks, method: str) -> Verdict:
-    """A verdict from exact extremes."""
-    skipped = tuple(masks.pairs[n] for n in peaks.skipped)
-    if peaks.forward is None or peaks.backward is None:
-        zero = Fraction(0)
-        return Verdict(
-            definition, zero, zero, True, True, None, f"{method}: nothing to tell apart", Fraction(1), skipped=skipped
-        )
-    forward, backward = peaks.forward.odds, peaks.backward.odds
-    best = peaks.forward if forward >= backward else peaks.backward
-    odds = best.odds
-    low, high = log_range(odds)
-    return Verdict(
-        definition,
-        low,
-        high,
-        True,
-        definition.allows(forward, backward),
-        witness_of(table, masks, best, definition),
-        method,
-        odds,
-        forward,
-        backward,
-        skipped,
-    )
+def _merged(scenario: Blocks, about: frozenset[int] | None) -> frozenset[int] | None:
+    """Everybody who may be correlated with somebody the pair is about."""
+    if about is None:
+        return None
+    return frozenset[int]().union(*(scenario.group_of(i) for i in about))
 
 
-def log_range(odds: Fraction | float) -> tuple[Fraction | float, Fraction | float]:
-    """Bounds on the logarithm of exact odds of at least 1."""
-    if isinstance(odds, float):
-        return math.inf, math.inf
-    return log_below(odds), log_above(odds)
+def _enclose(table: Table, definition: Definition, question: Question) -> Verdict:
+    """A bracket: an attacker found by search, and the bound of all datasets that agree outside a pair's group.
 
-
-def witness_of(table: Table, masks: Masks, peak: Peak, definition: Definition) -> Witness:
-    """The attacker behind an odds ratio, with the odds before and after."""
-    pair = masks.pairs[peak.pair]
-    before = peak.prior.probability(pair.first) / peak.prior.probability(pair.second)
-    after: Any = before * peak.first / peak.second if peak.second else math.inf
-    return Witness(pair, peak.prior, table.outputs[peak.output], before, after, definition.scenarios.text)
+    Why   merging the groups that a pair touches, or taking everybody, allows more correlation and so more attackers,
+          and for those `for_blocks` is exact.
+    """
+    masks = question.masks
+    above = for_blocks(table, masks, question.groups)
+    if above.forward is None or above.backward is None:
+        return concluded(table, definition, masks, above, question.method)
+    spots = list(dict.fromkeys((peak.pair, peak.output) for peak in (above.forward, above.backward)))
+    below: Peaks | None = None
+    for prior in search(table, masks, spots, question.shared):
+        found = for_prior(table, masks, prior)
+        below = found if below is None else below.joined(found)
+    assert below is not None
+    if below.forward is None or below.backward is None:
+        return bracketed(table, definition, masks, None, above, question.method)
+    if math.inf in (below.forward.odds, below.backward.odds):
+        return concluded(table, definition, masks, below, question.method)
+    return bracketed(table, definition, masks, below, above, question.method)

@@ -1,0 +1,122 @@
+"""Noise added to a query, as a mechanism to verify."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from tetraodon.errors import NoiseError, PolicyError, Refused
+from tetraodon.pufferfish.exponent import DIGITS, exp_below
+from tetraodon.pufferfish.likelihood import Table
+from tetraodon.pufferfish.noise_kind import DiscreteLaplace, Gaussian, Noise
+from tetraodon.pufferfish.world import World
+from tetraodon.rational import rational
+
+TABLE_LIMIT = 4_000_000
+
+
+@dataclass(frozen=True)
+class Additive:
+    """A query with independent noise on each of its answers; `noise` may list one kind for each answer.
+
+    >>> from tetraodon.pufferfish.noise_kind import Laplace
+    >>> Additive(sum, Laplace(2), World.product((0, 1), individuals=2)).answers
+    ((Fraction(0, 1),), (Fraction(1, 1),), (Fraction(1, 1),), (Fraction(2, 1),))
+    """
+
+    query: Callable[[Any], Any]
+    noise: Noise | tuple[Noise, ...]
+    world: World
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.world, World):
+            raise PolicyError(
+                "added noise has no list of possible datasets, and the support may be infinite",
+                fix="bound it: give world=World.product(values, individuals=...)",
+            )
+        if isinstance(self.noise, tuple) and any(len(answer) != len(self.noise) for answer in self.answers):
+            raise PolicyError("there is not one noise for each answer", fix="give one, or as many as answers")
+        for answer in self.answers:
+            for number, noise in zip(answer, self.noises, strict=True):
+                if isinstance(noise, DiscreteLaplace) and number.denominator != 1:
+                    raise NoiseError("discrete noise is added to whole numbers", fix="round or rescale the query")
+
+    @cached_property
+    def answers(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The true answers on every dataset of the world."""
+        return tuple(_vector(self.query(dataset)) for dataset in self.world.datasets)
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return self.noise if isinstance(self.noise, tuple) else (self.noise,) * len(self.answers[0])
+
+    @property
+    def scales(self) -> tuple[Fraction, ...]:
+        """The scale of each Laplace noise. Refuses Gaussian noise, which has none."""
+        kinds = self.noises
+        if any(isinstance(kind, Gaussian) for kind in kinds):
+            raise Refused("Gaussian noise has no scale of this kind", fix="ask for (epsilon, delta)")
+        return tuple(kind.scale for kind in kinds if not isinstance(kind, Gaussian))
+
+    def exponent(self, dataset: int, output: Sequence[Fraction]) -> Fraction:
+        """The number r for which the likelihood of an output on a dataset is a constant times e^-r."""
+        pairs = zip(self.answers[dataset], output, self.scales, strict=True)
+        return sum((abs(w - answer) / scale for answer, w, scale in pairs), Fraction(0))
+
+    @cached_property
+    def outputs(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Outputs among which every odds ratio is largest: all combinations of true answers.
+
+        Why   let the other coordinates be fixed, and let w move between two neighbouring true answers. The likelihood
+              given a secret is a sum of e^(-|w - a| / b), which is A e^(-w/b) + B e^(w/b) there; the ratio of two such
+              sums is (A + B u) / (C + D u) with u = e^(2w/b), which is monotone in u, so an end is worst. Beyond the
+              last answer the ratio is constant. Coordinate by coordinate this reaches a combination of true answers.
+        """
+        axes = [sorted({answer[n] for answer in self.answers}) for n in range(len(self.answers[0]))]
+        size = 1
+        for axis in axes:
+            size *= len(axis)
+        if size * self.world.size > TABLE_LIMIT:
+            raise Refused("the query has too many different answers to look at each", fix="take a smaller world")
+        return tuple(itertools.product(*axes))
+
+    @cached_property
+    def table(self) -> Table:
+        """Likelihoods, up to a common constant, at the outputs that matter; just below the truth."""
+        known: dict[Fraction, Fraction] = {}
+        rows = []
+        for dataset in range(self.world.size):
+            row = []
+            for output in self.outputs:
+                power = self.exponent(dataset, output)
+                if power not in known:
+                    known[power] = exp_below(-power)
+                row.append(known[power])
+            rows.append(row)
+        shown = tuple(output[0] if len(output) == 1 else output for output in self.outputs)
+        return Table(self.world, shown, rows, Fraction(1, 10 ** (DIGITS - 2)))
+
+    def with_(self, other: Additive) -> Additive:
+        """Both noisy answers at once, from independent coins."""
+        if other.world != self.world:
+            raise PolicyError("two mechanisms are about different worlds", fix="use the same world")
+        one, two = self.query, other.query
+        return Additive(_Both(one, two), self.noises + other.noises, self.world)
+
+
+@dataclass(frozen=True)
+class _Both:
+    one: Callable[[Any], Any]
+    two: Callable[[Any], Any]
+
+    def __call__(self, dataset: Any) -> tuple[Fraction, ...]:
+        return _vector(self.one(dataset)) + _vector(self.two(dataset))
+
+
+def _vector(answer: Any) -> tuple[Fraction, ...]:
+    parts = answer if isinstance(answer, tuple | list) else (answer,)
+    return tuple(rational(part.item() if hasattr(part, "item") else part, name="an answer") for part in parts)

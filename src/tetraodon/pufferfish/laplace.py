@@ -1,0 +1,138 @@
+"""The exact loss of Laplace noise: a rational epsilon against whole sets, a sum of exponentials against one prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from tetraodon.pufferfish.additive import Additive
+from tetraodon.pufferfish.blocks import for_blocks
+from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.exponent import display, exp_above, exp_below, sign_of_sum
+from tetraodon.pufferfish.extreme import Peak, Peaks, for_prior, near
+from tetraodon.pufferfish.likelihood import Table
+from tetraodon.pufferfish.pair import Masks
+from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.verdict import Verdict, log_range, no_loss, witness_of
+from tetraodon.pufferfish.world import World
+
+
+def judge_laplace(
+    mechanism: Additive,
+    definition: Definition,
+    world: World,
+    masks: Masks,
+    groups: Sequence[frozenset[int] | None],
+    priors: tuple[Prior, ...] | None,
+) -> Verdict:
+    """The smallest epsilon of added Laplace or discrete Laplace noise.
+
+    Pre   without `priors`, the supremum is over datasets that agree outside a pair's group.
+    Post  exact: against sets epsilon is a Fraction; against priors it is known to forty digits, and whether it
+          exceeds the definition's is decided without rounding.
+    """
+    table = mechanism.table.restricted(world)
+    if priors is None:
+        peaks = for_blocks(table, masks, groups)
+        return _against_sets(mechanism, definition, table, masks, peaks)
+    peaks = for_prior(table, masks, priors[0])
+    for prior in priors[1:]:
+        peaks = peaks.joined(for_prior(table, masks, prior))
+    return _against_priors(mechanism, definition, table, masks, peaks, priors)
+
+
+def _against_sets(mechanism: Additive, definition: Definition, table: Table, masks: Masks, peaks: Peaks) -> Verdict:
+    """Two datasets are told apart by exactly sum |f(x) - f(y)| / scale, at the output f(x)."""
+    skipped = tuple(masks.pairs[n] for n in peaks.skipped)
+    method = "all neighbouring datasets, at their true answers"
+    if peaks.forward is None or peaks.backward is None:
+        return no_loss(definition, method, skipped)
+    losses = [_loss(mechanism, peak) for peak in (peaks.forward, peaks.backward)]
+    best = peaks.forward if losses[0] >= losses[1] else peaks.backward
+    epsilon = max(losses)
+    holds = _within(definition, losses[0], losses[1])
+    witness = witness_of(table, masks, best, definition)
+    odds = display(exp_below(epsilon)) if epsilon else Fraction(1)
+    return Verdict(definition, epsilon, epsilon, True, holds, witness, method, odds, skipped=skipped)
+
+
+def _loss(mechanism: Additive, peak: Peak) -> Fraction:
+    places = [mechanism.world.index[dataset] for dataset, _ in peak.prior.weights]
+    output = mechanism.outputs[peak.output]
+    return abs(mechanism.exponent(places[0], output) - mechanism.exponent(places[1], output))
+
+
+def _within(definition: Definition, forward: Fraction, backward: Fraction) -> bool:
+    if definition.odds is None:
+        return max(forward, backward) <= (definition.epsilon or 0)
+    low, high = definition.odds
+    return _at_most(forward, high) and (low == 0 or _at_most(backward, 1 / low))
+
+
+def _at_most(epsilon: Fraction, bound: Fraction) -> bool:
+    """Whether e^epsilon <= bound, exactly."""
+    terms = {epsilon: Fraction(1), Fraction(0): -bound} if epsilon else {Fraction(0): 1 - bound}
+    return sign_of_sum(terms) <= 0
+
+
+def _against_priors(
+    mechanism: Additive,
+    definition: Definition,
+    table: Table,
+    masks: Masks,
+    peaks: Peaks,
+    priors: tuple[Prior, ...],
+) -> Verdict:
+    skipped = tuple(masks.pairs[n] for n in peaks.skipped)
+    method = "every listed attacker, at the true answers"
+    if peaks.forward is None or peaks.backward is None:
+        return no_loss(definition, method, skipped)
+    best = peaks.forward if peaks.forward.odds >= peaks.backward.odds else peaks.backward
+    slack = 1 + 4 * table.error
+    assert isinstance(best.odds, Fraction)
+    low, high = log_range(best.odds / slack)[0], log_range(best.odds * slack)[1]
+    holds = all(
+        _direction_holds(mechanism, definition, table, masks, prior, forward)
+        for prior in priors
+        for forward in (True, False)
+    )
+    witness = witness_of(table, masks, best, definition)
+    return Verdict(definition, low, high, True, holds, witness, method, display(best.odds), skipped=skipped)
+
+
+def _direction_holds(
+    mechanism: Additive, definition: Definition, table: Table, masks: Masks, prior: Prior, forward: bool
+) -> bool:
+    """Whether no output exceeds the bound; likelihoods too near to it are compared as sums of exponentials."""
+    if definition.odds is None:
+        power, factor = definition.epsilon or Fraction(0), Fraction(1)
+        bound = exp_above(power)
+    else:
+        low, high = definition.odds
+        if not forward and low == 0:
+            return True
+        power, factor = Fraction(0), high if forward else 1 / low
+        bound = factor
+    for pair, output, odds in near(table, masks, prior, forward, bound / (1 + 8 * table.error)):
+        if isinstance(odds, float) or odds > bound * (1 + 8 * table.error):
+            return False
+        secrets = masks.pairs[pair] if forward else tuple(reversed(masks.pairs[pair]))
+        sums = [_sum(mechanism, prior, secret, output) for secret in secrets]
+        terms = dict(sums[0])
+        for exponent, weight in sums[1].items():
+            terms[exponent + power] = terms.get(exponent + power, Fraction(0)) - factor * weight
+        if sign_of_sum(terms) > 0:
+            return False
+    return True
+
+
+def _sum(mechanism: Additive, prior: Prior, secret: Any, output: int) -> dict[Fraction, Fraction]:
+    """P(output | secret) up to a constant: exponents and their weights."""
+    mass = prior.probability(secret)
+    terms: dict[Fraction, Fraction] = {}
+    for dataset, weight in prior.weights:
+        if secret.holds(dataset):
+            power = -mechanism.exponent(mechanism.world.index[dataset], mechanism.outputs[output])
+            terms[power] = terms.get(power, Fraction(0)) + weight / mass
+    return terms
