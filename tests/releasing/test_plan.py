@@ -66,9 +66,9 @@ def test_theta_one_gives_the_ordered_mechanism() -> None:
         assert item.expected_error < 2**0.5
 
 
-def test_the_complete_graph_prefers_the_histogram_for_running_counts() -> None:
+def test_the_complete_graph_prefers_smoothed_counts_for_running_counts() -> None:
     item = td.plan(line(1000, None, {"cdf": "x"}))["q"]
-    assert item.mechanism == "identity"
+    assert item.mechanism == "hierarchical"
     assert item.expected_error == item.baseline_error
 
 

@@ -18,6 +18,7 @@ MECHANISMS = {
     "exact": "exact, no noise",
     "identity": "noise on each count",
     "ordered": "noise on running counts",
+    "hierarchical": "noise on counts and smoothed counts",
     "direct": "noise on the answer",
 }
 EXACT_ENOUGH = 1e-9

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
+from tetraodon.mechanism.hierarchical import mean_variance
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise import laplace_variance
 from tetraodon.workload.linear import LinearQuery, Split
@@ -25,6 +26,8 @@ def expected_error(query: Query, strategy: Strategy, scale: Fraction, domain: Do
     """
     if not strategy.noisy:
         return 0.0
+    if strategy.mechanism == "hierarchical":
+        return math.sqrt(mean_variance(query, strategy, scale, domain))
     unit = float(strategy.noisy[0].contribution.unit)
     return math.sqrt(laplace_variance(scale) * variance_factor(query, strategy, domain)) * unit
 
@@ -40,6 +43,8 @@ def variance_factor(query: Query, strategy: Strategy, domain: Domain) -> float:
             return _ordered(query, strategy, domain)
         case "identity":
             return _identity(query, strategy, domain)
+        case "hierarchical":
+            raise AssertionError("its noise has several scales")
 
 
 def _ordered(query: Query, strategy: Strategy, domain: Domain) -> float:

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.errors import QueryError
 from tetraodon.inference.margin import common_coarsening
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
@@ -22,17 +23,19 @@ from tetraodon.workload.contribution import One, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, linear
 
-Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "direct"]
+Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "hierarchical", "direct"]
 COMPONENT_LIMIT = 5_000_000
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """What is measured. `noisy` queries get noise of one common scale, `exact` ones none.
+    """What is measured. `noisy` queries get noise of one common scale, times their `weights`; `exact` ones none.
 
     exact     the policy lets the answer be told as it is: its sensitivity is zero ([HMD14] section 5).
     identity  noise on every cell of a table ([HMD14] Thm 5.1).
     ordered   noise on the running counts of the table's last attribute ([HMD14] section 7.1).
+    hierarchical
+              noise on single values, the first query, and on smoothed counts of several widths.
     direct    noise on the very answers that were asked for.
     """
 
@@ -40,6 +43,12 @@ class Strategy:
     noisy: tuple[LinearQuery, ...]
     exact: tuple[LinearQuery, ...] = ()
     table: tuple[Split, ...] = ()
+    weights: tuple[Fraction, ...] = ()
+    """Noise of each noisy query in multiples of the common scale; none given means that all are one."""
+
+    def __post_init__(self) -> None:
+        if self.weights and (len(self.weights) != len(self.noisy) or min(self.weights) <= 0):
+            raise QueryError("a strategy has not one positive weight for each noisy query", fix="give one for each")
 
     def made_exact(self) -> Strategy:
         """The same without noise, for where the kernel finds that nothing moves."""
@@ -47,7 +56,9 @@ class Strategy:
 
     def measurements(self, scale: Fraction) -> tuple[Measurement, ...]:
         """Everything that is measured, at a given scale of noise."""
-        return (*(Measurement(q, scale) for q in self.noisy), *(Measurement(q, Fraction(0)) for q in self.exact))
+        weights = self.weights or (Fraction(1),) * len(self.noisy)
+        noisy = (Measurement(q, scale * weight) for q, weight in zip(self.noisy, weights, strict=True))
+        return (*noisy, *(Measurement(q, Fraction(0)) for q in self.exact))
 
 
 def proposals(query: Query, policy: Policy) -> Iterator[Strategy]:
@@ -96,7 +107,13 @@ def _direct(query: Query, policy: Policy) -> Iterator[Strategy]:
             return
 
 
-PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (_identity, _ordered, _direct)
+def _hierarchical(query: Query, policy: Policy) -> Iterator[Strategy]:
+    from tetraodon.mechanism.hierarchical import propose  # it builds on strategies
+
+    yield from propose(query, policy)
+
+
+PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (_identity, _ordered, _hierarchical, _direct)
 
 
 def _table(query: Query, policy: Policy) -> tuple[Split, ...]:

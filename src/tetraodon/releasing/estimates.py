@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain
 from tetraodon.inference.consistency import Table, agree, follow, shared_margins
 from tetraodon.inference.running import monotone_counts, whole_numbers
+from tetraodon.mechanism.hierarchical import fit_of
+from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise import laplace_variance
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
 from tetraodon.workload.query import Cdf, Quantiles, Ranges
+from tetraodon.workload.smooth import Hats, Ramps
 
 Measured = tuple[NDArray[np.int64], ...]
 
@@ -26,8 +30,25 @@ def raw_table(item: PlannedItem, measured: Measured) -> NDArray[np.float64]:
             total = measured[1] if noisy_total else measured[len(item.strategy.noisy)]
             running = np.concatenate([measured[0], total], axis=-1)
             return np.diff(running, axis=-1, prepend=0).astype(np.float64)
+        case "hierarchical":
+            return best_fit(item.strategy, item.scale, measured)
         case _:
             return measured[0][..., 0].astype(np.float64)
+
+
+def best_fit(strategy: Strategy, scale: Fraction, measured: Measured) -> NDArray[np.float64]:
+    """The table that fits single values and smoothed counts together best."""
+    fit = fit_of(strategy, scale)
+    arrays = [array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured]
+    by_width: dict[type, dict[int, NDArray[np.float64]]] = {Hats: {}, Ramps: {}}
+    for query, array in zip(strategy.noisy[1:], arrays[1:], strict=False):
+        kind = query.contribution
+        assert isinstance(kind, Hats | Ramps)
+        by_width[type(kind)][kind.width] = array / kind.width
+    leaves = arrays[0].reshape(-1, fit.size)
+    total = arrays[len(strategy.noisy)][:, 0] if fit.total == 0 else np.zeros(len(leaves))
+    found = fit.counts(leaves, by_width[Hats], by_width[Ramps], total)
+    return found.reshape(measured[0].shape[:-1])
 
 
 def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, NDArray[np.float64]]:
@@ -43,7 +64,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     for item in plan:
         if item.strategy.table and item.strategy.noisy:
             cells = 2 if item.mechanism == "ordered" else 1
-            variance = cells * laplace_variance(item.scale)
+            variance = cells * laplace_variance(item.scale)  # of a cell; smoothed counts hardly change it
             tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name]), variance)
     agree([*known, *tables.values()], domain)
     leaders = list(known)

@@ -18,7 +18,9 @@ from tetraodon.mechanism.strategy import Strategy, proposals
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.budget import fill
+from tetraodon.releasing.smooth_reach import largest_reach
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
+from tetraodon.workload.query import Ranges
 
 ROUNDS = 4
 
@@ -170,6 +172,9 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
     """A distance that each answer keeps from the truth with the given confidence, before any data is seen."""
     if not item.strategy.noisy:
         return 0.0
+    if item.mechanism == "hierarchical":
+        ranges = isinstance(item.item.query, Ranges)
+        return largest_reach(item.strategy, item.scale, confidence, ranges=ranges)
     terms = noise_terms(item.item.query, item.strategy, policy.domain)
     return sum_quantile(item.scale, terms, confidence) * float(item.strategy.noisy[0].contribution.unit)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tetraodon.inference.interval import sum_quantile
 from tetraodon.releasing.estimate import CONFIDENCE
+from tetraodon.releasing.smooth_reach import running_reach
 from tetraodon.releasing.table_answer import TableAnswer
 
 
@@ -25,6 +26,9 @@ def quantile_codes(table: TableAnswer, name: str, share: Fraction) -> tuple[int,
         _, lower, upper = table.running(sure)
         return read_quantile(running, lower.ravel(), upper.ravel(), share)
     raw = np.cumsum(table.raw.sum(axis=others))
+    if table.item.mechanism == "hierarchical" and along_order:
+        reach = running_reach(table.item.strategy, table.item.scale, sure, lines)
+        return read_quantile(running, raw - reach, raw + reach, share)
     match table.item.mechanism:
         case "exact":
             terms = np.zeros(len(raw), np.int64)

@@ -79,6 +79,13 @@ def mechanism(item: PlannedItem, domain: Domain) -> str:
                 f"Random noise (discrete Laplace) was added to counts of ranges of several widths along "
                 f"{strategy.table[-1].name}{cells}; every answer is the best combination of all of them."
             )
+        case "hierarchical":
+            widths = sorted({w for q in strategy.noisy if (w := q.contribution.unit.denominator) > 1})
+            told = (
+                f"{noise} was added to the count of each value of {strategy.table[-1].name}, {cells} in all, and noise "
+                f"of its own to smoothed counts over about {' and '.join(map(str, widths))} values; least squares "
+                f"put them together, so that long ranges do not add up the noise of single values."
+            )
         case "direct":
             told = f"{noise} was added to the answer itself{cells}."
             if len(strategy.noisy) > 1:

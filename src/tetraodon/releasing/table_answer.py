@@ -16,6 +16,7 @@ from tetraodon.inference.margin import Margin
 from tetraodon.releasing.estimate import CONFIDENCE, Estimate
 from tetraodon.releasing.estimates import Measured, raw_table
 from tetraodon.releasing.plan import PlannedItem
+from tetraodon.releasing.smooth_reach import running_reach, sum_reach
 from tetraodon.workload.contribution import One
 
 
@@ -63,6 +64,9 @@ class TableAnswer:
         match self.item.mechanism:
             case "exact":
                 return Estimate(value, value, value)
+            case "hierarchical":
+                centre, reach = float(self.raw[mask].sum()), sum_reach(strategy, scale, mask, CONFIDENCE)
+                return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
             case "ordered":
                 step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
                 free_last = len(strategy.noisy) == 1
@@ -70,8 +74,8 @@ class TableAnswer:
                 terms, centre = int(np.abs(used).sum()), float(self.raw[mask].sum())
             case _:
                 terms, centre = self._identity_terms(mask)
-        reach = sum_quantile(scale, terms, CONFIDENCE)
-        return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+        off = sum_quantile(scale, terms, CONFIDENCE)
+        return Estimate(value, max(0.0, centre - off), max(0.0, centre + off))
 
     def _identity_terms(self, mask: NDArray[np.bool_]) -> tuple[int, float]:
         inside = mask.ravel()
@@ -120,6 +124,10 @@ class TableAnswer:
         """Running counts along the last attribute with their lower and upper ends."""
         centre = np.cumsum(self.raw, axis=-1)
         size = self.raw.shape[-1]
+        values = np.cumsum(self.values, axis=-1)
+        if self.item.mechanism == "hierarchical":
+            reach = running_reach(self.item.strategy, self.item.scale, confidence)
+            return values, *self._within(centre, np.broadcast_to(reach, centre.shape), values)
         if self.item.mechanism == "exact":
             terms = np.zeros(size, np.int64)
         elif self.item.mechanism == "ordered":
@@ -132,7 +140,6 @@ class TableAnswer:
                 surplus = float(self._known[1][0]) - float(self.raw.sum())
                 centre = np.where(shorter, centre + surplus, centre)
                 terms = np.where(shorter, size - terms, terms)
-        values = np.cumsum(self.values, axis=-1)
         return values, *self._around(centre, np.broadcast_to(terms, centre.shape), values, confidence)
 
     def _around(
@@ -144,7 +151,13 @@ class TableAnswer:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         kinds, which = np.unique(terms, return_inverse=True)
         reaches = np.array([sum_quantile(self.item.scale, int(kind), confidence) for kind in kinds], np.float64)
-        reach = reaches[which].reshape(terms.shape)
+        return self._within(centre, reaches[which].reshape(terms.shape), values)
+
+    @staticmethod
+    def _within(
+        centre: NDArray[np.float64], reach: NDArray[np.float64], values: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The ends around what the noise left, widened to hold the estimates."""
         lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
         return np.minimum(lower, values), np.maximum(upper, values)
 

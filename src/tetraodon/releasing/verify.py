@@ -73,16 +73,18 @@ def _item(document: Mapping[str, Any], policy: Policy) -> PlannedItem:
         raise _broken()
     measured = [measurement_from(m, item.query, policy.domain) for m in document["measurements"]]
     noisy = [m for m in measured if m.scale]
-    scales = {m.scale for m in noisy}
-    if len(scales) > 1:
+    scale = noisy[0].scale if noisy else Fraction(0)
+    weights = tuple(m.scale / scale for m in noisy)
+    if document["mechanism"] != "hierarchical" and any(weight != 1 for weight in weights):
         raise ReleaseError("one item has several noise scales", fix="upgrade tetraodon", where=item.name)
     strategy = Strategy(
         document["mechanism"],
         tuple(m.query for m in noisy),
         tuple(m.query for m in measured if not m.scale),
         tuple(split_from(split) for split in document["table"]),
+        weights if document["mechanism"] == "hierarchical" else (),
     )
-    return planned_item(item, strategy, scales.pop() if scales else Fraction(0), policy)
+    return planned_item(item, strategy, scale, policy)
 
 
 def verify(path: str | Path) -> list[Check]:

@@ -1,0 +1,243 @@
+"""Least squares over counts, smoothed bins and their running sums, in near-linear time.
+
+Measured are the counts x themselves, with variance `leaves`, and at some widths w the bins of `Hats` or the running
+sums of `Ramps`. Running sums at width w are averages of w running counts, bins are differences of neighbouring
+running sums, and the running sums of a width are averages of those of any width that divides it. So with
+
+    m_w     the running sums at width w, for every width measured,
+    pull    what the coarse measurements ask of the finest bins,
+
+the normal equations only ever link neighbours and a running sum with its parts: a sparse system, about twice
+as long as the finest level. The counts then follow as x = measured + leaves * (bins' transpose) pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.errors import QueryError
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Level:
+    """What was measured at one width: variances, in records squared, of its bins and of its running sums."""
+
+    width: int
+    bins: float | None = None
+    running: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [v for v in (self.bins, self.running) if v is not None]
+        if self.width < 2 or not given or not all(0 < v < np.inf for v in given):
+            raise QueryError("a level of smoothed counts measures nothing", fix="use a width above 1 and variances")
+
+
+@dataclass(frozen=True)
+class SmoothFit:
+    """The linear estimate with the least variance. `total` is the variance of the number of records: 0 when it is
+    known, None when it was not measured by itself.
+    """
+
+    size: int
+    leaves: float
+    levels: tuple[Level, ...]
+    total: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        widths = [level.width for level in self.levels]
+        if not widths or any(b % a or a == b for a, b in pairwise(widths)):
+            raise QueryError("widths of smoothed counts do not divide each other", fix="use multiples, finest first")
+
+    def counts(
+        self, leaves: Floats, bins: Mapping[int, Floats], running: Mapping[int, Floats], total: Floats
+    ) -> Floats:
+        """The counts that fit all measurements best; measurements by width, one row each, in records.
+
+        Pre   the last axis of everything but `total` runs along the attribute; all others agree.
+        """
+        right = self._right(leaves.T, {w: b.T for w, b in bins.items()}, {w: r.T for w, r in running.items()}, total)
+        pull = self._solver.solve(right)[: self._hats.shape[0]]
+        return np.asarray(leaves + self.leaves * (self._hats.T @ pull).T)
+
+    def covariance_times(self, functionals: Floats) -> Floats:
+        """Cov(x) f for every row f: how the errors of all counts go with the error of f x.
+
+        Why   the estimate moves by Cov(x) / leaves when the measured counts move ([HMD14] leaves this inference open).
+        """
+        nothing = np.zeros(len(functionals))
+        return self.leaves * self.counts(functionals, {}, {}, nothing)
+
+    def running_variances(self, positions: NDArray[np.int64]) -> Floats:
+        """Variances of the running counts at given codes."""
+        out = np.empty(len(positions))
+        ends = np.asarray(positions)
+        for start in range(0, len(ends), 64):
+            part = ends[start : start + 64]
+            bins = prefix_bins(part, self.levels[0].width, self._hats.shape[0])
+            pull = self._solver.solve(self._right_of_bins(bins))[: len(bins)]
+            out[start : start + 64] = self.leaves * (part + 1 + self.leaves * np.einsum("ij,ij->j", bins, pull))
+        return np.maximum(out, 0.0)
+
+    # -- the sparse system ---------------------------------------------------------------------
+
+    def steps(self, width: int) -> int:
+        """How many running sums there are at a width."""
+        return -(-(self.size - 1) // width)
+
+    @cached_property
+    def _hats(self) -> Any:
+        return hats_matrix(self.size, self.levels[0].width)
+
+    @cached_property
+    def _solver(self) -> Any:
+        from scipy.sparse.linalg import splu
+
+        return splu(self._matrix)
+
+    @property
+    def _free_total(self) -> bool:
+        return self.total is None or self.total > 0
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """Unknowns: pull, the running sums of every level, multipliers that tie each level to the one below, total."""
+        from scipy import sparse
+
+        depth = len(self.levels)
+        side = 2 * depth + 1
+        blocks: list[list[Any]] = [[None] * side for _ in range(side)]
+        whole = 0.0 if not self.total else 1 / self.total
+
+        def put(row: int, column: int, block: Any) -> None:
+            blocks[row][column] = block if blocks[row][column] is None else blocks[row][column] + block
+            if row != column:
+                blocks[column][row] = blocks[row][column].T
+
+        put(0, 0, -self.leaves * (self._hats @ self._hats.T))
+        last = 2 * depth
+        for number, level in enumerate(self.levels):
+            place = 1 + number
+            difference, end = _differences(self.steps(level.width))
+            if number == 0:
+                put(0, place, difference)
+                put(0, last, end)
+            if level.bins is not None:
+                put(place, place, difference.T @ difference / level.bins)
+                put(place, last, difference.T @ end / level.bins)
+                whole += 1 / level.bins
+            if level.running is not None:
+                put(place, place, sparse.identity(self.steps(level.width)) / level.running)
+            if number > 0:
+                tie = depth + number
+                average, beyond = _averages(
+                    self.steps(self.levels[number - 1].width), level.width // self.levels[number - 1].width
+                )
+                put(tie, place - 1, average)
+                put(tie, place, -sparse.identity(average.shape[0]))
+                put(tie, last, beyond)
+        if not self._free_total:
+            blocks = [row[:-1] for row in blocks[:-1]]
+        else:
+            put(last, last, sparse.csr_matrix([[whole]]))
+        return sparse.bmat(blocks, format="csc")
+
+    def _right_of_bins(self, bins: Floats) -> Floats:
+        right = np.zeros((self._matrix.shape[0], bins.shape[1]))
+        right[: len(bins)] = bins
+        return right
+
+    def _right(
+        self, leaves: Floats, bins: Mapping[int, Floats], running: Mapping[int, Floats], total: Floats
+    ) -> Floats:
+        right = self._right_of_bins(self._hats @ leaves)
+        start = self._hats.shape[0]
+        known = 0.0 if self._free_total else np.asarray(total, np.float64)
+        right[start - 1] -= known
+        for level in self.levels:
+            steps = self.steps(level.width)
+            part = slice(start, start + steps)
+            difference, end = _differences(steps)
+            if level.bins is not None and level.width in bins:
+                moved = np.array(bins[level.width], np.float64)
+                moved[-1] -= known
+                right[part] += difference.T @ moved / level.bins
+                if self._free_total:
+                    right[-1] += moved[-1] / level.bins
+            elif level.bins is not None:
+                right[part] -= difference.T @ (end @ np.atleast_2d(known)) / level.bins
+            if level.running is not None and level.width in running:
+                right[part] += running[level.width] / level.running
+            start += steps
+        for number, level in enumerate(self.levels[1:]):
+            below = self.levels[number]
+            _, beyond = _averages(self.steps(below.width), level.width // below.width)
+            if not self._free_total:
+                right[start : start + beyond.shape[0]] -= beyond @ np.atleast_2d(known)
+            start += beyond.shape[0]
+        if self.total:
+            right[-1] += total / self.total
+        return right
+
+
+def prefix_bins(positions: NDArray[np.int64], width: int, rows: int) -> Floats:
+    """The bins, in records, of one record of every code up to a position; a column for each position.
+
+    Why   a bin takes (width + 1) / 2 from its knot onwards and (width - 1) / 2 from before it.
+    """
+    full, rest = np.divmod(np.asarray(positions) + 1, width)
+    columns = np.arange(len(full))
+    row = np.arange(rows)[:, None]
+    bins = np.where(row < full, float(width), 0.0)
+    bins[0, full > 0] = (width + 1) / 2
+    moved_on = rest * (rest - 1) / 2 / width
+    bins[full, columns] = np.where(full > 0, (width - 1) / 2, 0.0) + rest - moved_on
+    inside = full + 1 < rows
+    bins[(full + 1)[inside], columns[inside]] += moved_on[inside]
+    return bins
+
+
+def hats_matrix(size: int, width: int) -> Any:
+    """The bins of `Hats` as a sparse matrix, in records."""
+    from scipy import sparse
+
+    code = np.arange(size)
+    k, r = np.divmod(code, width)
+    inner = r > 0
+    rows = np.concatenate([k, k[inner] + 1])
+    values = np.concatenate([1 - r / width, r[inner] / width])
+    return sparse.csr_matrix((values, (rows, np.concatenate([code, code[inner]]))), (-(-(size - 1) // width) + 1, size))
+
+
+def _differences(steps: int) -> tuple[Any, Any]:
+    """Bins from running sums, and where the total enters: in the last bin."""
+    from scipy import sparse
+
+    ones = np.ones(steps)
+    difference = sparse.diags([ones, -ones], [0, -1], shape=(steps + 1, steps), format="csr")
+    return difference, sparse.csr_matrix(([1.0], ([steps], [0])), (steps + 1, 1))
+
+
+def _averages(steps: int, times: int) -> tuple[Any, Any]:
+    """Running sums of a width from those of a finer one; beyond the last, a running sum is the total."""
+    from scipy import sparse
+
+    place = np.arange(steps)
+    coarse = -(-steps // times)
+    average = sparse.csr_matrix((np.full(steps, 1 / times), (place // times, place)), (coarse, steps))
+    beyond = sparse.csr_matrix(([(coarse * times - steps) / times], ([coarse - 1], [0])), (coarse, 1))
+    return average, beyond
+
+
+def levels_of(bins: Sequence[tuple[int, float]], running: Sequence[tuple[int, float]]) -> tuple[Level, ...]:
+    """Levels by width, finest first, from (width, variance) pairs."""
+    hats, ramps = dict(bins), dict(running)
+    return tuple(Level(width, hats.get(width), ramps.get(width)) for width in sorted(hats.keys() | ramps.keys()))
