@@ -113,9 +113,11 @@ def test_what_a_record_adds_while_it_stands_still(axis: LineAxis, elsewhere: set
 def test_larger_lines(size: int, reach: int, crossed: frozenset[int]) -> None:
     ranges = Term(0, AllRanges("a", size), 3)
     prefix = Term(1, Prefix("a", size, size - 1), 5)
+    rising = Term(0, Number(Attribute("a", Integers(0, size - 1))), 2)
+    falling = Term(0, Number(Attribute("a", Integers(-size, -1))), 2)
     wave = Table(("a",), np.array([np.arange(size) * 7 % 11 - 5]))
     for graph in (Within(size, reach), Everything(size), Blocks(tuple((x * x + reach) % 5 for x in range(size)))):
-        for kept in ((ranges,), (prefix,), (Term(0, wave, 1), prefix)):
+        for kept in ((ranges,), (prefix,), (Term(0, wave, 1), prefix), (rising,), (falling,), (rising, prefix)):
             axis = LineAxis("a", graph, kept, ())
             peak = axis.peak(Pattern(1, frozenset()), crossed)
             x, y = np.array(edges(graph)).T if reach in (13, 150) else (np.array([peak.x]), np.array([peak.y]))
@@ -125,6 +127,12 @@ def test_larger_lines(size: int, reach: int, crossed: frozenset[int]) -> None:
                 total += term.weight * (lone if term.number in crossed else term.contribution.apart(x, y))
             assert peak.value == int(total.max())
             assert graph.is_edge(peak.x, peak.y)
+
+
+@pytest.mark.parametrize("size", range(2, 8))
+def test_every_range_at_once(size: int) -> None:
+    for graph in (Everything(size), *(Within(size, reach) for reach in range(1, size + 2))):
+        check_against_every_edge(LineAxis("a", graph, (Term(0, AllRanges("a", size), 3),), ()), frozenset())
 
 
 # -- where edges are too many to be looked at ------------------------------------------------------

@@ -11,7 +11,18 @@ from functools import cached_property
 
 import numpy as np
 
-from tetraodon.certificate.axis import EDGE_LIMIT, UNCHANGED, Crossing, Ints, Pattern, Peak, Term, best_edge, weighted
+from tetraodon.certificate.axis import (
+    EDGE_LIMIT,
+    UNCHANGED,
+    Crossing,
+    Ints,
+    Pattern,
+    Peak,
+    Term,
+    best_edge,
+    crossing_masks,
+    weighted,
+)
 from tetraodon.errors import Refused
 from tetraodon.policy.secret_graph import SecretGraph
 
@@ -51,9 +62,8 @@ class ClassAxis:
         rows += [crossing.split.of(self._codes[crossing.split.name])[None, :] for crossing in self.crossings]
         label = np.zeros(self.graph.domain.size, np.int64)
         for row in np.concatenate(rows):
-            _, label = np.unique(
-                label * (int(row.max()) - int(row.min()) + 1) + row - int(row.min()), return_inverse=True
-            )
+            kinds, kind = np.unique(row, return_inverse=True)  # entries may be long: number them first
+            _, label = np.unique(label * len(kinds) + kind, return_inverse=True)
             if int(label.max()) >= CLASS_LIMIT:
                 raise self._too_many()
         order = np.argsort(label, kind="stable")
@@ -80,12 +90,12 @@ class ClassAxis:
         return sorted({crossing.number for crossing in self.crossings})
 
     def _mask(self, x: Ints, y: Ints) -> Ints:
-        mask = np.zeros(len(x), np.int64)
+        crosses = []
         for crossing in self.crossings:
             codes = self._codes[crossing.split.name]
-            crosses = crossing.split.of(codes[x]) != crossing.split.of(codes[y])
-            mask |= crosses.astype(np.int64) << self._numbers.index(crossing.number)
-        return mask
+            crossed = crossing.split.of(codes[x]) != crossing.split.of(codes[y])
+            crosses.append((self._numbers.index(crossing.number), crossed))
+        return crossing_masks(crosses, len(x), len(self._numbers))
 
     @cached_property
     def _kinds(self) -> dict[Pattern, int]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tetraodon.certificate.axis import UNCHANGED, Crossing, Ints, Pattern, Peak, Term, weighted
+from tetraodon.certificate.axis import UNCHANGED, Crossing, Ints, Pattern, Peak, Term, crossing_masks, weighted
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import SecretGraph
 
@@ -41,10 +41,8 @@ class MoveAxis:
     def _kinds(self) -> dict[Pattern, Ints]:
         """Patterns, with the displacements that show each."""
         numbers = sorted({crossing.number for crossing in self.crossings})
-        mask = np.zeros(len(self._moves[self.names[0]]), np.int64)
-        for crossing in self.crossings:
-            moved = self._moves[crossing.split.name] != 0
-            mask |= moved.astype(np.int64) << numbers.index(crossing.number)
+        crosses = [(numbers.index(c.number), self._moves[c.split.name] != 0) for c in self.crossings]
+        mask = crossing_masks(crosses, len(self._moves[self.names[0]]), len(numbers))
         kinds = {}
         for value in np.unique(mask):
             crossed = frozenset(n for bit, n in enumerate(numbers) if int(value) >> bit & 1)
