@@ -19,12 +19,12 @@ dataset: ten-million
 presence: public
 attributes:
   age: {integer: [0, 99]}
-  state: [%s]
+  state: [STATES]
 secrets: {age: {within: 5}}
 budget: {epsilon: 1}
 release:
   - {name: people, histogram: [age, state]}
-""" % ", ".join(f"S{number:02d}" for number in range(51))
+""".replace("STATES", ", ".join(f"S{number:02d}" for number in range(51)))
 PLAIN = """
 import duckdb, sys
 print(len(duckdb.sql(f"select age, state, count(*) from '{sys.argv[1]}' group by all").fetchall()))
