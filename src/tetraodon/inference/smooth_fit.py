@@ -191,6 +191,8 @@ class SmoothFit:
 def prefix_bins(positions: NDArray[np.int64], width: int, rows: int) -> Floats:
     """The bins, in records, of one record of every code up to a position; a column for each position.
 
+    Pre   the width is at least 2.
+
     Why   a bin takes (width + 1) / 2 from its knot onwards and (width - 1) / 2 from before it.
     """
     full, rest = np.divmod(np.asarray(positions) + 1, width)

@@ -18,9 +18,9 @@ def tail_reach(
 
     Pre   `variance` is 2 * sum of (weight * scale)^2 or more, `largest` is the largest |weight| * scale or more.
     Why   the moments of discrete Laplace noise of scale b are below those of the continuous: for s b <= 1,
-          sinh(s/2) / sinh(1/2b) <= s b, so log E e^{sX} <= -log(1 - (s b)^2). That is convex
-          in (s b)^2, so a sum with a given variance has the largest bound when its parts are as large as allowed; Chernoff's bound for that sum,
-          at the best of many tilts.
+          sinh(s/2) / sinh(1/2b) <= s b, so log E e^{sX} <= -log(1 - (s b)^2). That is convex in (s b)^2, so a sum
+          with a given variance has the largest bound when its parts are as large as allowed; Chernoff's bound for
+          that sum, at the best of many tilts.
 
     >>> float(tail_reach(np.array([2.0]), np.array([1e-3]), Fraction(95, 100))[0].round(2))    # 2.7 deviations
     3.85

@@ -1,0 +1,119 @@
+"""The sparse fit against plain least squares with dense matrices, on tiny attributes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tetraodon.errors import QueryError
+from tetraodon.inference.smooth_bound import running_variance_bounds
+from tetraodon.inference.smooth_fit import Level, SmoothFit, hats_matrix, levels_of, prefix_bins
+from tetraodon.workload.smooth import Hats, Ramps
+
+variances = st.floats(0.1, 9.0)
+
+
+@st.composite
+def fits(draw: st.DrawFn) -> SmoothFit:
+    size = draw(st.integers(2, 40))
+    width, levels = draw(st.integers(2, 5)), []
+    for _ in range(draw(st.integers(1, 3))):
+        which = draw(st.sampled_from(["bins", "running", "both"]))
+        bins = draw(variances) if which != "running" else None
+        running = draw(variances) if which != "bins" else None
+        levels.append(Level(width, bins, running))
+        width *= draw(st.integers(2, 4))
+    return SmoothFit(size, draw(variances), tuple(levels), draw(st.sampled_from([0.0, None, 2.0])))
+
+
+def dense(fit: SmoothFit) -> tuple[np.ndarray, np.ndarray]:
+    """All measured rows, finest level first, bins before running sums, and their variances."""
+    rows, spread = [np.eye(fit.size)], [np.full(fit.size, fit.leaves)]
+    for level in fit.levels:
+        for variance, kind in ((level.bins, Hats), (level.running, Ramps)):
+            if variance is not None:
+                rows.append(kind("a", fit.size, level.width).columns() / level.width)
+                spread.append(np.full(len(rows[-1]), variance))
+    if fit.total:
+        rows.append(np.ones((1, fit.size)))
+        spread.append(np.array([fit.total]))
+    return np.concatenate(rows), np.concatenate(spread)
+
+
+def covariance(fit: SmoothFit) -> np.ndarray:
+    rows, spread = dense(fit)
+    found = np.linalg.inv(rows.T / spread @ rows)
+    if fit.total == 0:
+        along = found.sum(axis=1)
+        found = found - np.outer(along, along) / along.sum()
+    return found
+
+
+@settings(deadline=None, max_examples=200)
+@given(fits(), st.integers(0, 2**32 - 1))
+def test_it_is_least_squares(fit: SmoothFit, seed: int) -> None:
+    rows, spread = dense(fit)
+    truth = np.random.default_rng(seed).normal(size=(2, fit.size)) * 5
+    measured = truth @ rows.T + np.random.default_rng(seed + 1).normal(size=(2, len(rows)))
+    plain = np.linalg.inv(rows.T / spread @ rows)
+    wanted = measured / spread @ rows @ plain
+    total = measured[:, -1] if fit.total else truth.sum(axis=1)
+    if fit.total == 0:
+        along = plain.sum(axis=1)
+        wanted = wanted + np.outer(total - wanted.sum(axis=1), along) / along.sum()
+    bins, running, start = {}, {}, fit.size
+    for level in fit.levels:
+        steps = fit.steps(level.width)
+        if level.bins is not None:
+            bins[level.width] = measured[:, start : start + steps + 1]
+            start += steps + 1
+        if level.running is not None:
+            running[level.width] = measured[:, start : start + steps]
+            start += steps
+    found = fit.counts(measured[:, : fit.size], bins, running, total)
+    assert found == pytest.approx(wanted, abs=1e-8)
+
+
+@settings(deadline=None, max_examples=200)
+@given(fits())
+def test_predicted_variances_are_those_of_plain_linear_algebra(fit: SmoothFit) -> None:
+    whole = covariance(fit)
+    prefixes = np.tril(np.ones((fit.size, fit.size)))
+    assert fit.covariance_times(prefixes) == pytest.approx(prefixes @ whole, abs=1e-9)
+    exact = np.einsum("ij,jk,ik->i", prefixes, whole, prefixes)
+    assert fit.running_variances(np.arange(fit.size)) == pytest.approx(exact, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=200)
+@given(fits())
+def test_no_variance_exceeds_its_bound(fit: SmoothFit) -> None:
+    bounds = running_variance_bounds(fit)
+    assert len(bounds) == fit.size
+    assert (fit.running_variances(np.arange(fit.size)) <= bounds + 1e-9).all()
+
+
+@given(st.integers(2, 40), st.integers(2, 9))
+def test_bins_of_the_first_codes_are_sums_of_columns(size: int, width: int) -> None:
+    matrix = hats_matrix(size, width).toarray()
+    assert matrix == pytest.approx(Hats("a", size, width).columns() / width)
+    found = prefix_bins(np.arange(size), width, len(matrix))
+    assert found == pytest.approx(np.cumsum(matrix, axis=1), abs=1e-9)
+
+
+def test_levels_are_sorted_and_joined() -> None:
+    assert levels_of([(8, 2.0), (4, 1.0)], [(8, 3.0)]) == (Level(4, 1.0), Level(8, 2.0, 3.0))
+
+
+def test_levels_that_do_not_nest_or_measure_nothing_are_refused() -> None:
+    with pytest.raises(QueryError, match="divide"):
+        SmoothFit(10, 1.0, (Level(4, 1.0), Level(6, 1.0)))
+    with pytest.raises(QueryError, match="divide"):
+        SmoothFit(10, 1.0, ())
+    with pytest.raises(QueryError, match="measures nothing"):
+        Level(4)
+    with pytest.raises(QueryError, match="measures nothing"):
+        Level(4, 0.0)
+    with pytest.raises(QueryError, match="measures nothing"):
+        Level(1, 1.0)
