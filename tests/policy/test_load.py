@@ -102,7 +102,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path: Path, old: str, new: str,
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("known: []", "known: [{count: age}]", "releasing as if nothing were known would be unsafe"),
+        ("known: []", "known: [{count: age > 3, at most: 5}]", "a known inequality cannot be priced"),
         ("[independent]", "[correlated]", "independent are priced"),
         ("[independent]", "[]", "independent are priced"),
         ("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}", "delta is not supported"),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.classes import Classes
+from tetraodon.certificate.zero_sum import independent_coordinates
 from tetraodon.errors import Refused
 from tetraodon.workload.linear import LinearQuery
 
@@ -77,6 +78,16 @@ class AnswerSpace:
             part = first[start : start + step]
             best = max(best, int(self.apart(np.repeat(part, len(second)), np.tile(second, len(part))).max(initial=0)))
         return best
+
+    @cached_property
+    def still(self) -> bool:
+        """Whether every answer follows from the known counts and the number of people: then no neighbours differ."""
+        if self.diameters.any():
+            return False
+        heads = [int(cells[0]) for cells in self.classes.members]
+        told = [[1] * len(heads), *(list(row) for row in zip(*self.classes.vectors, strict=True))]
+        rows = self.columns[:, heads].tolist()
+        return max(independent_coordinates([*told, *rows]), default=0) < len(told)
 
     @cached_property
     def columns(self) -> Ints:

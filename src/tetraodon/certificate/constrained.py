@@ -49,17 +49,19 @@ def largest_push(
     names = tuple(sorted({name for query, _ in queries for name in query.names}))
     classes = classes_of(graph, tuple(known), names)
     if not queries:
-        return Push(Fraction(0), None, True, "nothing is asked")
+        return Push(Fraction(0), None, True, "over nothing")
     space = answer_space(classes, queries)
+    if space.still:
+        return Push(Fraction(0), None, True, "over nothing: the known counts fix these answers")
     alone = _inside(space)
     if not len(classes.crossing[0]):
-        return _told(space, alone, None, True, "no secret changes a known count: maximum over edges")
+        return _told(space, alone, None, True, "over edges: no secret changes a known count")
     reach = reach_of(space)
     together, exact, method = _together(reach, most)
     if together is not None and together.value > alone[0]:
         return _told(space, alone, together, exact, method, reach)
     if together is None or exact:
-        return _told(space, alone, None, True, "maximum over edges that change no known count")
+        return _told(space, alone, None, True, "over edges that change no known count")
     return _told(space, alone, None, False, method)
 
 
@@ -101,14 +103,14 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
             fix="declare fewer known counts, or counts that do not overlap",
             where="known",
         )
-    return _Bound(length * space.widest_move), False, f"at most {length} records change at once"
+    return _Bound(length * space.widest_move), False, f"over neighbours that differ in at most {length} records"
 
 
 def _settle(reach: Reach, best: Farthest | None, upper: int, how: str) -> tuple[Farthest | _Bound | None, bool, str]:
     """The best that was found, if it is known to be the best; else the upper bound."""
     if reach.complete or (best is not None and best.value >= upper):
-        return best, True, f"exact: {how}"
-    return _Bound(upper), False, f"upper bound over {how}"
+        return best, True, f"over {how}"
+    return _Bound(upper), False, f"over {how}"
 
 
 def _inside(space: AnswerSpace) -> tuple[int, tuple[int, int] | None]:

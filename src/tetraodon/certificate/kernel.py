@@ -6,7 +6,8 @@ record, x in one and y in the other, can be told apart by at most a factor e^los
     loss(x, y) = sum_i |a_i(x) - a_i(y)| / b_i,
 
 and by exactly that for some output ([HMD14] Thm 5.1 in the other direction: discrete noise attains it). The
-certificate is the maximum over the edges of the secret graph. Everything is in whole numbers.
+certificate is the maximum over the edges of the secret graph. Where counts are known, neighbours differ in several
+records at once, and the maximum is over them (docs/neighbours.md). Everything is in whole numbers.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tetraodon.certificate import corner_axis
 from tetraodon.certificate.axis import Axis, Crossing, Pattern, Peak, Term
 from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
 from tetraodon.certificate.class_axis import ClassAxis
+from tetraodon.certificate.constrained import largest_push
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.grid_axis import GridAxis
 from tetraodon.certificate.line_axis import LineAxis
@@ -43,6 +45,12 @@ class Loss:
     value: Fraction | float
     witness: tuple[Any, Any] | None
     exact: bool
+    how: str = "over edges"
+
+    @property
+    def method(self) -> str:
+        """How the maximum was found, in words."""
+        return f"maximum {self.how}" if self.exact else f"upper bound {self.how}"
 
 
 def certify_measurements(
@@ -50,34 +58,47 @@ def certify_measurements(
 ) -> Certificate:
     """The exact privacy loss of releasing all the measurements together, with the pair that attains it.
 
-    Pre   the noise of different answers is independent; no constraint is known about the data.
+    Pre   the noise of different answers is independent.
     Post  equals the maximum over neighbouring datasets and outputs of the log-likelihood ratio, unless
           `exact` is False, in which case it is not below it.
     Why   one person's step changes at most `rows_per_person` rows, each along an edge, and all of them may take
           the worst edge at once.
     """
+    _check_rows(graph, rows_per_person)
     for measurement in measurements:
         if measurement.scale == 0:
             moved = _largest(graph, [(measurement.query, Fraction(1))])
             if moved.value:
-                return seal(math.inf, moved.witness, "edge that an exact answer tells apart", moved.exact)
+                told = "neighbours" if graph.known else "edge"
+                return seal(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     noisy = [(m.query, 1 / m.scale) for m in measurements if m.scale > 0]
     loss = _largest(graph, noisy)
-    method = "maximum over edges" if loss.exact else "upper bound over edges"
-    return seal(loss.value * rows_per_person, loss.witness, method, loss.exact)
+    return seal(loss.value * rows_per_person, loss.witness, loss.method, loss.exact)
 
 
 def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: int = 1) -> Sensitivity:
     """S(f, P) of [HMD14] Def. 5.1, the certificate at unit scales."""
+    _check_rows(graph, rows_per_person)
     loss = _largest(graph, [(query, query.contribution.unit)])
-    method = "maximum over edges" if loss.exact else "upper bound over edges"
-    return Sensitivity(Fraction(loss.value) * rows_per_person, loss.witness, loss.exact, method)
+    return Sensitivity(Fraction(loss.value) * rows_per_person, loss.witness, loss.exact, loss.method)
+
+
+def _check_rows(graph: SecretGraph, rows_per_person: int) -> None:
+    if graph.known and rows_per_person > 1:
+        raise Refused(
+            "known counts are priced for people with one row each only",
+            fix="use a table with one row for each person",
+            where="known",
+        )
 
 
 def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]) -> Loss:
     """max over edges (x, y) of the sum of weight * (what the query moves by, in units)."""
     if not queries or not graph.has_edges:
         return Loss(Fraction(0), None, True)
+    if graph.known:
+        push = largest_push(graph, graph.known, queries)
+        return Loss(push.value, push.witness, push.exact, push.method)
     common = math.lcm(*(weight.denominator for _, weight in queries))
     fixed = _at_the_heaviest_weight(graph, [query for query, _ in queries])
     plain = [_with_fixed_weight(query, int(weight * common), fixed) for query, weight in queries]

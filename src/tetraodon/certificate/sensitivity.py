@@ -12,12 +12,13 @@ import numpy as np
 
 from tetraodon.certificate.axis import Term, best_edge
 from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
-from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.rational import Number, rational
 from tetraodon.workload.contribution import Table
+from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.query import Query, linear
 
 
@@ -31,7 +32,8 @@ def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Cer
 
     Pre   `rows` is a matrix (dense, or SciPy sparse) with one column per cell of a small domain, entries rational;
           `scales` is one positive number per row, or one for all; 0 means that a row is answered exactly.
-    Post  the maximum over edges (x, y) of sum_i |rows[i, x] - rows[i, y]| / scales[i], with an edge that attains it.
+    Post  the maximum over edges (x, y) of sum_i |rows[i, x] - rows[i, y]| / scales[i], with an edge that attains it;
+          with known counts, the maximum over neighbours, with two datasets that attain it.
     """
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     matrix = [
@@ -47,6 +49,16 @@ def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Cer
     exact = [rational(_plain(scale), name="scale") for scale in given]
     if any(scale < 0 for scale in exact):
         raise QueryError("a scale is negative", fix="give positive scales, or 0 for an exact answer")
+    if policy.known:
+        return certify_measurements(
+            policy.graph,
+            [
+                Measurement(_one_row(policy, row), scale / _unit(row))
+                for row, scale in zip(matrix, exact, strict=True)
+                if any(row)
+            ],
+            rows_per_person=policy.rows_per_person,
+        )
     silent = [row for row, scale in zip(matrix, exact, strict=True) if scale == 0]
     if silent:
         value, witness = _largest(policy, silent)
@@ -55,6 +67,15 @@ def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Cer
     noisy = [[entry / scale for entry in row] for row, scale in zip(matrix, exact, strict=True) if scale > 0]
     value, witness = _largest(policy, noisy)
     return seal(value * policy.rows_per_person, witness if value else None, "maximum over listed edges", True)
+
+
+def _unit(row: Sequence[Fraction]) -> Fraction:
+    return Fraction(1, math.lcm(*(entry.denominator for entry in row)))
+
+
+def _one_row(policy: Policy, row: Sequence[Fraction]) -> LinearQuery:
+    whole = np.array([[int(entry / _unit(row)) for entry in row]], np.int64)
+    return LinearQuery(Table(policy.domain.names, whole, _unit(row)))
 
 
 def _plain(entry: Any) -> Any:

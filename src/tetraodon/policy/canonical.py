@@ -12,6 +12,7 @@ from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything,
 from tetraodon.policy.build_items import groups_of
 from tetraodon.policy.document import ALL_AT_ONCE, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
 from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.rational import decimal_text
@@ -37,7 +38,7 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
         "attributes": [_attribute(attribute) for attribute in policy.domain],
         "secrets": secrets,
         "together": _together(policy.graph),
-        "known": [],
+        "known": [_known(entry) for entry in policy.known],
         "attackers": ["independent"],
         "budget": {"epsilon": plain(policy.epsilon)},
         **({"table": dict(hints)} if hints else {}),
@@ -107,6 +108,22 @@ def _together(graph: SecretGraph) -> str | Json:
     if graph.at_most >= len(graph.factors):
         return ALL_AT_ONCE
     return ONE_AT_A_TIME if graph.at_most == 1 else {"at most": graph.at_most}
+
+
+def _known(entry: Known) -> Json:
+    answers: Json = {}
+    if entry.answers is not None:
+        answers = {"is": list(entry.answers) if isinstance(entry.fact, Histogram) else entry.answers[0]}
+    match entry.fact:
+        case Count():
+            return {"count": entry.fact.where or "all", **answers}
+        case Histogram():
+            bins = {name: _listed(groups) for name, groups in entry.fact.bins}
+            return {"marginal": list(entry.fact.attributes), **({"bins": bins} if bins else {}), **answers}
+        case Rectangle():
+            return {"rectangle": {n: [plain(low), plain(high)] for n, low, high in entry.fact.sides}, **answers}
+        case _:
+            assert_never(entry.fact)
 
 
 def _item(item: Item) -> Json:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
+from tetraodon.policy.known_section import KnownSection
 from tetraodon.policy.section import Section, choice
 from tetraodon.policy.typed import Exact, Rows, Scalar, Short, Text, Truth, Whole, refuse, shown
 
@@ -141,7 +142,7 @@ class PolicyDocument(Section):
     together: Annotated[Together, Short(_together, {"enum": [ONE_AT_A_TIME, ALL_AT_ONCE]})] = Field(
         default_factory=Together
     )
-    known: tuple[Any, ...] = ()
+    known: tuple[KnownSection, ...] = ()
     attackers: tuple[Scalar, ...] = ("independent",)
     budget: Budget
     table: TableHints | None = None
@@ -153,6 +154,7 @@ SECTIONS: dict[str, type[Section]] = {
     "attributes": AttributeSection,
     "secrets": SecretSection,
     "together": Together,
+    "known": KnownSection,
     "budget": Budget,
     "table": TableHints,
     "release": ItemSection,

@@ -6,6 +6,7 @@ import codecs
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.build_domain import build_domain
 from tetraodon.policy.build_graph import build_graph
 from tetraodon.policy.build_items import build_items
+from tetraodon.policy.build_known import build_known
 from tetraodon.policy.canonical import canonical
 from tetraodon.policy.document import VERSION, PolicyDocument
 from tetraodon.policy.policy import Policy
@@ -39,7 +41,9 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
     document = _document(read, problems)
     _check_promises(document, problems)
     domain = build_domain(document, problems)
-    graph = build_graph(document, domain, problems)
+    folder = Path() if isinstance(source, Mapping) else Path(source).parent
+    known = build_known(document.known, domain, folder, problems)
+    graph = replace(build_graph(document, domain, problems), known=known)
     items = build_items(document, graph, problems)
     policy = Policy(
         dataset=document.dataset,
@@ -92,9 +96,9 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
     """Refuse what this version cannot keep, and budgets that are none."""
     if document.tetraodon != VERSION:
         problems.add(("tetraodon",), PolicyError("there is no such version", fix=f"write `tetraodon: {VERSION}`"))
-    if document.known:
-        what = "known counts are not priced yet in this version, and releasing as if nothing were known would be unsafe"
-        problems.add(("known",), Refused(what, fix="wait for a version that prices them; do not just drop them"))
+    if document.known and document.individuals and document.individuals.at_most > 1:
+        what = "known counts are priced for people with one row each only"
+        problems.add(("known",), Refused(what, fix="use a table with one row for each person; do not just drop them"))
     if document.attackers != ("independent",):
         what = (
             "only attackers to whom people are independent are priced in this version, and any others would learn more"

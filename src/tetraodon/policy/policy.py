@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
+from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.query import Query
 
@@ -60,12 +61,21 @@ class Policy:
             raise PolicyError(f"two items are called {twice[0]!r}", fix="give each its own name", where="release")
 
     @property
+    def known(self) -> tuple[Known, ...]:
+        """What is public about the data already. It travels with the graph, where every certificate sees it."""
+        return self.graph.known
+
+    @property
     def size_is_public(self) -> bool:
         """Whether the number of rows is known: presence is public and everybody has exactly one row."""
         return self.presence == "public" and not self.key
 
     def sensitivity(self, query: Query) -> Sensitivity:
-        """How much the answers move, in total, on the worst step: S(f, P) of [HMD14] Def. 5.1."""
+        """How much the answers move, in total, between the worst neighbours: S(f, P) of [HMD14] Def. 5.1.
+
+        With known counts: the supremum over all numbers of records and all known answers; `exact` is False for a
+        proven upper bound. Raises Refused where no useful bound is known.
+        """
         from tetraodon.certificate.sensitivity import sensitivity  # a convenience; the maths lives above this room
 
         return sensitivity(self, query)

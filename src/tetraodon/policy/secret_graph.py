@@ -15,6 +15,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Public
 from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.known import Known
 
 FactorGraph: TypeAlias = AttributeGraph | JointMetric
 MATRIX_LIMIT = 4096
@@ -46,7 +47,8 @@ class SecretGraph:
 
     A step changes between one and `at_most` factors, each along an edge of its own graph: 1 is the
     Cartesian product ("one attribute at a time"), the number of factors is "all at once". With
-    `absent`, the value ABSENT is joined to every record.
+    `absent`, the value ABSENT is joined to every record. `known` lists what is public about the data already: it
+    changes no edge, but decides which datasets are neighbours, and is kept here so that no certificate forgets it.
 
     >>> from tetraodon.domain import Attribute, Integers
     >>> from tetraodon.policy.attribute_graph import Within
@@ -60,6 +62,7 @@ class SecretGraph:
     factors: tuple[Factor, ...]
     at_most: int
     absent: bool = False
+    known: tuple[Known, ...] = ()
 
     def __post_init__(self) -> None:
         named = sorted(name for factor in self.factors for name in factor.names)
@@ -156,7 +159,7 @@ class SecretGraph:
 
 
 def complete_graph(graph: SecretGraph) -> SecretGraph:
-    """Plain differential privacy on the same domain: any two records are a secret."""
+    """Plain differential privacy on the same domain: any two records are a secret, and no count is taken as known."""
     from tetraodon.policy.attribute_graph import Everything
 
     factors = tuple(Factor((a.name,), Everything(a.size)) for a in graph.domain)
