@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
 from tetraodon.inference.margin import common_coarsening
 from tetraodon.policy.attribute_graph import Everything, Public, Within
@@ -102,7 +102,10 @@ def _direct(query: Query, policy: Policy) -> Iterator[Strategy]:
             counts = LinearQuery(One(), tuple(Split(name) for name in query.by))
             known = policy.size_is_public and sensitivity_of(policy.graph, counts).value == 0
             summed = linear(query, policy.domain)
-            yield Strategy("direct", (summed,), (counts,)) if known else Strategy("direct", (summed, counts))
+            if known:
+                yield Strategy("direct", (summed,), (counts,))
+            else:
+                yield Strategy("direct", (summed, counts), weights=(Fraction(1), _count_to_sum(counts, summed, policy)))
         case _:
             return
 
@@ -111,6 +114,19 @@ def _hierarchical(query: Query, policy: Policy) -> Iterator[Strategy]:
     from tetraodon.mechanism.hierarchical import propose  # it builds on strategies
 
     yield from propose(query, policy)
+
+
+def _count_to_sum(counts: LinearQuery, summed: LinearQuery, policy: Policy) -> Fraction:
+    """How much less noise the count of a mean needs than its sum: each is to cost as much as the other.
+
+    Why   the error of S / C is about (error of S - mean * error of C) / C, and the mean is as large as what one
+          record moves the sum by.
+    """
+    costs = [
+        Fraction(certify_measurements(policy.graph, [Measurement(query, Fraction(1))]).epsilon)
+        for query in (counts, summed)
+    ]
+    return costs[0] / costs[1] if all(costs) else Fraction(1)
 
 
 PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (_identity, _ordered, _hierarchical, _direct)

@@ -160,7 +160,12 @@ def _quantiles(query: Quantiles, table: TableAnswer, domain: Domain) -> Columns:
     picked = [values[[code[end] for code in codes]] for end in range(3)]
     shares = np.tile(np.array([float(q) for q in query.at]), len(running))
     labels = _labels(table.item.strategy.table[:-1], domain, extra=len(query.at))
-    return labels | {"quantile": shares, column_name(query.attribute): picked[0], "lower": picked[1], "upper": picked[2]}
+    return labels | {
+        "quantile": shares,
+        column_name(query.attribute): picked[0],
+        "lower": picked[1],
+        "upper": picked[2],
+    }
 
 
 def _mean(query: Mean, item: PlannedItem, domain: Domain, measured: Measured) -> Columns:
@@ -170,10 +175,10 @@ def _mean(query: Mean, item: PlannedItem, domain: Domain, measured: Measured) ->
     total, records = (array[..., 0].astype(np.float64) for array in measured[:2])
     both_noisy = len(strategy.noisy) == 2
     sure = 1 - (1 - CONFIDENCE) / 2 if both_noisy else CONFIDENCE
-    reach = sum_quantile(item.scale, 1, sure) if strategy.noisy else 0
+    reach, unsure = ([sum_quantile(m.scale, 1, sure) for m in item.measurements if m.scale] + [0, 0])[:2]
     low, high = float(attribute.number(0)), float(attribute.number(attribute.size - 1))
-    fewest = records - reach if both_noisy else records
-    most = records + reach if both_noisy else records
+    fewest = records - unsure
+    most = records + unsure
     known = fewest >= 1
     middle = np.full(total.shape, (low + high) / 2)
     mean = np.clip(np.where(records >= 1, total * unit / np.maximum(records, 1), middle), low, high)

@@ -75,14 +75,12 @@ def _item(document: Mapping[str, Any], policy: Policy) -> PlannedItem:
     noisy = [m for m in measured if m.scale]
     scale = noisy[0].scale if noisy else Fraction(0)
     weights = tuple(m.scale / scale for m in noisy)
-    if document["mechanism"] != "hierarchical" and any(weight != 1 for weight in weights):
-        raise ReleaseError("one item has several noise scales", fix="upgrade tetraodon", where=item.name)
     strategy = Strategy(
         document["mechanism"],
         tuple(m.query for m in noisy),
         tuple(m.query for m in measured if not m.scale),
         tuple(split_from(split) for split in document["table"]),
-        weights if document["mechanism"] == "hierarchical" else (),
+        weights if any(weight != 1 for weight in weights) else (),
     )
     return planned_item(item, strategy, scale, policy)
 
