@@ -12,6 +12,7 @@ from tetraodon.errors import QueryError, TableError
 from tetraodon.mechanism.kmeans_axis import Floats, middles
 from tetraodon.mechanism.kmeans_centres import cluster, likely_points
 from tetraodon.mechanism.kmeans_plan import KMeansPlan, Method, plan_kmeans
+from tetraodon.mechanism.kmeans_steps import first_centres
 from tetraodon.mechanism.kmeans_table import codes_of, matrix_of
 from tetraodon.noise import discrete_laplace
 from tetraodon.policy.policy import Policy
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     class _Estimator:
         """What scikit-learn adds, as the type check sees it."""
+
+        def __sklearn_tags__(self) -> Any: ...
 
 else:
     from tetraodon.mechanism.kmeans_estimator import Estimator as _Estimator
@@ -54,6 +57,7 @@ class PolicyKMeans(_Estimator):
 
     n_features_in_: int
     cluster_centers_: Floats
+    n_iter_: int
     certificate_: Certificate
     plan_: KMeansPlan
 
@@ -93,26 +97,27 @@ class PolicyKMeans(_Estimator):
             method=self.method,
         )
 
-    def fit(self, X: Any, y: object = None, sample_weight: None = None) -> PolicyKMeans:  # noqa: ARG002
+    def fit(self, X: Any, y: object = None) -> PolicyKMeans:  # noqa: ARG002
         """Find the centres. Everything that can be refused is refused before any noise is drawn."""
-        if sample_weight is not None:
-            raise QueryError("rows cannot have weights", fix="leave sample_weight out: every row counts one")
         table = matrix_of(X, self._names())
         plan = self.plan(len(table) if self._policy().size_is_public else None)
         attributes = [self._policy().domain[name] for name in plan.names]
         codes = codes_of(table, attributes)
         self._remember(X, table)
         self.plan_, self.certificate_ = plan, plan.certificate
-        self.cluster_centers_ = self._centres(plan, codes)
+        self.cluster_centers_, self.n_iter_ = self._centres(plan, codes)
         return self
 
-    def _centres(self, plan: KMeansPlan, codes: Ints) -> Floats:
+    def _centres(self, plan: KMeansPlan, codes: Ints) -> tuple[Floats, int]:
         attributes = [self._policy().domain[name] for name in plan.names]
         lows = np.array([float(a.number(0)) for a in attributes])
         steps = np.array([float(a.step) for a in attributes])
+        sizes = [a.size for a in attributes]
+        if plan.method == "public":
+            return np.asarray(lows + steps * first_centres(plan.clusters, sizes)), 1
         if plan.steps is not None:
-            found = plan.steps.run(codes, [a.size for a in attributes], steps, plan.clusters)
-            return np.asarray(lows + steps * found)
+            found = plan.steps.run(codes, sizes, steps, plan.clusters)
+            return np.asarray(lows + steps * found), plan.steps.rounds
         synopsis = plan.synopsis
         assert synopsis is not None
         if plan.method == "exact":
@@ -150,6 +155,11 @@ class PolicyKMeans(_Estimator):
     def score(self, X: Any, y: object = None) -> float:  # noqa: ARG002
         """Minus the sum of squared distances to the nearest centre; as secret as X."""
         return -float((self.transform(X).min(axis=1) ** 2).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # noise has no seed
+        return tags
 
     def _policy(self) -> Policy:
         if not isinstance(self.policy, Policy):

@@ -41,6 +41,16 @@ class Axis:
         if self.part.min(initial=0) < 0 or self.part.max(initial=0) >= self.units:
             raise QueryError(f"a record would be split unevenly on {self.name}", fix="use 0..units-1 parts")
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Axis) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def _key(self) -> tuple[object, ...]:
+        return self.name, self.bins, self.units, self.tread, self.first.tobytes(), self.part.tobytes()
+
     @property
     def size(self) -> int:
         return len(self.first)
@@ -76,7 +86,7 @@ def ramps(name: str, size: int, bins: int, *, wide: bool, most_units: int) -> Ax
     middles = room / 2 + gap * (np.arange(bins - 1) - (bins - 2) / 2)
     starts = np.ceil(middles - length / 2 - 1e-9).astype(np.int64)
     starts = np.maximum(starts, starts[0] + length * np.arange(bins - 1))
-    risen = np.clip((np.arange(size)[:, None] - starts) // tread, 0, units).sum(axis=1)
+    risen = np.clip((np.arange(size)[:, None] - starts + tread // 2) // tread, 0, units).sum(axis=1)
     first, part = np.divmod(risen, units)
     return Axis(name, bins, units, first, part, tread)
 

@@ -39,7 +39,7 @@ def likely_points(
         ahead = then + (pace - 1) / faster * (then - here)
         here, pace = then, faster
     places = np.meshgrid(*(values for values, _ in fine), indexing="ij")
-    points = np.stack([place.ravel() for place in places], axis=1).astype(np.float64)
+    points = np.stack([place.ravel() for place in places], axis=1)
     return points, _weights(here, rows).ravel()
 
 
@@ -66,11 +66,11 @@ def _fine(axis: Axis, attribute: Attribute, synopsis: Synopsis) -> tuple[Floats,
     count = int(min(axis.size, max(axis.bins, round(axis.bins * min(finer, 4)))))
     codes = np.unique(np.round((np.arange(count) + 0.5) / count * (axis.size - 1)).astype(np.int64))
     low, step = float(attribute.number(0)), float(attribute.step)
-    return low + step * codes, axis.table[:, codes] / axis.units
+    return np.asarray(low + step * codes, np.float64), np.asarray(axis.table[:, codes] / axis.units, np.float64)
 
 
-def cluster(points: Floats, weight: Floats, clusters: int, *, starts: int, rounds: int) -> Floats:
-    """Centres of weighted points: Lloyd's steps from several k-means++ starts, the best kept.
+def cluster(points: Floats, weight: Floats, clusters: int, *, starts: int, rounds: int) -> tuple[Floats, int]:
+    """Centres of weighted points, by Lloyd's steps from several k-means++ starts, and how many steps the best took.
 
     Why   the starts are drawn by a generator with a fixed seed. That is no risk: points and weights are public by
           now, and whoever repeats the computation learns nothing that the noisy table does not say.
@@ -78,18 +78,19 @@ def cluster(points: Floats, weight: Floats, clusters: int, *, starts: int, round
     coins = np.random.default_rng(0)
     kept = weight > weight.max(initial=0) * 1e-6
     points, weight = points[kept], weight[kept]
-    best, lowest = points[:1], np.inf
+    best, taken, lowest = points[:1], 0, np.inf
     for _ in range(starts):
         centres = _spread_out(points, weight, clusters, coins)
-        for _ in range(rounds):
+        done = 0
+        for done in range(1, rounds + 1):  # noqa: B007 - how many were needed is told
             moved = _step(points, weight, centres)
             if np.allclose(moved, centres, rtol=0, atol=1e-9 * (np.abs(points).max() + 1)):
                 break
             centres = moved
         cost = float(weight @ _squared(points, centres).min(axis=1))
         if cost < lowest:
-            best, lowest = centres, cost
-    return best
+            best, taken, lowest = centres, done, cost
+    return best, taken
 
 
 def _spread_out(points: Floats, weight: Floats, clusters: int, coins: np.random.Generator) -> Floats:

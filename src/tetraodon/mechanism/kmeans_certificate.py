@@ -20,6 +20,7 @@ from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
@@ -36,6 +37,7 @@ def certify_synopsis(policy: Policy, synopsis: Synopsis, scale: Fraction) -> Cer
           the L1 metric with equal steps whose ramps are not shorter than theta, for partitions and for plain
           differential privacy, as the tests find by enumeration.
     """
+    refuse_known(policy)
     splits = tuple(Split(axis.name, None if axis.units > 1 else tuple(axis.first.tolist())) for axis in synopsis.axes)
     whole = Measurement(LinearQuery(One(), splits), scale / synopsis.units)
     by_cells = _certify(policy, _without_metric(policy.graph), [whole])
@@ -60,8 +62,23 @@ def certify_records(policy: Policy, names: Sequence[str], scales: Sequence[Fract
 
     Why   whatever a record adds, changing it moves such a table by at most 2, as it moves the table of its values.
     """
+    refuse_known(policy)
     query = LinearQuery(One(), tuple(Split(name) for name in names))
     return _certify(policy, _without_metric(policy.graph), [Measurement(query, scale) for scale in scales])
+
+
+def certify_nothing(policy: Policy) -> Certificate:
+    """The loss of looking at no data."""
+    return _certify(policy, policy.graph, [])
+
+
+def refuse_known(policy: Policy) -> None:
+    """Stop where something is known about the data: steps then change several records, and nothing here says so."""
+    if getattr(policy, "known", ()) or getattr(policy.graph, "known", ()):
+        raise Refused(
+            "k-means is not certified for data about which something is known",
+            fix="drop `known` from the policy, or release counts instead",
+        )
 
 
 def along_axes(graph: SecretGraph, synopsis: Synopsis) -> SecretGraph:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
-from tetraodon.mechanism.kmeans_certificate import certify_synopsis
+from tetraodon.mechanism.kmeans_certificate import certify_nothing, certify_synopsis, refuse_known
 from tetraodon.mechanism.kmeans_grid import Column, choose_grid, columns_of, finest
 from tetraodon.mechanism.kmeans_steps import Steps, expected_excess, plan_steps
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
@@ -30,9 +30,10 @@ class KMeansPlan:
     exact     a table of the connected parts of the graph, which no secret moves ([HMD14] Lemma 5.2), clustered.
     synopsis  a table of soft bins with noise on every cell, clustered.
     steps     noisy Lloyd's steps, for many columns.
+    public    centres that do not depend on the data: the budget is too small to learn anything from so few rows.
     """
 
-    method: Literal["exact", "synopsis", "steps"]
+    method: Literal["exact", "synopsis", "steps", "public"]
     names: tuple[str, ...]
     clusters: int
     certificate: Certificate
@@ -75,11 +76,7 @@ def plan_kmeans(
     rounds = _whole(rounds, "rounds", USUAL_ROUNDS)
     if method not in get_args(Method):
         raise QueryError(f"there is no method {method!r}", fix=did_you_mean(str(method), get_args(Method)))
-    if getattr(policy, "known", ()):
-        raise Refused(
-            "k-means is not certified for data about which something is known",
-            fix="drop `known` from the policy, or release counts instead",
-        )
+    refuse_known(policy)
     columns = columns_of(policy, chosen)
     if method in ("auto", "exact"):
         plan = _exact(policy, columns, chosen, clusters)
@@ -94,6 +91,8 @@ def plan_kmeans(
     sizes = [policy.domain[name].size for name in chosen]
     if method == "auto" and expected_excess(steps, sizes, clusters, rows) < score:
         return _checked(KMeansPlan("steps", chosen, clusters, steps.certificate(policy, chosen), steps=steps), price)
+    if synopsis.cells == 1:
+        return KMeansPlan("public", chosen, clusters, certify_nothing(policy))
     unit = Fraction(certify_synopsis(policy, synopsis, Fraction(1)).epsilon)
     scale = unit / price
     certificate = certify_synopsis(policy, synopsis, scale)

@@ -85,6 +85,8 @@ def first_centres(clusters: int, sizes: Sequence[int]) -> Floats:
 
     Why   no data may be looked at here, so the generator's seed is fixed.
     """
+    if clusters == 1:
+        return (np.array([sizes], np.float64) - 1) / 2
     coins = np.random.default_rng(0)
     pool = coins.uniform(0.15, 0.85, (max(256, 8 * clusters), len(sizes)))
     chosen = [pool[0]]

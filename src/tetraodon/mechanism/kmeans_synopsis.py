@@ -17,7 +17,7 @@ UNIT_LIMIT = 2**40
 _WORD = 2**20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Synopsis:
     """The product of soft bins: a record's share of a cell is the product of its shares on the axes."""
 

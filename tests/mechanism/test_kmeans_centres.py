@@ -1,0 +1,56 @@
+"""What follows the noise: weights that explain the table, and centres of weighted points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tetraodon.domain import Attribute, Integers
+from tetraodon.mechanism.kmeans_axis import parts_of_graph, ramps
+from tetraodon.mechanism.kmeans_centres import cluster, likely_points
+from tetraodon.mechanism.kmeans_synopsis import Synopsis
+
+COLUMNS = [Attribute("a", Integers(0, 100)), Attribute("b", Integers(0, 100))]
+
+
+def test_weights_explain_an_almost_exact_table() -> None:
+    synopsis = Synopsis(tuple(ramps(name, 101, 4, wide=True, most_units=256) for name in "ab"))
+    coins = np.random.default_rng(1)
+    codes = np.concatenate([coins.normal(25, 5, (500, 2)), coins.normal(70, 8, (500, 2))]).round().astype(np.int64)
+    table = synopsis.spread(np.clip(codes, 0, 100)) / synopsis.units
+    points, weight = likely_points(synopsis, COLUMNS, table, 1000.0, 1.0)
+    assert (weight >= 0).all()
+    assert weight.sum() == pytest.approx(1000)
+    shares = [axis.table[:, points[:, i].astype(int)] / axis.units for i, axis in enumerate(synopsis.axes)]
+    assert np.abs(np.einsum("in,jn,n->ij", *shares, weight) - table).max() < 10
+    centres, _ = cluster(points, weight, 2, starts=5, rounds=20)
+    assert np.abs(np.sort(centres, axis=0) - [[25, 25], [70, 70]]).max() < 5
+
+
+def test_bins_without_ramps_stand_for_their_middles() -> None:
+    synopsis = Synopsis((parts_of_graph("a", np.arange(101) // 51, 2), ramps("b", 101, 1, wide=True, most_units=9)))
+    points, weight = likely_points(synopsis, COLUMNS, np.array([[30.0], [70.0]]), 100.0, 1.0)
+    assert points.tolist() == [[25.0, 50.0], [75.5, 50.0]]
+    assert weight == pytest.approx([30, 70], abs=1)
+
+
+def test_a_table_of_noise_alone_still_gives_weights() -> None:
+    synopsis = Synopsis((ramps("a", 101, 5, wide=True, most_units=256),))
+    _, weight = likely_points(synopsis, COLUMNS[:1], np.array([-900.0, 5, -3, 0, 1]), 1.0, 500.0)
+    assert np.isfinite(weight).all()
+    assert weight.sum() == pytest.approx(1)
+
+
+def test_clustering_weighted_points() -> None:
+    points = np.array([[0.0], [1.0], [10.0], [11.0]])
+    centres, rounds = cluster(points, np.array([1.0, 3.0, 1.0, 1.0]), 2, starts=4, rounds=10)
+    assert sorted(centres.ravel().tolist()) == [0.75, 10.5]
+    assert rounds >= 1
+    again, _ = cluster(points, np.array([1.0, 3.0, 1.0, 1.0]), 2, starts=4, rounds=10)
+    assert np.array_equal(centres, again)  # what follows the noise is reproducible
+
+
+def test_fewer_points_than_clusters_repeat_a_centre() -> None:
+    centres, _ = cluster(np.array([[2.0], [7.0]]), np.array([1.0, 1.0]), 3, starts=2, rounds=5)
+    assert centres.shape == (3, 1)
+    assert set(centres.ravel().tolist()) == {2.0, 7.0}

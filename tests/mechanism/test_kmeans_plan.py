@@ -1,0 +1,136 @@
+"""Plans: which method a policy gets, what it costs, and everything that is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
+from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
+from tetraodon.mechanism.kmeans_plan import plan_kmeans
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.known import Known
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.workload.query import count
+
+UNIT = Grid(Fraction(0), Fraction(1), Fraction(1, 100))
+
+
+def policy_of(*graphs: AttributeGraph, at_most: int = 1, absent: bool = False, **more: Any) -> Policy:
+    domain = Domain(tuple(Attribute(f"x{i}", Integers(0, g.size - 1)) for i, g in enumerate(graphs)))
+    factors = tuple(Factor((a.name,), g) for a, g in zip(domain, graphs, strict=True))
+    graph = SecretGraph(domain, factors, at_most, absent, **more)
+    return Policy("tiny", domain, graph, Fraction(1), (), "secret" if absent else "public")
+
+
+def l1(theta: str, columns: int = 4) -> Policy:
+    domain = Domain(tuple(Attribute(f"x{i}", UNIT) for i in range(columns)))
+    metric = JointMetric("l1", Fraction(theta), domain.shape, (Fraction(0),) * columns, (UNIT.step,) * columns)
+    return Policy("t", domain, SecretGraph(domain, (Factor(domain.names, metric),), 1), Fraction(1), (), "public")
+
+
+POLICIES = {
+    "full": policy_of(Everything(50), Everything(50), at_most=2),
+    "attribute": policy_of(Everything(50), Everything(50)),
+    "within": policy_of(Within(50, 3), Within(50, 3)),
+    "l1": l1("1/10"),
+    "secret presence": policy_of(Within(50, 3), Everything(50), absent=True),
+    "a block and a line": policy_of(Blocks((0, 0, 1, 1)), Within(50, 9), at_most=2),
+    "blocks, secret presence": policy_of(Blocks((0, 0, 1, 1)), Public(50), absent=True),
+    "rows of one person": Policy(
+        "t",
+        POINTS := Domain((Attribute("x", Integers(0, 9)),)),
+        SecretGraph(POINTS, (Factor(("x",), Everything(10)),), 1, True),
+        Fraction(1),
+        (),
+        key="id",
+        rows_per_person=3,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+@pytest.mark.parametrize("method", ["auto", "synopsis", "steps"])
+@pytest.mark.parametrize("epsilon", ["0.1", "7/3"])
+def test_the_budget_is_spent_and_not_overspent(kind: str, method: Any, epsilon: str) -> None:
+    plan = plan_kmeans(POLICIES[kind], epsilon, 3, rows=1000, method=method)
+    assert plan.epsilon == Fraction(epsilon)
+    assert plan.noise > 0 or plan.steps is not None
+
+
+def test_a_shorter_theta_needs_less_noise() -> None:
+    noise = [plan_kmeans(l1(theta), 1, 4, rows=1000).noise for theta in ("1/10", "1/4", "1")]
+    assert noise == sorted(noise)
+    assert noise[-1] == 2
+
+
+def test_partitions_are_exact_and_free() -> None:
+    plan = plan_kmeans(policy_of(Blocks((0, 0, 1, 1)), Public(5), at_most=2), 1, 2)
+    assert (plan.method, plan.epsilon, plan.scale) == ("exact", 0, 0)
+    assert plan.synopsis is not None
+    assert plan.synopsis.shape == (2, 5)
+
+
+def test_a_policy_without_free_tables_cannot_be_exact() -> None:
+    with pytest.raises(Refused, match="Fix: use method='auto'"):
+        plan_kmeans(POLICIES["full"], 1, 2, method="exact")
+    with pytest.raises(Refused, match="exact"):
+        plan_kmeans(POLICIES["blocks, secret presence"], 1, 2, method="exact")
+
+
+def test_many_columns_and_rows_are_clustered_by_steps() -> None:
+    policy = policy_of(*[Everything(101)] * 16, at_most=16)
+    assert plan_kmeans(policy, 1, 4, rows=1_000_000).method == "steps"
+    assert plan_kmeans(POLICIES["full"], 1, 4, rows=1_000).method == "synopsis"
+
+
+def test_some_columns_of_many() -> None:
+    domain = Domain((Attribute("name", Categories(("a", "b")), other=0), Attribute("x", UNIT), Attribute("y", UNIT)))
+    factors = tuple(Factor((a.name,), Everything(a.size)) for a in domain)
+    policy = Policy("t", domain, SecretGraph(domain, factors, 3), Fraction(1), (), "public")
+    assert plan_kmeans(policy, 1, 3, names=["y", "x"]).names == ("y", "x")
+    with pytest.raises(DomainError, match="Fix: name integer or real columns"):
+        plan_kmeans(policy, 1, 3)
+    with pytest.raises(DomainError, match="did you mean"):
+        plan_kmeans(policy, 1, 3, names=["yy", "x"])
+    for names in ([], ["x", "x"]):
+        with pytest.raises(QueryError, match="Fix: "):
+            plan_kmeans(policy, 1, 3, names=names)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"epsilon": 0}, PolicyError),
+        ({"epsilon": -1}, PolicyError),
+        ({"epsilon": float("nan")}, PolicyError),
+        ({"epsilon": "much"}, PolicyError),
+        ({"clusters": 0}, QueryError),
+        ({"clusters": -2}, QueryError),
+        ({"clusters": 2.5}, QueryError),
+        ({"clusters": True}, QueryError),
+        ({"clusters": 2501}, QueryError),
+        ({"rows": 0}, QueryError),
+        ({"rows": 1.5}, QueryError),
+        ({"rounds": 0}, QueryError),
+        ({"method": "magic"}, QueryError),
+    ],
+)
+def test_bad_arguments(changed: dict[str, Any], error: type[TetraodonError]) -> None:
+    given: dict[str, Any] = {"epsilon": 1, "clusters": 3, **changed}
+    with pytest.raises(error, match="Fix: "):
+        plan_kmeans(POLICIES["full"], given.pop("epsilon"), given.pop("clusters"), **given)
+
+
+def test_as_many_clusters_as_points_are_allowed() -> None:
+    assert plan_kmeans(policy_of(Everything(3), Everything(2), at_most=2), 1, 6).clusters == 6
+
+
+def test_known_counts_are_refused() -> None:
+    policy = policy_of(Everything(5), known=(Known(count("x0 = 1")),))
+    with pytest.raises(Refused, match="Fix: drop `known`"):
+        plan_kmeans(policy, 1, 2)
