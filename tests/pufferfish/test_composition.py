@@ -94,15 +94,14 @@ def test_what_is_not_known_is_refused():
     channel = response(lambda d: d[0], Fraction(2, 3))
     with pytest.raises(Refused, match="cannot be verified together"):
         compose(channel, Additive(sum, Laplace(2), WORLD), named.indistinguishability(epsilon=1))
+    noisy, definition = Additive(sum, Laplace(2), WORLD), named.indistinguishability(epsilon=1)
     with pytest.raises(Refused, match="finite channel"):
-        compose(
-            channel, Additive(sum, Laplace(2), WORLD), named.indistinguishability(epsilon=1), relation=lambda d: {d: 1}
-        )
+        compose(channel, noisy, definition, relation=lambda d: {d: 1})
     with pytest.raises(PolicyError, match="does not sum to 1"):
         compose(channel, channel, named.indistinguishability(epsilon=1), relation=lambda d: {d: "1/2"})
     with pytest.raises(PolicyError, match="does not know"):
         compose(channel, channel, named.indistinguishability(epsilon=1), relation=lambda _: {"elsewhere": 1})
+    parity = Channel.of(lambda d: {d[0] ^ d[1]: 1}, WORLD)
+    iid = Definition(pairs.values(), scenarios.iid(), epsilon=1)
     with pytest.raises(Refused, match="joint loss is not known"):
-        certain = Channel.of(lambda d: {d[0]: 1}, WORLD)
-        maybe = Definition(pairs.aggregate(k="1/2"), scenarios.iid(), epsilon=1)
-        compose(certain, certain, maybe)
+        compose(parity, parity, iid)

@@ -86,11 +86,11 @@ class Sums:
     def __init__(self, table: Table, masks: NDArray[np.bool_], weights: Sequence[Fraction]) -> None:
         self._table, self._masks, self._weights = table, masks, weights
         self._known: dict[tuple[int, int], Fraction] = {}
-        self.mass = [sum((w for w, m in zip(weights, row, strict=True) if m), Fraction(0)) for row in masks.tolist()]
         common = math.lcm(*{weight.denominator for weight in weights})
+        factors = np.array([int(weight * common) for weight in weights], dtype=object)
+        self.mass = [Fraction(number, common) for number in whole_sums(masks, factors[:, None])[:, 0]]
         self._whole: NDArray[Any] | None = None
         if _small(table) and common.bit_length() <= SMALL_BITS:
-            factors = np.array([int(weight * common) for weight in weights], dtype=object)
             self._unit = common * table.denominator
             self._whole = whole_sums(masks, factors[:, None] * table.numerators)
             self.floats = (self._whole / self._unit).astype(np.float64)
@@ -98,13 +98,15 @@ class Sums:
             spread = np.array([float(weight) for weight in weights])
             self.floats = masks.astype(np.float64) @ (spread[:, None] * table.floats)
 
-    @property
+    @cached_property
     def trustworthy(self) -> bool:
         """Whether no float is so small that its relative error is lost."""
         if self._whole is not None:
             return not bool(((self._whole > 0) & (self.floats <= TINY)).any())
-        small = [weight for weight in self._weights if weight and weight < TINY]
-        return not small and all(not number or number > TINY for row in self._table.rows for number in row)
+        if any(weight and float(weight) <= TINY for weight in self._weights):
+            return False
+        rows = self._table.rows
+        return not any(rows[n][w] for n, w in np.argwhere(self._table.floats <= TINY).tolist())
 
     def exact(self, secret: int, output: int) -> Fraction:
         if self._whole is not None:

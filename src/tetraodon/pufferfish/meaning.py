@@ -53,8 +53,8 @@ def posterior(prior: Number, epsilon: Number) -> float:
 def choose_epsilon(*, prior: Number, posterior: Number) -> Fraction:
     """The largest epsilon, to twelve digits, that keeps every belief of at most `prior` at most at `posterior`.
 
-    >>> choose_epsilon(prior="0.1", posterior="0.2")
-    Fraction(405465108107, 500000000000)
+    >>> float(choose_epsilon(prior="0.1", posterior="0.2"))
+    0.810930216216
     """
     before, after = _belief(prior), _belief(posterior)
     if after <= before:

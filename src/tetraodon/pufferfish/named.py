@@ -8,7 +8,7 @@ from typing import Any
 
 from tetraodon.errors import PolicyError
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.pufferfish import pairs, scenarios
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.pair import Explicit, Pair
@@ -85,8 +85,11 @@ def induced_neighbours(world: World, constraint: Callable[[Any], bool], *, epsil
     """
     possible = [dataset for dataset in world.datasets if constraint(dataset)]
 
+    def records(dataset: Any) -> frozenset[Any]:
+        return frozenset((i, record) for i, record in enumerate(dataset) if record is not ABSENT)
+
     def moves(one: Any, other: Any) -> frozenset[Any]:
-        return frozenset(enumerate(one)) ^ frozenset(enumerate(other))
+        return records(one) ^ records(other)
 
     def induced(one: Any, other: Any) -> bool:
         if not (constraint(one) and constraint(other)):

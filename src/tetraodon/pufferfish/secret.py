@@ -50,8 +50,7 @@ class Secret:
 
     def mask(self, world: World) -> NDArray[np.bool_]:
         """For each dataset of a world, whether the statement holds."""
-        test = self.test
-        return np.fromiter((bool(test(d)) for d in world.datasets), np.bool_, world.size)
+        return np.array(list(map(self.test, world.datasets)), np.bool_)
 
     def __invert__(self) -> Secret:
         return Secret(f"not ({self.text})", Not(self.test), self.about)

@@ -1,0 +1,82 @@
+"""What an epsilon means, in numbers that can be looked up."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from tetraodon.errors import PolicyError
+from tetraodon.pufferfish import (
+    Additive,
+    Channel,
+    Definition,
+    Laplace,
+    Prior,
+    World,
+    choose_epsilon,
+    if_the_scenario_is_wrong,
+    meaning,
+    named,
+    pairs,
+    posterior,
+    readings,
+    scenarios,
+    verify,
+)
+from tetraodon.pufferfish.meaning import loss_plot
+
+WORLD = World.product((0, 1), individuals=2)
+
+
+def test_even_odds_at_a_tenth():
+    assert posterior("0.5", "0.1") == pytest.approx(math.exp(0.1) / (1 + math.exp(0.1)))
+    assert round(posterior("0.5", "0.1"), 3) == 0.525
+
+
+def test_the_chosen_epsilon_is_the_largest_that_serves():
+    for prior, after in (("0.1", "0.2"), ("1e-3", "1/2"), ("0.5", "0.525")):
+        epsilon = choose_epsilon(prior=prior, posterior=after)
+        assert posterior(prior, epsilon) <= float(Fraction(after)) + 1e-15
+        assert posterior(prior, epsilon + Fraction(1, 10**9)) > float(Fraction(after))
+
+
+def test_a_verdict_in_words_numbers_and_a_picture():
+    coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], [(0,), (1,)], [0, 1])
+    said = meaning(verify(coin, named.indistinguishability(epsilon=2)), priors=("0.5", "0.1"))
+    assert "even odds become at most 75.0%" in said.sentence
+    assert (said.table[0].at_least, said.table[0].at_most) == pytest.approx((0.25, 0.75))
+    assert said.table[1].at_most == pytest.approx(0.25)
+    assert said.plot["data"]["values"][0]["before"] == 0.5
+    certain = Channel([[1, 0], [0, 1]], [(0,), (1,)], [0, 1])
+    assert "certain" in meaning(verify(certain, named.indistinguishability(epsilon=2))).sentence
+
+
+def test_both_readings_name_the_bound():
+    counterfactual, simulation = readings(named.indistinguishability(epsilon=1))
+    assert "2.718" in counterfactual
+    assert "2.718" in simulation
+
+
+def test_loss_grows_as_the_correlation_does():
+    """Two records equal with probability (1 + c) / 2: from one record's loss at c = 0 to two records' at c = 1."""
+
+    def correlated(c):
+        same, other = (1 + c) / 4, (1 - c) / 4
+        return scenarios.explicit([Prior.of({(0, 0): same, (1, 1): same, (0, 1): other, (1, 0): other})])
+
+    steps = [Fraction(n, 4) for n in range(5)]
+    definition = Definition(pairs.values(), scenarios.independent(), epsilon=1)
+    found = if_the_scenario_is_wrong(Additive(sum, Laplace(1), WORLD), definition, correlated, steps)
+    losses = [verdict.epsilon for _, verdict in found]
+    assert losses == sorted(losses)
+    assert losses[0] == pytest.approx(1)
+    assert losses[-1] == pytest.approx(2)
+    assert [verdict.holds for _, verdict in found] == [True, False, False, False, False]
+    assert len(loss_plot(found)["data"]["values"]) == 5
+
+
+def test_bad_input():
+    with pytest.raises(PolicyError, match="not above the prior"):
+        choose_epsilon(prior="0.5", posterior="0.5")
+    with pytest.raises(PolicyError, match="between 0 and 1"):
+        posterior(1, 1)
