@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -68,6 +68,14 @@ class Answer:
         if first > last:
             raise QueryError("the range is empty", fix="write the smaller end first")
         return table.add_up(table.slab(name, first, last))
+
+    def between_many(self, low: Sequence[object], high: Sequence[object]) -> Columns:
+        """Many ranges at once, as columns: the count of each, and the ends of its 95% interval."""
+        from tetraodon.releasing.many_ranges import many_intervals, many_ranges, range_codes
+
+        first, last = range_codes(self.table, low, high)
+        lower, upper = many_intervals(self.table, first, last)
+        return {"count": many_ranges(self.table, first, last), "lower": lower, "upper": upper}
 
     def quantile(self, share: Number, *, attribute: str | None = None) -> Value:
         """The least value that at least this share of the records does not exceed."""

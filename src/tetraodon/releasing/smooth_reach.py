@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
@@ -66,11 +67,13 @@ def running_reach(strategy: Strategy, scale: Fraction, confidence: Fraction, lin
 def sum_reach(strategy: Strategy, scale: Fraction, mask: NDArray[np.bool_], confidence: Fraction) -> float:
     """How far the sum over the cells where `mask` is true can be off."""
     rows = mask.reshape(-1, mask.shape[-1])
-    kinds, times = np.unique(rows[rows.any(axis=1)], axis=0, return_counts=True)
-    if not len(kinds):
+    times = Counter(row.tobytes() for row in rows if row.any())
+    if not times:
         return 0.0
-    variance, largest = noise_of(strategy, scale, kinds.astype(np.float64))
-    return float(tail_reach(np.array([variance @ times]), np.array([largest.max()]), confidence)[0])
+    kinds = np.array([np.frombuffer(row, np.bool_) for row in times], np.float64)
+    variance, largest = noise_of(strategy, scale, kinds)
+    together = np.array([variance @ np.array(list(times.values()))])
+    return float(tail_reach(together, np.array([largest.max()]), confidence)[0])
 
 
 def range_reach(

@@ -1,0 +1,66 @@
+"""Very many ranges of one released table at once: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.errors import QueryError
+from tetraodon.inference.interval import sum_quantile
+from tetraodon.releasing.estimate import CONFIDENCE
+from tetraodon.releasing.smooth_reach import range_reach
+from tetraodon.releasing.table_answer import TableAnswer
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def many_ranges(table: TableAnswer, low: Codes, high: Codes) -> Floats:
+    """How many records lie between each pair of codes, both included: two look-ups a range.
+
+    Pre   the table has one attribute; low <= high, all of them codes of it.
+    """
+    before = np.append(0.0, np.cumsum(table.values))
+    return np.asarray(before[high + 1] - before[low])
+
+
+def many_intervals(table: TableAnswer, low: Codes, high: Codes) -> tuple[Floats, Floats]:
+    """Lower and upper ends for the same ranges, each holding the truth with 95% probability by itself."""
+    item = table.item
+    before = np.append(0.0, np.cumsum(table.raw))
+    centre, values = before[high + 1] - before[low], many_ranges(table, low, high)
+    last = table.values.shape[-1] - 1
+    match item.mechanism:
+        case "exact":
+            return values, values
+        case "hierarchical":
+            reach = range_reach(item.strategy, item.scale, low, high, CONFIDENCE)
+        case "ordered":
+            known = len(item.strategy.noisy) == 1
+            reach = _reaches(table, (low > 0).astype(np.int64) + ~((high == last) & known))
+        case _:
+            reach = _reaches(table, high - low + 1)
+    lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
+    return np.minimum(lower, values), np.maximum(upper, values)
+
+
+def _reaches(table: TableAnswer, terms: Codes) -> Floats:
+    kinds, which = np.unique(terms, return_inverse=True)
+    return np.array([sum_quantile(table.item.scale, int(kind), CONFIDENCE) for kind in kinds], np.float64)[which]
+
+
+def range_codes(table: TableAnswer, low: Sequence[object], high: Sequence[object]) -> tuple[Codes, Codes]:
+    """The codes of the ends of ranges, checked."""
+    name = table.ordered_name(None)
+    if table.values.ndim != 1:
+        raise QueryError(f"{table.item.name} is split by other attributes", fix="ask `between` for one range at a time")
+    attribute = table.domain[name]
+    first = np.array([attribute.code(value) for value in low], np.int64)
+    last = np.array([attribute.code(value) for value in high], np.int64)
+    if len(first) != len(last):
+        raise QueryError("there are not as many low ends as high ends", fix="give one of each for every range")
+    if (first > last).any():
+        raise QueryError("a range is empty", fix="write the smaller end first")
+    return first, last

@@ -1,0 +1,145 @@
+"""Strategies of smoothed counts: predicted errors against plain linear algebra, and the promised gains."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import tetraodon as td
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.reference import largest_move
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.mechanism.expected_error import expected_error
+from tetraodon.mechanism.hierarchical import propose, strategy_of
+from tetraodon.mechanism.smooth_search import Shape
+from tetraodon.mechanism.strategy import Strategy
+from tetraodon.noise import laplace_variance
+from tetraodon.policy.attribute_graph import Everything, Public, Within
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.workload.contribution import One
+from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.query import Query, cdf, count, histogram, linear, quantiles, ranges
+from tetraodon.workload.smooth import Ramps
+
+
+def line(size: int, reach: int | None, *, absent: bool = False, groups: int = 1) -> Policy:
+    domain = Domain((Attribute("g", Integers(1, groups)), Attribute("x", Integers(0, size - 1))))
+    graph = Everything(size) if reach is None else Within(size, reach)
+    factors = (Factor(("g",), Public(groups)), Factor(("x",), graph))
+    secrets = SecretGraph(domain, factors, 1, absent=absent)
+    return Policy("tiny", domain, secrets, Fraction(1), (Item("q", count()),), "secret" if absent else "public")
+
+
+def variance_by_matrices(query: Query, strategy: Strategy, scale: Fraction, domain: Domain) -> float:
+    """Mean variance of the answers under least squares with every matrix written out."""
+    rows, spread = [], []
+    for measurement in strategy.measurements(scale):
+        matrix, unit = measurement.query.matrix(domain)
+        rows.append(matrix * float(unit))
+        variance = laplace_variance(measurement.scale) if measurement.scale else 0.0
+        spread.append(np.full(len(matrix), variance * float(unit) ** 2))
+    noise = np.concatenate(spread)
+    a = np.concatenate(rows)[noise > 0]
+    whole = np.linalg.inv(a.T / noise[noise > 0] @ a)
+    for known in np.concatenate(rows)[noise == 0]:
+        along = whole @ known
+        whole = whole - np.outer(along, along) / (known @ along)
+    answers = linear(query, domain).matrix(domain)[0]
+    return float(np.mean(np.einsum("ij,jk,ik->i", answers, whole, answers)))
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(
+    "shape", [Shape(0.5, ((3, 0.5),)), Shape(0.4, ((2, 0.3),), ((6, 0.3),)), Shape(0.7, (), ((4, 0.3),))]
+)
+def test_the_prediction_is_the_variance(shape: Shape, groups: int, known: bool) -> None:
+    policy = line(17, 5, groups=groups)
+    by = (Split("g"),)
+    exact = (LinearQuery(One(), by),) if known else ()
+    strategy = strategy_of(shape, 5, "x", 17, by, exact)
+    named = ranges("x", [[0, 4], [3, 9]], by=["g"])
+    for query in (cdf("x", by=["g"]), quantiles("x", by=["g"]), ranges("x", by=["g"]), named):
+        found = expected_error(query, strategy, Fraction(7, 2), policy.domain) ** 2
+        assert found == pytest.approx(variance_by_matrices(query, strategy, Fraction(7, 2), policy.domain), rel=1e-9)
+
+
+@pytest.mark.parametrize("reach", [2, 5, 11, None])
+@pytest.mark.parametrize("absent", [True, False])
+def test_certificates_are_what_enumeration_finds(reach: int | None, absent: bool) -> None:
+    policy = line(40, reach, absent=absent)
+    for strategy in propose(cdf("x"), policy):
+        measurements = strategy.measurements(Fraction(3))
+        certificate = certify_measurements(policy.graph, measurements)
+        slow = largest_move(policy.graph, [(m.query, 1 / m.scale) for m in measurements if m.scale])
+        assert certificate.exact
+        assert certificate.epsilon == slow
+
+
+def test_the_shares_of_a_shape_are_its_losses() -> None:
+    """A step of `reach` positions loses the leaves' scale over 2 in all, up to the rounding of the scales."""
+    policy = line(400, 30)
+    strategy = strategy_of(Shape(0.5, ((5, 0.3),), ((20, 0.2),)), 30, "x", 400, (), ())
+    lost = certify_measurements(policy.graph, strategy.measurements(Fraction(4))).epsilon
+    assert float(lost) == pytest.approx(1, rel=1e-3)
+
+
+def test_only_questions_about_order_and_near_values_are_proposed() -> None:
+    assert not list(propose(histogram("x"), line(100, 10)))
+    assert not list(propose(count(), line(100, 10)))
+    assert not list(propose(cdf("g"), line(100, 10, groups=50)))
+    secret = list(propose(cdf("x"), line(100, 10, absent=True)))
+    assert secret
+    assert not any(isinstance(q.contribution, Ramps) for s in secret for q in s.noisy)
+
+
+def equation_15(size: int, theta: int, fanout: int = 16) -> float:
+    """[HMD14] Eq. 15 at epsilon 1, its logarithm cubed as a whole."""
+    first = 4 * (size - theta) / (size + 1)
+    second = 8 * (fanout - 1) * (np.log(theta) / np.log(fanout)) ** 3 * size / (size + 1)
+    return float((first ** (1 / 3) + second ** (1 / 3)) ** 3)
+
+
+@pytest.mark.parametrize(
+    ("theta", "most"), [(1, 1.0), (10, 0.4), (50, 0.34), (100, 0.34), (500, 0.34), (1000, 0.34), (4357, 0.25)]
+)
+def test_plans_beat_the_ordered_hierarchical_mechanism(theta: int, most: float) -> None:
+    secrets = {"x": "everything" if theta == 4357 else {"within": theta}}
+    document = {
+        "tetraodon": 1,
+        "dataset": "line",
+        "individuals": "one row each",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 4356]}},
+        "secrets": secrets,
+        "budget": {"epsilon": 1},
+        "release": [{"name": "q", "ranges": "x"}],
+    }
+    plan = td.plan(td.load_policy(document))
+    assert plan.certificate.exact
+    assert plan.epsilon == 1
+    assert plan["q"].mechanism == ("ordered" if theta == 1 else "hierarchical")
+    assert plan["q"].expected_error ** 2 <= most * equation_15(4357, theta)
+
+
+def test_a_wider_reach_never_costs_less() -> None:
+    errors = []
+    for reach in (2, 4, 8, 16, 64, 256, 999):
+        policy = line(1000, reach)
+        found = []
+        for strategy in propose(ranges("x"), policy):
+            scale = Fraction(certify_measurements(policy.graph, strategy.measurements(Fraction(1))).epsilon)
+            found.append(expected_error(ranges("x"), strategy, scale, policy.domain))
+        errors.append(min(found))
+    assert all(a <= b * 1.02 for a, b in pairwise(errors))
+
+
+def test_weights_are_checked() -> None:
+    with pytest.raises(td.QueryError, match="weight"):
+        Strategy("hierarchical", (LinearQuery(One()),), weights=(Fraction(1), Fraction(2)))
+    with pytest.raises(td.QueryError, match="weight"):
+        Strategy("hierarchical", (LinearQuery(One()),), weights=(Fraction(0),))
