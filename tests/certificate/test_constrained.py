@@ -12,6 +12,7 @@ from tests.known_worlds import Case, line, one_at_a_time, random_case, random_qu
 
 from tetraodon.certificate import oracle
 from tetraodon.certificate.answer_space import answer_space
+from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.classes import classes_of
 from tetraodon.certificate.constrained import edge_vectors, largest_push, longest_flow
 from tetraodon.certificate.farthest import farthest_cycle, farthest_flow, farthest_listed, relation
@@ -32,7 +33,8 @@ def cells(graph: SecretGraph, dataset: tuple[Any, ...]) -> tuple[int, ...]:
 
 def check_witness(case: Case, queries: list[tuple[LinearQuery, Fraction]], push: Any, people: int | None) -> None:
     """The two datasets are neighbours, by the check that looks at moves only, and as far apart as was said."""
-    first, second = (cells(case.graph, dataset) for dataset in push.witness)
+    ends = [end.records if isinstance(end, Dataset) else (end,) for end in push.witness]
+    first, second = (cells(case.graph, records) for records in ends)
     assert people is None or len(first) <= people
     assert oracle.is_star_neighbour(oracle.world(case.graph, case.known, 1), first, second)
     change = np.zeros(case.graph.domain.size + 1, np.int64)

@@ -62,22 +62,54 @@ class AnswerSpace:
         return total
 
     @cached_property
+    def widest(self) -> Ints:
+        """The largest push of one move, for every pair of classes, and of a move inside each on the diagonal."""
+        order = np.concatenate(self.classes.members)
+        starts = np.cumsum(self.classes.sizes) - self.classes.sizes
+        step = max(1, PAIR_CHUNK // len(order))
+        best = np.zeros((len(order), self.classes.count), np.int64)
+        for start in range(0, len(order), step):
+            part = order[start : start + step]
+            moved = self.apart(np.repeat(part, len(order)), np.tile(order, len(part))).reshape(len(part), -1)
+            best[start : start + step] = np.maximum.reduceat(moved, starts, axis=1)
+        return np.maximum.reduceat(best, starts, axis=0)
+
+    @property
     def diameters(self) -> Ints:
         """The largest push of a move inside each class."""
-        return np.array([self._widest(cells, cells) for cells in self.classes.members], np.int64)
+        return np.diagonal(self.widest)
 
-    @cached_property
+    @property
     def widest_move(self) -> int:
         """The largest push of any one move."""
-        cells = np.arange(len(self.classes.class_of))
-        return self._widest(cells, cells)
+        return int(self.widest.max())
 
-    def _widest(self, first: Ints, second: Ints) -> int:
-        best, step = 0, max(1, PAIR_CHUNK // len(second))
-        for start in range(0, len(first), step):
-            part = first[start : start + step]
-            best = max(best, int(self.apart(np.repeat(part, len(second)), np.tile(second, len(part))).max(initial=0)))
-        return best
+    @cached_property
+    def secret_moves(self) -> dict[tuple[int, int], int]:
+        """The largest push of one secret move, for every pair of classes that one joins."""
+        x, y = self.classes.crossing
+        pair = self.classes.class_of[x] * self.classes.count + self.classes.class_of[y]
+        moved = np.zeros(self.classes.count**2, np.int64)
+        np.maximum.at(moved, pair, self.apart(x, y))
+        return {(a, b): int(moved[a * self.classes.count + b]) for a, b in self.classes.arcs}
+
+    def most_in_a_cycle(self) -> int:
+        """A bound on the push of a cycle through all classes with a secret move in it.
+
+        Why  the moves of a cycle are changes inside each class. Let the secret move go from x in class a to y in
+             class b; then all that changes in a and b is a move between two of their values, and the secret move.
+             In other classes it is at most the diameter; in a and b at most theirs, too.
+        """
+        inside = self.diameters
+        rest = int(inside.sum())
+        return max(
+            rest - int(inside[a] + inside[b]) + min(int(inside[a] + inside[b]), int(self.widest[a, b]) + moved)
+            for (a, b), moved in self.secret_moves.items()
+        )
+
+    def most_in(self, length: int) -> int:
+        """A bound on the push of so many moves, one of them secret."""
+        return (length - 1) * self.widest_move + max(self.secret_moves.values())
 
     @cached_property
     def still(self) -> bool:

@@ -8,7 +8,15 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
 Witness: TypeAlias = tuple[Any, Any]
-"""Two values of one record; everything else in the two datasets is the same."""
+"""Two values of one record, or two `Dataset`s; everything else is the same in both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Records of several people, in the order of the people: under known counts neighbours differ in all of them."""
+
+    records: tuple[Any, ...]
+
 
 _SEAL: Final = object()
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.certificate.answer_space import AnswerSpace, answer_space
+from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.classes import Classes, classes_of
 from tetraodon.certificate.farthest import Farthest, farthest_cycle, farthest_flow, farthest_listed, relation
 from tetraodon.certificate.reach import Reach, reach_of
@@ -26,7 +27,7 @@ LENGTH_LIMIT = 10_000
 
 @dataclass(frozen=True)
 class Push:
-    """The largest L1 push between neighbours, two datasets that attain it (None for a bound), and how it was found."""
+    """The largest L1 push between neighbours, what attains it (None for a bound), and how it was found."""
 
     value: Fraction
     witness: tuple[Any, Any] | None
@@ -78,21 +79,21 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
     classes = space.classes
     spare = classes.count - 1 - classes.dimension
     if most is None and spare == 0:
-        upper = int(space.diameters.sum())
+        upper = space.most_in_a_cycle()
         return _settle(reach, farthest_cycle(reach), upper, "cycles through every class of values")
     if most is None and spare == 1 and classes.count <= FLOW_CLASSES:
         balance = relation(classes.vectors)
         cycle, flow = farthest_cycle(reach), farthest_flow(reach, balance)
         best = max((f for f in (cycle, flow) if f is not None), key=lambda f: f.value, default=None)
-        upper = max(int(space.diameters.sum()), longest_flow(balance) * space.widest_move)
+        upper = max(space.most_in_a_cycle(), space.most_in(longest_flow(balance)))
         return _settle(reach, best, upper, "cycles and flows between the classes of values")
     edges = edge_vectors(classes)
     if classes.dimension <= 3 or classes.count <= 6 or most is not None:
         sequences = minimal_sequences(classes.vectors, edges, most=most)
         if sequences.complete:
-            longest = max((len(found) for found in sequences.found), default=0)
+            longest = max((len(found) for found in sequences.found), default=1)
             best = farthest_listed(reach, sequences, classes.vectors)
-            return _settle(reach, best, longest * space.widest_move, "every minimal zero-sum sequence")
+            return _settle(reach, best, space.most_in(longest), "every minimal zero-sum sequence")
     vectors = len({max(v, tuple(-e for e in v)) for v in differences(classes.vectors)})
     length = longest_flow(relation(classes.vectors)) if spare == 1 else length_bound(classes.dimension, vectors)
     length = max(length, classes.count)
@@ -103,7 +104,7 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
             fix="declare fewer known counts, or counts that do not overlap",
             where="known",
         )
-    return _Bound(length * space.widest_move), False, f"over neighbours that differ in at most {length} records"
+    return _Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
 
 
 def _settle(reach: Reach, best: Farthest | None, upper: int, how: str) -> tuple[Farthest | _Bound | None, bool, str]:
@@ -135,12 +136,12 @@ def _told(
         assert reach is not None
         first, second = reach.datasets(together.row, together.moves)
         record = space.classes.record
-        witness = (tuple(record(cell) for cell in first), tuple(record(cell) for cell in second))
+        witness = (Dataset(tuple(map(record, first))), Dataset(tuple(map(record, second))))
         return Push(Fraction(together.value, space.common), witness, exact, method)
     if isinstance(together, _Bound):
         return Push(Fraction(together.value, space.common), None, exact, method)
     value, pair = alone
-    ends = None if pair is None else ((space.classes.record(pair[0]),), (space.classes.record(pair[1]),))
+    ends = None if pair is None else (space.classes.record(pair[0]), space.classes.record(pair[1]))
     return Push(Fraction(value, space.common), ends, exact, method)
 
 

@@ -7,14 +7,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tetraodon.certificate.certificate import Dataset
 from tetraodon.domain import Domain
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.workload.linear import Measurement
 
 
 def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
-    """sum_i |a_i(x) - a_i(y)| / b_i for one record that is x in one dataset and y in the other.
+    """sum_i |a_i(x) - a_i(y)| / b_i for one record that is x in one dataset and y in the other, or for two datasets.
 
     Pre   no measurement is exact.
     """
@@ -22,6 +24,10 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
 
 
 def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any]) -> int:
+    first, second = pair
+    if isinstance(first, Dataset) and isinstance(second, Dataset):
+        answers = [_answers(domain, measurement, dataset) for dataset in (first, second)]
+        return int(np.abs(answers[0] - answers[1]).sum())
     contribution = measurement.query.contribution
     present = [domain.codes(value) for value in pair if value is not ABSENT]
     places = [tuple(codes[domain.position(name)] for name in contribution.names) for codes in present]
@@ -34,3 +40,11 @@ def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any]) -> i
     if len(present) == 2 and bins[0] == bins[1]:
         return int(contribution.apart(cells[0], cells[1]))
     return sum(int(contribution.alone(cell)) for cell in cells)
+
+
+def _answers(domain: Domain, measurement: Measurement, dataset: Dataset) -> NDArray[np.int64]:
+    query = measurement.query
+    places = [domain.position(name) for name in query.names]
+    present = [domain.codes(record) for record in dataset.records if record is not ABSENT]
+    codes = np.array([[codes[place] for place in places] for codes in present], np.int64)
+    return query.evaluate(domain, codes.reshape(len(present), len(places)), np.ones(len(present), np.int64))

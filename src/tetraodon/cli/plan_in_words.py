@@ -73,6 +73,8 @@ def pair_in_words(pair: Sequence[Any], units: Mapping[str, str] | None = None) -
     "one person's age 17 rather than 22"
     """
     first, second = pair
+    if isinstance(first, list):
+        return f"{len(first)} people's records, of which the known counts allow no fewer to change"
     if not (isinstance(first, Mapping) and isinstance(second, Mapping)):
         present = first if isinstance(first, Mapping) else second
         return f"a person with {_record(present, units)} in the data rather than not"
@@ -118,10 +120,11 @@ def _total(plan: Plan) -> list[str]:
     from tetraodon.releasing.documents import certificate_document
 
     whole = plan.certificate
-    if whole.witness is None:
+    if not whole.epsilon:
         return ["The release as a whole loses nothing: no secret changes any answer."]
     units = {attribute.name: attribute.unit for attribute in plan.policy.domain}
-    pair = pair_in_words(certificate_document(whole, plan.policy.domain)["witness"], units)
+    worst = certificate_document(whole, plan.policy.domain)["witness"]
+    pair = pair_in_words(worst, units) if worst else "no two datasets are named, since the bound may not be reached"
     bound = "" if whole.exact else " at most; this is a proven bound"
     found = [
         f"The release as a whole loses epsilon {shown_above(plan.epsilon)}{bound}, for the worst pair that there is: "

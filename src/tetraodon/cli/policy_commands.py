@@ -95,10 +95,10 @@ def _queries(policy: Policy) -> list[dict[str, Any]]:
 def _worst(query: dict[str, Any]) -> str:
     from tetraodon.cli.plan_in_words import pair_in_words
 
-    if query["witness"] is None:
+    if not query["sensitivity"]:
         return "no secret changes it"
     bound = "" if query["exact"] else " (an upper bound)"
-    return pair_in_words(query["witness"]) + bound
+    return (pair_in_words(query["witness"]) if query["witness"] else query["method"]) + bound
 
 
 def _dry_run(policy: Policy, source: str) -> list[ColumnReport]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.certificate.certificate import Certificate, Sensitivity
+from tetraodon.certificate.certificate import Certificate, Dataset, Sensitivity
 from tetraodon.domain import Domain
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.rational import decimal_text
@@ -14,7 +14,9 @@ from tetraodon.releasing.plan import Plan, PlannedItem
 
 
 def value_document(value: Any, domain: Domain) -> Any:
-    """A record as {attribute: value}, or the words for somebody who is absent."""
+    """A record as {attribute: value}, the words for somebody who is absent, or a list of these."""
+    if isinstance(value, Dataset):
+        return [value_document(record, domain) for record in value.records]
     if value is ABSENT:
         return ABSENT.value
     return {a.name: _json(a.values.value(a.code(part))) for a, part in zip(domain, value, strict=True)}
@@ -27,7 +29,7 @@ def _json(value: Any) -> Any:
 
 
 def certificate_document(certificate: Certificate | Sensitivity, domain: Domain) -> dict[str, Any]:
-    """A certificate as JSON: epsilon as exact text and the witness as two records."""
+    """A certificate as JSON: epsilon as exact text and the witness as two records, or two lists of records."""
     witness = certificate.witness
     pair = None if witness is None else [value_document(value, domain) for value in witness]
     rest = {"witness": pair, "method": certificate.method, "exact": certificate.exact}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
-from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.certificate import Certificate, Dataset
 from tetraodon.domain import Domain
 from tetraodon.ledger import shown_above
 from tetraodon.policy.policy import Policy
@@ -164,6 +164,11 @@ def witness(certificate: Certificate, domain: Domain) -> str:
     if certificate.witness is None:
         return ""
     x, y = certificate.witness
+    if isinstance(x, Dataset):
+        return (
+            f"The worst neighbours differ in the records of {len(x.records)} people at once: the known counts allow "
+            "no fewer of them to change."
+        )
     if x is ABSENT or y is ABSENT:
         present = y if x is ABSENT else x
         parts = [f"{a.name} {a.text(a.code(value))} {a.unit}".strip() for a, value in zip(domain, present, strict=True)]
