@@ -51,3 +51,9 @@ def test_masks_tell_all_sets_apart(bits: int, data: st.DataObject) -> None:
 def test_two_splits_of_one_query_share_a_bit() -> None:
     first, second = np.array([True, False, False]), np.array([True, True, False])
     assert crossing_masks([(1, first), (1, second)], 3, 2).tolist() == [2, 2, 0]
+
+
+@pytest.mark.parametrize("bits", [1, 61, 62, 63, 64, 65, 128])
+def test_the_last_bit_is_not_a_sign(bits: int) -> None:
+    masks = crossing_masks([(bits - 1, np.array([True, False]))], 2, bits)
+    assert [int(mask) for mask in masks] == [1 << (bits - 1), 0]

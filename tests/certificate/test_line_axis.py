@@ -117,7 +117,8 @@ def test_larger_lines(size: int, reach: int, crossed: frozenset[int]) -> None:
     falling = Term(0, Number(Attribute("a", Integers(-size, -1))), 2)
     wave = Table(("a",), np.array([np.arange(size) * 7 % 11 - 5]))
     for graph in (Within(size, reach), Everything(size), Blocks(tuple((x * x + reach) % 5 for x in range(size)))):
-        for kept in ((ranges,), (prefix,), (Term(0, wave, 1), prefix), (rising,), (falling,), (rising, prefix)):
+        mixed = ((Term(0, wave, 1), prefix), (rising, prefix), (falling, prefix))
+        for kept in ((ranges,), (prefix,), (rising,), (falling,), *mixed):
             axis = LineAxis("a", graph, kept, ())
             peak = axis.peak(Pattern(1, frozenset()), crossed)
             x, y = np.array(edges(graph)).T if reach in (13, 150) else (np.array([peak.x]), np.array([peak.y]))
