@@ -85,19 +85,27 @@ class Additive:
         return tuple(itertools.product(*axes))
 
     @cached_property
-    def table(self) -> Table:
-        """Likelihoods, up to a common constant, at the outputs that matter; just below the truth."""
+    def points(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The different true answers. Two single datasets x and y are told apart best at f(x): there
+        sum (|w - f(y)| - |w - f(x)|) / scale is largest, by the triangle inequality in each coordinate.
+        """
+        return tuple(sorted(set(self.answers)))
+
+    def table(self, outputs: tuple[tuple[Fraction, ...], ...]) -> Table:
+        """Likelihoods of some outputs, up to a common constant; just below the truth."""
+        if len(outputs) * self.world.size > TABLE_LIMIT:
+            raise Refused("the query has too many different answers to look at each", fix="take a smaller world")
         known: dict[Fraction, Fraction] = {}
         rows = []
         for dataset in range(self.world.size):
             row = []
-            for output in self.outputs:
+            for output in outputs:
                 power = self.exponent(dataset, output)
                 if power not in known:
                     known[power] = exp_below(-power)
                 row.append(known[power])
             rows.append(row)
-        shown = tuple(output[0] if len(output) == 1 else output for output in self.outputs)
+        shown = tuple(output[0] if len(output) == 1 else output for output in outputs)
         return Table(self.world, shown, rows, Fraction(1, 10 ** (DIGITS - 2)))
 
     def with_(self, other: Additive) -> Additive:

@@ -32,10 +32,11 @@ def judge_laplace(
     Post  exact: against sets epsilon is a Fraction; against priors it is known to forty digits, and whether it
           exceeds the definition's is decided without rounding.
     """
-    table = mechanism.table.restricted(world)
     if priors is None:
+        table = mechanism.table(mechanism.points).restricted(world)
         peaks = for_blocks(table, masks, groups)
         return _against_sets(mechanism, definition, table, masks, peaks)
+    table = mechanism.table(mechanism.outputs).restricted(world)
     peaks = for_prior(table, masks, priors[0])
     for prior in priors[1:]:
         peaks = peaks.joined(for_prior(table, masks, prior))
@@ -59,7 +60,7 @@ def _against_sets(mechanism: Additive, definition: Definition, table: Table, mas
 
 def _loss(mechanism: Additive, peak: Peak) -> Fraction:
     places = [mechanism.world.index[dataset] for dataset, _ in peak.prior.weights]
-    output = mechanism.outputs[peak.output]
+    output = mechanism.points[peak.output]
     return abs(mechanism.exponent(places[0], output) - mechanism.exponent(places[1], output))
 
 

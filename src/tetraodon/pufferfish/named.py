@@ -13,6 +13,7 @@ from tetraodon.pufferfish import pairs, scenarios
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.pair import Explicit, Pair
 from tetraodon.pufferfish.pair_families import hamming
+from tetraodon.pufferfish.scenario import Scenario
 from tetraodon.pufferfish.secret import Metric, Secret
 from tetraodon.pufferfish.statement import Is
 from tetraodon.pufferfish.world import Dataset, World
@@ -38,14 +39,28 @@ def indistinguishability(*, epsilon: Number, delta: Number = 0) -> Definition:
 
 
 def blowfish(
-    policy: Policy | SecretGraph, *, epsilon: Number | None = None, constraint: Callable[[Any], bool] | None = None
+    policy: Policy | SecretGraph,
+    *,
+    epsilon: Number | None = None,
+    known: Callable[[Any], Any] | None = None,
+    constraint: Callable[[Any], bool] | None = None,
 ) -> Definition:
-    """The edges of a secret graph against independent records, given what is known ([HMD14] Thms 4.4, 4.5)."""
+    """The edges of a secret graph against independent records, given what is known ([HMD14] Thms 4.4, 4.5).
+
+    `known` gives, for a record, the amounts whose totals are known, and is verified exactly; any other `constraint` on
+    datasets is enclosed.
+    """
+    if known is not None and constraint is not None:
+        raise PolicyError("both known sums and a constraint are given", fix="give one of the two")
     if epsilon is None:
         if not isinstance(policy, Policy):
             raise PolicyError("a graph has no epsilon", fix="give epsilon=")
         epsilon = policy.epsilon
-    attackers = scenarios.independent() if constraint is None else scenarios.given(constraint)
+    attackers: Scenario = scenarios.independent()
+    if known is not None:
+        attackers = scenarios.known_sums(known)
+    elif constraint is not None:
+        attackers = scenarios.given(constraint)
     return Definition(pairs.graph(policy), attackers, epsilon=epsilon, name="Blowfish")
 
 

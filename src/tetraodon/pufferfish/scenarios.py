@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tetraodon.errors import PolicyError
+from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario
 from tetraodon.pufferfish.scenario_models import Chain, Correlated, Listed, Network, contagion
@@ -26,6 +27,7 @@ __all__ = [
     "iid",
     "independent",
     "informed",
+    "known_sums",
     "network",
     "stationary",
 ]
@@ -54,6 +56,14 @@ def informed(k: int) -> SharedLaw:
 def given(constraint: Callable[[Any], bool], scenario: Scenario | None = None, *, words: str = "a constraint") -> Given:
     """Another set of attackers, independent records unless stated, who know a constraint ([KM12] Eq. 17)."""
     return Given(constraint, Blocks() if scenario is None else scenario, words)
+
+
+def known_sums(amounts: Callable[[Any], Any], *, words: str = "the published sums") -> KnownSums:
+    """Independent records of which everybody knows the total of `amounts(record)`: counts, marginals, sums.
+
+    A known constraint of this form is verified exactly; any other goes to `given` and is enclosed.
+    """
+    return KnownSums(amounts, words)
 
 
 def explicit(listed: Iterable[Prior | Mapping[Any, Number]], *, source: str = BY_HAND) -> Listed:

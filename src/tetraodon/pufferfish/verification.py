@@ -16,6 +16,7 @@ from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.extreme import Peaks, for_prior
 from tetraodon.pufferfish.gaussian import judge_gaussian
 from tetraodon.pufferfish.hockey import judge_delta
+from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.laplace import judge_laplace
 from tetraodon.pufferfish.likelihood import Table
 from tetraodon.pufferfish.noise_kind import Gaussian
@@ -73,7 +74,7 @@ def verify(
         if definition.delta:
             raise PolicyError("delta is computed for channels and Gaussian noise", fix="ask for delta = 0")
         if priors is None and not question.exact:
-            return _enclose(mechanism.table.restricted(question.world), definition, question)
+            return _enclose(mechanism.table(mechanism.points).restricted(question.world), definition, question)
         return judge_laplace(mechanism, definition, question.world, question.masks, question.groups, priors)
     if not callable(mechanism) or world is None:
         raise PolicyError(
@@ -111,6 +112,9 @@ def ask(definition: Definition, world: World) -> Question:
     if isinstance(scenario, Given) and scenario.priors(world) is None:
         world, scenario = scenario.restrict(world), scenario.scenario
     pairs = definition.pairs.on(world)
+    if isinstance(scenario, KnownSums):
+        found = scenario.neighbours(pairs, world)
+        return Question(world, found, [None] * len(found.pairs), True, "all neighbours under the known sums")
     masks = masks_of(pairs, world)
     everybody: list[frozenset[int] | None] = [None] * len(pairs)
     if isinstance(scenario, SharedLaw):

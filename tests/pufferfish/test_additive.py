@@ -1,0 +1,38 @@
+"""The package's certified measurements, put before the verifier: both must find the same loss."""
+
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.worlds import graphs, positive, queries
+
+from tetraodon.certificate import certify_measurements
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.pufferfish import Additive, DiscreteLaplace, World, named, verify
+from tetraodon.workload.linear import Measurement
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_every_certificate_is_what_the_worst_attacker_sees(data):
+    """Discrete Laplace noise on linear queries: the kernel's epsilon is tight, and fails at 0.99 of itself."""
+    graph = data.draw(graphs())
+    if graph.domain.size > 12:
+        return
+    asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=2))
+    measurements = [Measurement(query, data.draw(positive)) for query in asked]
+    rows = [(row, m.scale) for m in measurements for row in m.query.matrix(graph.domain)[0].tolist()]
+    world = World.of_domain(graph.domain, individuals=1, absent=graph.absent)
+
+    def answers(dataset):
+        cells = [graph.domain.cell(record) for record in dataset if record is not ABSENT]
+        return tuple(sum(row[cell] for cell in cells) for row, _ in rows)
+
+    mechanism = Additive(answers, tuple(DiscreteLaplace(scale) for _, scale in rows), world)
+    epsilon = certify_measurements(graph, measurements).epsilon
+    definition = named.blowfish(graph, epsilon=epsilon)
+    verdict = verify(mechanism, definition)
+    assert verdict.upper == verdict.lower == epsilon
+    assert verdict.holds
+    if epsilon:
+        assert verify(mechanism, definition.at(epsilon * Fraction(99, 100))).holds is False
