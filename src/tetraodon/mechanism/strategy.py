@@ -14,8 +14,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.errors import QueryError
+from tetraodon.errors import QueryError, Refused
 from tetraodon.inference.margin import common_coarsening
+from tetraodon.mechanism.known_totals import known_totals
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
@@ -146,6 +147,27 @@ def _table(query: Query, policy: Policy) -> tuple[Split, ...]:
 
 
 def free_totals(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:
+    """Totals over these attributes that may be told exactly: no secret changes them, or everybody knows them.
+
+    Why   once a count is known, neighbours differ in several records, and a total that no single secret changes may
+          move after all. So with known counts each of them is certified anew.
+    """
+    free = _totals_of_parts(table, policy)
+    if not policy.known:
+        return free
+    every = dict.fromkeys((*free, *known_totals(table, policy)))
+    return tuple(query for query in every if _is_still(query, policy))
+
+
+def _is_still(query: LinearQuery, policy: Policy) -> bool:
+    """Whether an answer is the same for all neighbours; what cannot be priced is taken to move."""
+    try:
+        return sensitivity_of(policy.graph, query).value == 0
+    except Refused:
+        return False
+
+
+def _totals_of_parts(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:
     """The finest table of totals over these attributes that no secret changes: it is exact, and costs nothing.
 
     Why   a step never leaves a connected part of the graph, so counts of connected parts do not move. With one

@@ -18,6 +18,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import charge_of, governing_certificate
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.estimates import Measured
+from tetraodon.releasing.known_data import check_known_data, known_groups
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release
 
@@ -95,9 +96,10 @@ def open_policy_table(policy: Policy, table: Source) -> Engine:
 def _count(plan: Plan, table: Source) -> Mapping[str, tuple[Ints, ...]]:
     """Exact answers to everything the plan measures, in units, from one look at the table."""
     domain = plan.policy.domain
-    groups = sorted({m.query.names for item in plan for m in item.measurements})
+    groups = sorted({m.query.names for item in plan for m in item.measurements} | known_groups(plan.policy))
     with open_policy_table(plan.policy, table) as engine:
         counts = dict(zip(groups, engine.counts(groups), strict=True))
+    check_known_data(plan.policy, counts)
     answers: dict[str, tuple[Any, ...]] = {}
     for item in plan:
         answers[item.name] = tuple(

@@ -1,0 +1,67 @@
+"""Releases when tables are known: data that contradict them are refused, and released tables agree with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.releasing.conftest import POLICY
+
+import tetraodon as td
+from tetraodon.certificate.certificate import Dataset
+from tetraodon.engine import DataRefusal
+
+
+def with_known(table: pl.DataFrame, *, off: int = 0, **changed: Any) -> td.Policy:
+    regions = [table.filter(pl.col("region") == name).height for name in ("north", "south", "east")]
+    known = [{"marginal": "region", "is": [regions[0] + off, *regions[1:]]}, {"count": "sex = 'Male'"}]
+    items = [{"name": "ages", "histogram": ["region", "age"]}, {"name": "sexes", "histogram": ["sex"]}]
+    return td.load_policy({**POLICY, "known": known, "release": items, **changed})
+
+
+def test_data_that_contradict_what_is_known_are_refused_before_anything_is_spent(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    plan = td.plan(with_known(table, off=1))
+    ledger = td.Ledger(tmp_path / "known.db")
+    ledger.open("survey", 2, plan.policy.document)
+    with pytest.raises(DataRefusal, match="entry 1 of `known`") as refusal:
+        td.release(plan, table, ledger=ledger)
+    assert not any(character.isdigit() for character in str(refusal.value).replace("entry 1", ""))
+    assert ledger.account("survey").charged == 0
+    assert len(ledger.refusals("survey")) == 1
+
+
+def test_released_tables_agree_with_what_is_known(table: pl.DataFrame, tmp_path: Path) -> None:
+    policy = with_known(table)
+    plan = td.plan(policy)
+    assert plan["sexes"].mechanism == "exact"
+    assert isinstance(plan.certificate.witness, tuple)
+    assert isinstance(plan.certificate.witness[0], Dataset)
+    ledger = td.Ledger(tmp_path / "known.db")
+    ledger.open("survey", 2, policy.document)
+    made = td.release(plan, table, ledger=ledger, out=tmp_path / "out")
+    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    ages = made["ages"].to_polars().group_by("region").agg(pl.col("count").sum())
+    for region, total in ages.iter_rows():
+        assert total == pytest.approx(table.filter(pl.col("region") == region).height)
+    assert made["sexes"].to_polars()["count"].to_list() == [
+        table.filter(pl.col("sex") == sex).height for sex in ("Female", "Male")
+    ]
+
+
+def test_the_account_of_somebody_who_knows_less_is_charged_what_it_costs_there(
+    table: pl.DataFrame, ledger: td.Ledger
+) -> None:
+    """The governing policy does not know the table by region, so repeating it exactly would break its promise."""
+    with pytest.raises(td.Refused, match="tell for certain"):
+        td.release(td.plan(with_known(table)), table, ledger=ledger)
+
+
+def test_known_counts_and_several_rows_are_refused() -> None:
+    with pytest.raises(td.Refused, match="one row each"):
+        td.load_policy(
+            {**POLICY, "individuals": {"key": "id", "at most": 3}, "known": [{"count": "sex = 'Male'"}], "release": []}
+        )
