@@ -17,7 +17,7 @@ from tetraodon.workload.linear import Measurement
 def test_every_certificate_is_what_the_worst_attacker_sees(data):
     """Discrete Laplace noise on linear queries: the kernel's epsilon is tight, and fails at 0.99 of itself."""
     graph = data.draw(graphs())
-    if graph.domain.size > 12:
+    if graph.domain.size > 12 or not graph.has_edges:
         return
     asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=2))
     measurements = [Measurement(query, data.draw(positive)) for query in asked]

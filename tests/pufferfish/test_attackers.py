@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from tests.pufferfish.oracle import random_channel, worst_odds
 
+from tetraodon.errors import Refused
 from tetraodon.pufferfish import Definition, Secret, World, named, pairs, scenarios, verify
 from tetraodon.pufferfish.exponent import log_above, log_below
 from tetraodon.pufferfish.scenario_sets import product_prior
@@ -69,6 +70,31 @@ def test_undecided_is_said():
     assert undecided.holds is None
     assert not undecided
     assert undecided.text.startswith("Not decided")
+
+
+def test_constraints_can_be_stacked():
+    world = World.product((0, 1), individuals=3)
+    channel = random_channel(world, 3, random.Random(2), zeros=False)
+    stacked = scenarios.given(lambda d: d[0] <= d[1], scenarios.given(lambda d: d[1] <= d[2]))
+    at_once = scenarios.given(lambda d: d[0] <= d[1] <= d[2])
+    one, other = (verify(channel, Definition(pairs.values(), s, epsilon=1)) for s in (stacked, at_once))
+    assert (one.lower, one.upper) == (other.lower, other.upper)
+    assert {d for d, _ in one.witness.prior.weights} <= {(0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1)}
+
+
+def test_an_unknown_kind_of_attackers_is_refused():
+    class Aliens(type(scenarios.anything()).__mro__[1]):
+        text = "aliens"
+
+        def draw(self, world, chance):
+            raise NotImplementedError
+
+        def composability(self, pairs, world):
+            raise NotImplementedError
+
+    channel = random_channel(WORLD, 2, random.Random(1))
+    with pytest.raises(Refused, match="no method is known"):
+        verify(channel, Definition(pairs.values(), Aliens(), epsilon=1))
 
 
 def test_nothing_to_tell_apart():

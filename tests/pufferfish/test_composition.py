@@ -90,6 +90,12 @@ def test_added_noise_composes_exactly():
     assert (both.kind, both.charge, both.joint.upper) == ("adds up", 1, 1)
 
 
+def test_delta_is_not_summed():
+    channel = response(lambda d: d[0], Fraction(2, 3))
+    with pytest.raises(Refused, match="not composed here"):
+        compose(channel, channel, named.indistinguishability(epsilon=1, delta="0.1"))
+
+
 def test_what_is_not_known_is_refused():
     channel = response(lambda d: d[0], Fraction(2, 3))
     with pytest.raises(Refused, match="cannot be verified together"):

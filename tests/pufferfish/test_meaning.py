@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish import (
     Additive,
     Channel,
@@ -76,6 +76,8 @@ def test_loss_grows_as_the_correlation_does():
 
 
 def test_bad_input():
+    with pytest.raises(Refused, match="delta forgives"):
+        meaning(verify(Channel([[1], [1]], [(0,), (1,)], [0]), named.indistinguishability(epsilon=1, delta="0.1")))
     with pytest.raises(PolicyError, match="not above the prior"):
         choose_epsilon(prior="0.5", posterior="0.5")
     with pytest.raises(PolicyError, match="between 0 and 1"):

@@ -104,5 +104,7 @@ def test_nothing_in_doubt_is_no_loss():
 
 
 def test_a_function_needs_a_world():
+    with pytest.raises(PolicyError, match="false-alarm rate"):
+        verify(sum, CLAIM, world=BITS, alarm=0)
     with pytest.raises(PolicyError, match=r"no mechanism.*world="):
         verify(sum, CLAIM)

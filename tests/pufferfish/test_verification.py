@@ -118,6 +118,19 @@ def test_overlapping_secrets_are_refused_with_a_dataset():
         verify(channel, Definition(both, scenarios.anything(), epsilon=1))
 
 
+def test_a_world_without_pairs_protects_nothing_and_says_so():
+    channel = Channel([[1], [1]], [(0,), (1,)], ["a"])
+    with pytest.raises(PolicyError, match="nothing would be protected"):
+        verify(channel, Definition(pairs.presence(), scenarios.anything(), epsilon=1))
+
+
+def test_a_secret_about_nobody_here_is_refused():
+    channel = Channel([[1], [1]], [(0,), (1,)], ["a"])
+    elsewhere = pairs.explicit([(Secret.value(4, 0), Secret.value(4, 1))])
+    with pytest.raises(PolicyError, match="not in this world"):
+        verify(channel, Definition(elsewhere, scenarios.anything(), epsilon=1))
+
+
 def test_independence_needs_every_combination():
     channel = Channel([[1], [1], [1]], [(0, 0), (0, 1), (1, 1)], ["a"])
     with pytest.raises(Refused, match="cannot be independent"):
@@ -125,7 +138,7 @@ def test_independence_needs_every_combination():
 
 
 def test_a_prior_outside_the_world_is_refused():
-    channel = Channel([[1]], [(0,)], ["a"])
+    channel = Channel([[1], [1]], [(0,), (1,)], ["a"])
     with pytest.raises(PolicyError, match="no dataset of this world"):
         verify(channel, Definition(pairs.values(), scenarios.explicit([{(5,): 1}]), epsilon=1))
 

@@ -6,6 +6,7 @@ from tetraodon.pufferfish.axioms import convexity_counterexample, k_anonymity, p
 from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.composition import Composition, compose
 from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.derived import Mixed, Processed
 from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
 from tetraodon.pufferfish.noise_kind import DiscreteLaplace, Gaussian, Laplace
 from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
@@ -26,8 +27,10 @@ __all__ = [
     "DiscreteLaplace",
     "Gaussian",
     "Laplace",
+    "Mixed",
     "Optimal",
     "Prior",
+    "Processed",
     "Scenario",
     "Secret",
     "Template",

@@ -100,7 +100,8 @@ def _best(
     floats = table.distinct_floats
     top, bottom = floats[high], floats[low]
     ratios = np.zeros_like(top)
-    np.divide(top, bottom, out=ratios, where=bottom > 0)
+    with np.errstate(over="ignore"):  # odds beyond every float are looked at exactly
+        np.divide(top, bottom, out=ratios, where=bottom > 0)
     ratios[(bottom == 0) & (top > 0)] = math.inf
     peak = float(ratios.max())
     if best is not None and not table.has_tiny and peak < display(best.odds) * (1 - SLACK):

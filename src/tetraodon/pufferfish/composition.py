@@ -61,6 +61,11 @@ def compose(
     `relation` gives the law of the other party's dataset for each of ours; without it both look at the same data.
     Refuses what it can neither sum nor verify: nothing is ever just added.
     """
+    if definition.delta:
+        raise Refused(
+            "(epsilon, delta) is not composed here",
+            fix="compose at delta = 0, or verify the joint channel at its own epsilon and delta",
+        )
     other = second if relation is None else averaged(second, relation, first)
     if isinstance(first, Channel) and isinstance(other, Channel):
         joint: Channel | Additive = first.with_(other)

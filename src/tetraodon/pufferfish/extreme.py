@@ -131,6 +131,7 @@ def _candidates(
 
 def _ratios(high: NDArray[np.float64], low: NDArray[np.float64]) -> NDArray[np.float64]:
     result = np.zeros_like(high)
-    np.divide(high, low, out=result, where=low > 0)
+    with np.errstate(over="ignore"):  # odds beyond every float are looked at exactly
+        np.divide(high, low, out=result, where=low > 0)
     result[(low == 0) & (high > 0)] = math.inf
     return result

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.errors import Refused
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.blocks import for_blocks
 from tetraodon.pufferfish.definition import Definition
@@ -52,10 +54,18 @@ def _against_sets(mechanism: Additive, definition: Definition, table: Table, mas
     losses = [_loss(mechanism, peak) for peak in (peaks.forward, peaks.backward)]
     best = peaks.forward if losses[0] >= losses[1] else peaks.backward
     epsilon = max(losses)
+    # different losses are at least 1 / unit apart, which the table must be able to see
+    unit = math.lcm(*(n.denominator for row in mechanism.answers for n in _in_scales(row, mechanism.scales)))
+    if unit * table.error * 8 >= 1:
+        raise Refused("the scales and answers have too many digits", fix="round them to about fifteen digits")
     holds = _within(definition, losses[0], losses[1])
     witness = witness_of(table, masks, best, definition)
     odds = display(exp_below(epsilon)) if epsilon else Fraction(1)
     return Verdict(definition, epsilon, epsilon, True, holds, witness, method, odds, skipped=skipped)
+
+
+def _in_scales(answer: Sequence[Fraction], scales: Sequence[Fraction]) -> Iterator[Fraction]:
+    return (number / scale for number, scale in zip(answer, scales, strict=True))
 
 
 def _loss(mechanism: Additive, peak: Peak) -> Fraction:

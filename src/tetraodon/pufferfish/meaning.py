@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
@@ -65,9 +65,13 @@ def choose_epsilon(*, prior: Number, posterior: Number) -> Fraction:
 
 def meaning(verdict: Verdict, priors: Iterable[Number] = PRIORS) -> Meaning:
     """A verdict's loss as beliefs: whichever of the two secrets is thought likely, before and after."""
+    if verdict.delta is not None:
+        raise Refused(
+            "delta forgives outputs after which no bound on beliefs holds", fix="ask what the loss means at delta = 0"
+        )
     if math.isinf(display(verdict.upper)):
-        sentence = "Some attacker can become certain: no bound on the odds was proved."
-        return Meaning(sentence, (), {})
+        sure = "Some attacker can become as good as certain." if verdict.exact else "No bound on beliefs was proved."
+        return Meaning(sure, (), {})
     factor = display(exp_above(Fraction(verdict.upper)))
     rows = []
     for prior in priors:

@@ -99,6 +99,12 @@ def masks_of(pairs: Iterable[Pair], world: World) -> Masks:
     for pair in listed:
         for secret in pair:
             numbers.setdefault(secret, len(numbers))
+    for secret in numbers:
+        if secret.about and max(secret.about) >= world.individuals:
+            raise PolicyError(
+                f"“{secret.text}” is about somebody who is not in this world",
+                fix=f"number the individuals from 0 to {world.individuals - 1}",
+            )
     masks = np.array([secret.mask(world) for secret in numbers], np.bool_).reshape(len(numbers), world.size)
     first = np.array([numbers[pair.first] for pair in listed], np.int64)
     second = np.array([numbers[pair.second] for pair in listed], np.int64)

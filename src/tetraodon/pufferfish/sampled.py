@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
+from tetraodon.errors import PolicyError
 from tetraodon.pufferfish.blocks import classes_of
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.features import Event, best_event
@@ -60,6 +61,10 @@ def judge_samples(
           the union bound. What was chosen does not depend on what is counted.
     """
     rate = rational(alarm, name="the false-alarm rate")
+    if not 0 < rate < 1 or samples < 1:
+        raise PolicyError(
+            "there is no such false-alarm rate or number of samples", fix="write 0 < alarm < 1, samples >= 1"
+        )
     chance = random.Random(0)  # chooses which datasets to try; the mechanism has coins of its own
     priors = definition.scenarios.priors(world)
     contrasts = list(_contrasts(world, masks, groups, priors, chance))

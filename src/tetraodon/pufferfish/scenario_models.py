@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import PolicyError
+from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish.pair import Pairs
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario, checked_source
@@ -88,6 +89,8 @@ class Chain(Finite):
         return tuple((p, start) for p in self.transitions for start in (self.starts or (stationary(p),)))
 
     def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        if any(ABSENT in options for options in world.options):
+            raise PolicyError("nobody is absent from a chain", fix="take a world without absence")
         states = self.states or tuple(sorted(world.values))
         place = {state: n for n, state in enumerate(states)}
         if len(place) != len(self.transitions[0]) or not set(world.values) <= set(place):
@@ -130,6 +133,7 @@ class Correlated(Finite):
         return f"attackers who know how the records of each of {len(self.members)} groups depend ({self.source})"
 
     def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        check_size(sum(len(group) for group in self.members), world)
         weights: dict[tuple[Any, ...], Fraction] = {}
         for combination in itertools.product(*self.joints):
             records: dict[int, Any] = {}
@@ -168,6 +172,7 @@ class Network(Finite):
         return f"attackers who know a Bayesian network of {len(self.parents)} records ({self.source})"
 
     def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        check_size(len(self.parents), world)
         laws = [{given: dict(law) for given, law in table} for table in self.tables]
         weights = {}
         for dataset in world.datasets:
@@ -177,6 +182,15 @@ class Network(Finite):
                 mass *= laws[individual].get(given, {}).get(dataset[individual], Fraction(0))  # type: ignore[index]
             weights[dataset] = mass
         return (Prior.of(weights, "the Bayesian network"),)
+
+
+def check_size(named: int, world: World) -> None:
+    """Refuses a world with other individuals than a scenario speaks of."""
+    if named != world.individuals:
+        raise PolicyError(
+            f"the scenario speaks of {named} individuals and the world has {world.individuals}",
+            fix="name each individual of the world once",
+        )
 
 
 def contagion(size: int, *, introduced: Fraction, spread: Fraction) -> Mapping[tuple[int, ...], Fraction]:

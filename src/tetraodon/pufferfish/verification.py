@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.attackers import search
 from tetraodon.pufferfish.blocks import for_blocks
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.derived import Mixed, Processed, no_more_than
 from tetraodon.pufferfish.extreme import Peaks, for_prior
 from tetraodon.pufferfish.gaussian import judge_gaussian
 from tetraodon.pufferfish.hockey import judge_delta
@@ -44,7 +45,7 @@ class Question:
 
 
 def verify(
-    mechanism: Channel | Additive | Callable[[Any], Any],
+    mechanism: Channel | Additive | Processed | Mixed | Callable[[Any], Any],
     definition: Definition,
     *,
     world: World | None = None,
@@ -76,6 +77,9 @@ def verify(
         if priors is None and not question.exact:
             return _enclose(mechanism.table(mechanism.points).restricted(question.world), definition, question)
         return judge_laplace(mechanism, definition, question.world, question.masks, question.groups, priors)
+    if isinstance(mechanism, Processed | Mixed):
+        how = "post-processing" if isinstance(mechanism, Processed) else "mixing"
+        return no_more_than([verify(part, definition) for part in mechanism.parts], f"{how} never adds to a loss")
     if not callable(mechanism) or world is None:
         raise PolicyError(
             "this is no mechanism that can be verified",
@@ -108,10 +112,15 @@ def judge(table: Table, definition: Definition) -> Verdict:
 def ask(definition: Definition, world: World) -> Question:
     """What a definition asks in a world."""
     scenario = definition.scenarios
-    known = isinstance(scenario, Given)
-    if isinstance(scenario, Given) and scenario.priors(world) is None:
-        world, scenario = scenario.restrict(world), scenario.scenario
+    known = False
+    while isinstance(scenario, Given) and scenario.priors(world) is None:
+        world, scenario, known = scenario.restrict(world), scenario.scenario, True
     pairs = definition.pairs.on(world)
+    if not pairs:
+        raise PolicyError(
+            "this world has no pair of secrets, so nothing would be protected",
+            fix="give the world more values, let individuals be absent, or choose other pairs",
+        )
     if isinstance(scenario, KnownSums):
         found = scenario.neighbours(pairs, world)
         return Question(world, found, [None] * len(found.pairs), True, "all neighbours under the known sums")
@@ -130,7 +139,9 @@ def ask(definition: Definition, world: World) -> Question:
         return Question(world, masks, groups, fits, "all neighbouring datasets" if fits else "search, and neighbours")
     if isinstance(scenario, Blocks):
         return Question(world, masks, everybody, False, "search, and all pairs of possible datasets")
-    return Question(world, masks, everybody, isinstance(scenario, Anything), "all pairs of possible datasets")
+    if isinstance(scenario, Anything) or scenario.priors(world) is not None:
+        return Question(world, masks, everybody, True, "all pairs of possible datasets")
+    raise Refused("no method is known for this kind of attackers", fix="list their priors, or use td.scenarios.*")
 
 
 def _merged(scenario: Blocks, about: frozenset[int] | None) -> frozenset[int] | None:
