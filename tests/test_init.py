@@ -34,6 +34,7 @@ PINNED = [
     "TetraodonError",
     "cdf",
     "certify",
+    "compare",
     "count",
     "explain",
     "histogram",

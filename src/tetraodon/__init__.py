@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tetraodon.policy.load import load_policy
     from tetraodon.policy.policy import Policy
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+    from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
     from tetraodon.releasing.plan import Plan, plan, plan_for_error
     from tetraodon.releasing.release import Release
@@ -59,6 +60,7 @@ _HOMES = {
     "TetraodonError": "tetraodon.errors",
     "cdf": "tetraodon.workload.query",
     "certify": "tetraodon.certificate",
+    "compare": "tetraodon.releasing.compare",
     "count": "tetraodon.workload.query",
     "explain": "tetraodon.policy.explain",
     "histogram": "tetraodon.workload.query",
@@ -98,6 +100,7 @@ __all__ = [
     "TetraodonError",
     "cdf",
     "certify",
+    "compare",
     "count",
     "explain",
     "histogram",

@@ -1,0 +1,259 @@
+"""What a weaker or a stronger promise would buy: expected errors of plans under several policies. No data is needed.
+
+Policies differ in `theta`, how far apart two values of one attribute can be and still be a secret, and in epsilon. At
+equal epsilon a smaller theta protects less: two values that are d steps apart can be told apart by odds of up to
+e^(epsilon d) ([HMD14] Eq. 9). So every policy is also tried at the epsilon that gives a stated pair of values
+the same odds as the strongest policy gives it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from tetraodon.domain import Attribute
+from tetraodon.errors import QueryError, Refused
+from tetraodon.policy.attribute_graph import Everything, Within
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import Factor
+from tetraodon.rational import Number, decimal_text, rational
+from tetraodon.releasing.plan import plan
+from tetraodon.workload.query import linear
+
+FULL = "full"
+NO_GAIN = 0.99
+"""A weaker policy buys nothing when it leaves more than this share of the error."""
+MOST_PLANS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One item under one policy. `odds` bounds how far an observer's odds between the pair of values can move.
+
+    `budget` is the epsilon that was asked for; `epsilon` is less where the guarantee was matched.
+    """
+
+    item: str
+    theta: str
+    epsilon: Fraction
+    budget: Fraction
+    matched: bool
+    steps: float
+    mechanism: str
+    expected_error: float
+
+    @property
+    def odds(self) -> float:
+        exponent = float(self.epsilon) * self.steps
+        return math.exp(exponent) if exponent < 700 else math.inf
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "item": self.item,
+            "theta": self.theta,
+            "epsilon": float(self.epsilon),
+            "epsilon_exact": decimal_text(self.epsilon),
+            "budget": float(self.budget),
+            "comparison": "matched guarantee" if self.matched else "equal epsilon",
+            "steps": self.steps if math.isfinite(self.steps) else None,
+            "odds": self.odds if math.isfinite(self.odds) else None,
+            "mechanism": self.mechanism,
+            "expected_error": self.expected_error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Expected error against protection, with what is worth saying in words."""
+
+    attribute: str
+    pair: tuple[str, str]
+    variants: tuple[Variant, ...]
+    remarks: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Variant]:
+        return iter(self.variants)
+
+    def __len__(self) -> int:
+        return len(self.variants)
+
+    def document(self) -> dict[str, Any]:
+        """Everything as plain data, for `--json` and for charts."""
+        return {
+            "attribute": self.attribute,
+            "pair": list(self.pair),
+            "variants": [variant.document() for variant in self.variants],
+            "remarks": list(self.remarks),
+        }
+
+    def __str__(self) -> str:
+        head = ("item", "theta", "epsilon", "comparison", "odds", "mechanism", "expected error")
+        rows = [head]
+        for variant in self.variants:
+            how = "matched guarantee" if variant.matched else "equal epsilon"
+            numbers = (f"{float(variant.epsilon):g}", how, f"{variant.odds:.3g}")
+            rows.append((variant.item, variant.theta, *numbers, variant.mechanism, f"{variant.expected_error:.4g}"))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        told = f"Odds are those between {self.pair[0]} and {self.pair[1]} of {self.attribute}."
+        return "\n".join([*lines, told, *self.remarks])
+
+    def chart(self) -> dict[str, Any]:
+        """A Vega-Lite picture: error against theta, a line for each epsilon, both ways of comparing."""
+        order = list(dict.fromkeys(variant.theta for variant in self.variants))
+        return {
+            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+            "title": "Expected error against protection",
+            "data": {"values": [variant.document() for variant in self.variants]},
+            "facet": {
+                "row": {"field": "item", "title": None},
+                "column": {"field": "comparison", "title": None},
+            },
+            "spec": {
+                "width": 260,
+                "height": 200,
+                "mark": {"type": "line", "point": True, "tooltip": {"content": "data"}},
+                "encoding": {
+                    "x": {"field": "theta", "type": "ordinal", "sort": order, "title": f"theta of {self.attribute}"},
+                    "y": {
+                        "field": "expected_error",
+                        "type": "quantitative",
+                        "scale": {"type": "symlog"},
+                        "title": "expected error",
+                    },
+                    "color": {"field": "budget", "type": "nominal", "title": "epsilon, if not matched"},
+                },
+            },
+        }
+
+
+def compare(
+    policy: Policy,
+    *,
+    theta: Sequence[Number] = (),
+    epsilon: Sequence[Number] = (),
+    attribute: str | None = None,
+    pair: tuple[object, object] | None = None,
+) -> Comparison:
+    """Plan a policy's items with other values of theta and epsilon, and say what each would buy.
+
+    `theta` lists distances as in `within`, or "full"; without one, the policy's own. `attribute` is the one they are
+    about, if more than one could be meant. `pair` is the pair of values whose protection is matched; by
+    default two values as far apart as the policy's own theta, or the two ends.
+    """
+    about = _attribute(policy, attribute)
+    factor = policy.graph.factor_of(about.name)
+    graphs = [_graph(about, distance) for distance in theta]
+    if not graphs:
+        if not isinstance(factor.graph, Everything | Within):
+            raise QueryError(f"the secrets of {about.name} have no theta", fix="list values of theta to compare")
+        graphs = [factor.graph]
+    reaches = sorted({_reach(graph) for graph in graphs})
+    budgets = sorted({rational(e, name="epsilon") for e in epsilon} or {policy.epsilon})
+    if budgets[0] <= 0:
+        raise QueryError("an epsilon is not positive", fix="list budgets above zero")
+    if 2 * len(reaches) * len(budgets) > MOST_PLANS:
+        raise Refused("there are too many policies to compare", fix="list fewer values of theta or epsilon")
+    codes = _pair(about, factor, pair)
+    changed = [_changed(policy, about, factor, reach) for reach in reaches]
+    steps = [_steps(one, about, codes) for one in changed]
+    found: list[Variant] = []
+    for matched in (False, True):
+        for budget in budgets:
+            for one, reach, far in zip(changed, reaches, steps, strict=True):
+                if matched and not math.isfinite(far):
+                    continue
+                price = budget * int(steps[-1]) / int(far) if matched else budget
+                word = FULL if reach >= about.size - 1 else decimal_text(reach * about.step)
+                found += [
+                    Variant(i.name, word, price, budget, matched, far, i.mechanism, i.expected_error)
+                    for i in plan(one, epsilon=price)
+                ]
+    order = {name: place for place, name in enumerate(item.name for item in policy.items)}
+    found.sort(key=lambda variant: order[variant.item])
+    pair_text = (about.text(codes[0]), about.text(codes[1]))
+    touched = [i.name for i in policy.items if about.name in linear(i.query, policy.domain).names]
+    return Comparison(about.name, pair_text, tuple(found), tuple(_remarks(found, touched, pair_text)))
+
+
+def _changed(policy: Policy, about: Attribute, factor: Factor, reach: int) -> Policy:
+    """The policy with another theta."""
+    graph = Everything(about.size) if reach >= about.size - 1 else Within(about.size, reach)
+    factors = tuple(Factor(factor.names, graph) if f == factor else f for f in policy.graph.factors)
+    return replace(policy, graph=replace(policy.graph, factors=factors))
+
+
+def _steps(policy: Policy, about: Attribute, codes: tuple[int, int]) -> float:
+    """How many steps apart two records are that differ in the pair alone.
+
+    With known counts only single steps are bounded: chains of steps may leave what is known ([HMD14] Eq. 9 is for
+    policies without constraints).
+    """
+    place = policy.domain.position(about.name)
+    start = [0] * len(policy.domain.names)
+    ends = [policy.domain.value_of((*start[:place], code, *start[place + 1 :])) for code in codes]
+    steps = policy.graph.distance(*ends)
+    return math.inf if policy.graph.known and steps > 1 else steps
+
+
+def _remarks(found: Sequence[Variant], touched: Sequence[str], pair: tuple[str, str]) -> Iterator[str]:
+    """Every place where a weaker policy does not buy a smaller error than the next stronger one."""
+    for weaker, stronger in pairwise(found):
+        same = all(getattr(weaker, k) == getattr(stronger, k) for k in ("item", "budget", "matched"))
+        if not same or weaker.item not in touched or weaker.expected_error <= NO_GAIN * stronger.expected_error:
+            continue
+        price = f"epsilon {decimal_text(weaker.budget)}"
+        where = f"at odds between {pair[0]} and {pair[1]} matched to {price}" if weaker.matched else f"at {price}"
+        yield (
+            f"{weaker.item}: theta {weaker.theta} instead of {stronger.theta} buys nothing {where}: "
+            f"the expected error is {weaker.expected_error:.4g}, not below {stronger.expected_error:.4g}."
+        )
+
+
+def _attribute(policy: Policy, name: str | None) -> Attribute:
+    if name is not None:
+        found = policy.domain[name]
+        if not found.ordered or len(policy.graph.factor_of(name).names) > 1:
+            raise QueryError(f"{name} has no theta of its own", fix="name an ordered attribute measured by itself")
+        return found
+    able = [f for f in policy.graph.factors if len(f.names) == 1 and policy.domain[f.names[0]].ordered]
+    within = [f.names[0] for f in able if isinstance(f.graph, Within)]
+    asked = {n for item in policy.items for n in linear(item.query, policy.domain).names}
+    meant = within or [f.names[0] for f in able if isinstance(f.graph, Everything) and f.names[0] in asked]
+    if len(meant) != 1:
+        raise QueryError(
+            "it is not clear which attribute theta is about",
+            fix=f"name one of: {', '.join(f.names[0] for f in able)}" if able else "use an ordered attribute",
+        )
+    return policy.domain[meant[0]]
+
+
+def _graph(attribute: Attribute, distance: Number) -> Everything | Within:
+    if isinstance(distance, str) and distance.strip() == FULL:
+        return Everything(attribute.size)
+    theta = rational(distance, name="theta")
+    if theta < attribute.step:
+        raise QueryError(
+            "a theta reaches no other value", fix=f"list distances of at least {decimal_text(attribute.step)}, or full"
+        )
+    return Within(attribute.size, int(theta / attribute.step))
+
+
+def _reach(graph: Everything | Within) -> int:
+    return min(graph.reach, graph.size - 1) if isinstance(graph, Within) else graph.size - 1
+
+
+def _pair(attribute: Attribute, factor: Factor, pair: tuple[object, object] | None) -> tuple[int, int]:
+    if attribute.size < 2:
+        raise QueryError(f"{attribute.name} has a single value", fix="name an attribute with several")
+    if pair is None:
+        graph = factor.graph
+        return 0, (_reach(graph) if isinstance(graph, Everything | Within) else attribute.size - 1)
+    first, second = attribute.code(pair[0]), attribute.code(pair[1])
+    if first == second:
+        raise QueryError("the pair is one value twice", fix="name two different values")
+    return first, second
