@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tetraodon import noise
-    from tetraodon.certificate import Certificate, Sensitivity, certify
+    from tetraodon.certificate import Certificate, Sensitivity, certify, oracle
     from tetraodon.domain import Attribute, Domain
     from tetraodon.errors import (
         BudgetExhausted,
@@ -23,16 +23,18 @@ if TYPE_CHECKING:
         TetraodonError,
     )
     from tetraodon.ledger import Ledger
+    from tetraodon.mechanism.kmeans import PolicyKMeans
     from tetraodon.policy.explain import explain
     from tetraodon.policy.load import load_policy
     from tetraodon.policy.policy import Policy
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+    from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
     from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
     from tetraodon.releasing.plan import Plan, plan, plan_for_error
     from tetraodon.releasing.release import Release
     from tetraodon.releasing.run import release
-    from tetraodon.releasing.verify import verify
+    from tetraodon.verifying import verify
     from tetraodon.workload.query import cdf, count, histogram, mean, quantiles, ranges, total
 
 __version__ = "0.1.0"
@@ -42,6 +44,8 @@ _HOMES = {
     "Attribute": "tetraodon.domain",
     "BudgetExhausted": "tetraodon.errors",
     "Certificate": "tetraodon.certificate",
+    "Channel": "tetraodon.pufferfish",
+    "Definition": "tetraodon.pufferfish",
     "Domain": "tetraodon.domain",
     "DomainError": "tetraodon.errors",
     "Ledger": "tetraodon.ledger",
@@ -50,38 +54,47 @@ _HOMES = {
     "Plan": "tetraodon.releasing.plan",
     "Policy": "tetraodon.policy.policy",
     "PolicyError": "tetraodon.errors",
+    "PolicyKMeans": "tetraodon.mechanism.kmeans",
     "QueryError": "tetraodon.errors",
     "Refused": "tetraodon.errors",
     "Release": "tetraodon.releasing.release",
     "ReleaseError": "tetraodon.errors",
+    "Secret": "tetraodon.pufferfish",
     "SecretGraph": "tetraodon.policy.secret_graph",
     "Sensitivity": "tetraodon.certificate",
     "TableError": "tetraodon.errors",
     "TetraodonError": "tetraodon.errors",
+    "World": "tetraodon.pufferfish",
     "cdf": "tetraodon.workload.query",
     "certify": "tetraodon.certificate",
     "compare": "tetraodon.releasing.compare",
+    "compose": "tetraodon.pufferfish",
     "count": "tetraodon.workload.query",
     "explain": "tetraodon.policy.explain",
     "histogram": "tetraodon.workload.query",
     "load_policy": "tetraodon.policy.load",
     "load_release": "tetraodon.releasing.folder",
     "mean": "tetraodon.workload.query",
-    "noise": "",
+    "optimal_mechanism": "tetraodon.pufferfish",
+    "pairs": "tetraodon.pufferfish",
     "plan": "tetraodon.releasing.plan",
     "plan_for_error": "tetraodon.releasing.plan",
     "quantiles": "tetraodon.workload.query",
     "ranges": "tetraodon.workload.query",
     "release": "tetraodon.releasing.run",
+    "scenarios": "tetraodon.pufferfish",
     "total": "tetraodon.workload.query",
-    "verify": "tetraodon.releasing.verify",
+    "verify": "tetraodon.verifying",
 }
+_MODULES = {"noise": "tetraodon.noise", "oracle": "tetraodon.certificate.oracle"}
 
 __all__ = [
     "ABSENT",
     "Attribute",
     "BudgetExhausted",
     "Certificate",
+    "Channel",
+    "Definition",
     "Domain",
     "DomainError",
     "Ledger",
@@ -90,17 +103,21 @@ __all__ = [
     "Plan",
     "Policy",
     "PolicyError",
+    "PolicyKMeans",
     "QueryError",
     "Refused",
     "Release",
     "ReleaseError",
+    "Secret",
     "SecretGraph",
     "Sensitivity",
     "TableError",
     "TetraodonError",
+    "World",
     "cdf",
     "certify",
     "compare",
+    "compose",
     "count",
     "explain",
     "histogram",
@@ -108,11 +125,15 @@ __all__ = [
     "load_release",
     "mean",
     "noise",
+    "optimal_mechanism",
+    "oracle",
+    "pairs",
     "plan",
     "plan_for_error",
     "quantiles",
     "ranges",
     "release",
+    "scenarios",
     "total",
     "verify",
 ]
@@ -121,12 +142,14 @@ __all__ = [
 if not TYPE_CHECKING:  # hidden from the type check, so that a misspelt name is still found
 
     def __getattr__(name: str) -> object:
-        if name not in _HOMES:
+        if name in _MODULES:
+            found: object = import_module(_MODULES[name])
+        elif name in _HOMES:
+            found = getattr(import_module(_HOMES[name]), name)
+        else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        home = _HOMES[name]
-        found = getattr(import_module(home), name) if home else import_module(f"{__name__}.{name}")
         globals()[name] = found
         return found
 
     def __dir__() -> list[str]:
-        return sorted([*globals(), *_HOMES])
+        return sorted({*globals(), *_HOMES, *_MODULES})
