@@ -34,8 +34,12 @@ NARROW = {
     "ledger": {"errors", "rational"},
     "noise": {"errors", "rational"},
 }
-UPWARD = {("policy/policy.py", "tetraodon.certificate.sensitivity")}
-"""The one import that points upwards: `policy.sensitivity(query)` is a convenience, made inside a function."""
+UPWARD = {
+    ("policy/policy.py", "tetraodon.certificate.sensitivity"),
+    ("ledger/store.py", "tetraodon.releasing.reprice"),
+}
+"""Imports that point upwards: `policy.sensitivity(query)` and `ledger.reprice(policy)` are conveniences, made inside
+a function."""
 
 ORPHANS = {
     "papers.py": "every citation is resolved below",

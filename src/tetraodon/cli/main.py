@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from tetraodon import __version__
-from tetraodon.cli import demo_command, init_command, ledger_commands, plan_command, policy_commands, release_commands
+from tetraodon.cli import (
+    demo_command,
+    init_command,
+    ledger_commands,
+    plan_command,
+    policy_commands,
+    release_commands,
+    reprice_command,
+)
 from tetraodon.cli.edge import INTERRUPTED
 
 app = typer.Typer(
@@ -48,6 +56,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (app, "plan", "Mechanisms, expected errors and certificate; no data.", plan_command.plan),
     (ledger, "open", "Set a data set's total and governing policy, once.", ledger_commands.open_),
     (ledger, "show", "What was asked, charged and is left.", ledger_commands.show),
+    (ledger, "reprice", "What past releases have cost under another policy.", reprice_command.reprice),
     (app, "release", "Count, charge the ledger, add noise, write the folder.", release_commands.release),
     (app, "show", "A release: its promise and its answers.", release_commands.show),
     (app, "verify", "Recompute every certificate and hash, without the data.", release_commands.verify),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Select, and_, insert, select, update
 
@@ -25,6 +25,10 @@ from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
 from tetraodon.ledger.entry import DOCUMENT_PARTS, Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.schema import accounts, entries, refusals
+
+if TYPE_CHECKING:
+    from tetraodon.policy.policy import Policy
+    from tetraodon.releasing.reprice import Repricing
 
 
 class Ledger:
@@ -185,6 +189,15 @@ class Ledger:
                 name = _account(connection, dataset_name(dataset)).dataset
                 query = query.where(entries.c.dataset == name)
             return tuple(_entry(row) for row in connection.execute(query))
+
+    def reprice(self, policy: Policy) -> Repricing:
+        """What the releases of the policy's data set, as they stand here, lose under that policy instead.
+
+        Nothing is changed. An exact answer that moves under the other policy costs infinity.
+        """
+        from tetraodon.releasing.reprice import reprice  # a convenience; the maths lives above this room
+
+        return reprice(self.entries(policy.dataset), policy)
 
     def record_refusal(self, dataset: str, kind: str) -> None:
         """Note that a release was refused because of the data: which kind and when, no detail."""

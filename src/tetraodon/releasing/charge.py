@@ -19,7 +19,7 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     Pre   the plan's attributes mean the same in both policies; otherwise what was measured could not be compared.
     """
     governing = load_policy(account.policy)
-    _same_data(plan.policy, governing)
+    check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
     certificate = certify_measurements(governing.graph, measurements, rows_per_person=governing.rows_per_person)
     if not certificate.finite:
@@ -36,7 +36,8 @@ def charge_of(certificate: Certificate) -> Fraction:
     return Fraction(certificate.epsilon)
 
 
-def _same_data(asked: Policy, governing: Policy) -> None:
+def check_same_data(asked: Policy, governing: Policy) -> None:
+    """Refuse policies under which a record is not the same thing."""
     for attribute in asked.domain:
         if attribute.name not in governing.domain.names:
             raise Refused(

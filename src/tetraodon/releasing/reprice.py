@@ -1,0 +1,101 @@
+"""What past releases have cost under another policy: a stricter graph, or one more table that has become known.
+
+The measurements of every release are in the ledger. They are certified again, exactly, under the other policy; nothing
+is multiplied by distances in a graph. What was told exactly and moves there costs infinity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.errors import LedgerError, Refused
+from tetraodon.ledger import Entry
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.releasing.charge import check_same_data
+from tetraodon.releasing.codec import measurement_from
+from tetraodon.workload.linear import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Repriced:
+    """One release and its loss under the other policy."""
+
+    id: int
+    when: str
+    items: tuple[str, ...]
+    charged: Fraction
+    certificate: Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Repricing:
+    """All releases of a data set under another policy.
+
+    `together` is the loss of everything at once: never more than the sum, since no single pair of neighbours need be
+    the worst for each release.
+    """
+
+    dataset: str
+    releases: tuple[Repriced, ...]
+    together: Certificate
+
+    @property
+    def charged(self) -> Fraction:
+        """What the releases were charged when they were made."""
+        return sum((release.charged for release in self.releases), Fraction(0))
+
+    @property
+    def added_up(self) -> Fraction | float:
+        """The losses of the releases, one after the other ([HMD14] Thm 4.1)."""
+        losses = [release.certificate.epsilon for release in self.releases]
+        return math.inf if math.inf in losses else sum((Fraction(loss) for loss in losses), Fraction(0))
+
+
+def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
+    """What the releases behind some entries of the ledger lose under another policy.
+
+    Pre   the attributes they measured mean the same in both policies. The noise of different releases is independent.
+    Post  every certificate is what the kernel says of the stored measurements under `policy`.
+    """
+    releases, everything = [], []
+    for entry in entries:
+        if entry.dataset != policy.dataset:
+            raise Refused(
+                f"the policy is for data set {policy.dataset!r}",
+                fix="name the data set of the releases in it",
+                where=entry.dataset,
+            )
+        measured = _measurements(entry, policy)
+        names = tuple(str(document["name"]) for document in entry.document["plan"]["queries"])
+        releases.append(Repriced(entry.id, entry.when, names, entry.charged, _certify(policy, measured)))
+        everything += measured
+    return Repricing(policy.dataset, tuple(releases), _certify(policy, everything))
+
+
+def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
+    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
+
+
+def _measurements(entry: Entry, policy: Policy) -> list[Measurement]:
+    """What was measured, as the entry's own policy says, on attributes that mean the same in both policies."""
+    try:
+        asked = load_policy(entry.document["policy"])
+        documents: list[dict[str, Any]] = list(entry.document["plan"]["queries"])
+        items = {item.name: item.query for item in asked.items}
+        check_same_data(asked, policy)
+        return [
+            measurement_from(measured, items[document["name"]], asked.domain)
+            for document in documents
+            for measured in document["measurements"]
+        ]
+    except (KeyError, TypeError):
+        raise LedgerError(
+            f"entry {entry.id} does not say what was measured", fix="restore the ledger from a backup"
+        ) from None
