@@ -35,7 +35,7 @@ def two_groups(rows: int = 4000) -> np.ndarray:
 
 
 @pytest.mark.parametrize("absent", [False, True])
-@pytest.mark.parametrize("method", ["synopsis", "steps"])
+@pytest.mark.parametrize("method", ["synopsis", "refined", "steps"])
 def test_it_finds_the_groups(absent: bool, method: Any) -> None:
     """False-alarm rate far below 1e-12: the noise would have to be a hundred times its scale."""
     model = PolicyKMeans(policy_of(absent=absent), 50, 2, method=method).fit(two_groups())
@@ -55,16 +55,24 @@ def test_what_is_run_is_what_was_certified(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(kmeans, "discrete_laplace", recorded)
     monkeypatch.setattr(kmeans_steps, "discrete_laplace", recorded)
-    model = PolicyKMeans(policy_of(), "0.3", 2).fit(two_groups(100))
+    model = PolicyKMeans(policy_of(), "0.3", 2, method="synopsis").fit(two_groups(100))
     plan = model.plan_
     assert plan == model.plan(100)
     assert plan.synopsis is not None
     assert drawn == [(plan.scale, plan.synopsis.shape)]
     assert plan.scale == 2 * plan.synopsis.units / Fraction(3, 10)
     drawn.clear()
-    steps = PolicyKMeans(policy_of(), "0.3", 2, method="steps").fit(two_groups(100)).plan_.steps
-    assert steps is not None
-    assert drawn == [(steps.count_scale, 2), (steps.sum_scales[0], 2), (steps.sum_scales[1], 2)] * steps.rounds
+    for method in ("steps", "refined"):
+        plan = PolicyKMeans(policy_of(), "0.3", 2, method=method).fit(two_groups(100)).plan_  # type: ignore[arg-type]
+        steps = plan.steps
+        assert steps is not None
+        table = [(plan.scale, plan.synopsis.shape)] if plan.synopsis else []
+        rounds = [(steps.count_scale, 2), (steps.sum_scales[0], 2), (steps.sum_scales[1], 2)] * steps.rounds
+        assert drawn == table + rounds
+        lost = 2 * steps.rounds * (1 / steps.count_scale + sum(25 / scale for scale in steps.sum_scales))
+        lost += 2 * plan.synopsis.units / plan.scale if plan.synopsis else 0
+        assert lost == plan.epsilon == Fraction(3, 10)
+        drawn.clear()
 
 
 def test_the_plan_depends_on_the_number_of_rows_only_where_it_is_public() -> None:

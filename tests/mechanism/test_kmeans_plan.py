@@ -54,11 +54,13 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-@pytest.mark.parametrize("method", ["auto", "synopsis", "steps"])
+@pytest.mark.parametrize("method", ["auto", "synopsis", "refined", "steps"])
 @pytest.mark.parametrize("epsilon", ["0.1", "7/3"])
 def test_the_budget_is_spent_and_not_overspent(kind: str, method: Any, epsilon: str) -> None:
     plan = plan_kmeans(POLICIES[kind], epsilon, 3, rows=1000, method=method)
-    assert plan.epsilon == Fraction(epsilon)
+    assert plan.epsilon <= Fraction(epsilon)
+    # parts of a refined plan may have different worst steps, and then lose less together than each by itself
+    assert plan.epsilon == Fraction(epsilon) or method == "refined"
     assert plan.noise > 0 or plan.steps is not None
 
 
@@ -82,10 +84,11 @@ def test_a_policy_without_free_tables_cannot_be_exact() -> None:
         plan_kmeans(POLICIES["blocks, secret presence"], 1, 2, method="exact")
 
 
-def test_many_columns_and_rows_are_clustered_by_steps() -> None:
+def test_many_columns_or_rows_are_clustered_by_steps() -> None:
     policy = policy_of(*[Everything(101)] * 16, at_most=16)
-    assert plan_kmeans(policy, 1, 4, rows=1_000_000).method == "steps"
+    assert plan_kmeans(policy, 1, 4, rows=1_000_000).method in ("steps", "refined")
     assert plan_kmeans(POLICIES["full"], 1, 4, rows=1_000).method == "synopsis"
+    assert plan_kmeans(POLICIES["full"], 1, 4, rows=1_000_000).method == "refined"
 
 
 def test_some_columns_of_many() -> None:

@@ -16,7 +16,7 @@ from tetraodon.mechanism import kmeans_steps
 from tetraodon.mechanism.kmeans_steps import (
     Steps,
     centred_sum_sensitivity,
-    expected_excess,
+    expected_noise,
     first_centres,
     plan_steps,
 )
@@ -89,14 +89,14 @@ def test_rounds_share_the_budget() -> None:
     steps = plan_steps(STEPS_OF_ONE, ("x",), Fraction(1, 2), rounds=5)
     assert steps.certificate(STEPS_OF_ONE, ("x",)).epsilon == Fraction(1, 2)
     assert steps.rounds == 5
-    assert expected_excess(steps, [11], 2, 10**6) < expected_excess(steps, [11], 2, 10**3)
+    assert expected_noise(steps, [11], 2, 10**6) < expected_noise(steps, [11], 2, 10**3)
 
 
 def test_without_noise_it_is_lloyds_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kmeans_steps, "discrete_laplace", lambda _, size: np.zeros(size, np.int64))
     steps = Steps(6, (25, 25), Fraction(1), (Fraction(1), Fraction(1)))
     codes = np.array([[10, 10], [12, 14], [90, 85], [88, 91], [89, 88]])
-    found = steps.run(codes, [101, 101], np.ones(2), 2)
+    found = steps.run(codes, [101, 101], np.ones(2), first_centres(2, [101, 101]))
     assert sorted(np.round(found, 1).tolist()) == [[11.0, 12.0], [89.0, 88.0]]
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, TableError
 from tetraodon.mechanism.kmeans_axis import Floats, middles
 from tetraodon.mechanism.kmeans_centres import cluster, likely_points
 from tetraodon.mechanism.kmeans_plan import KMeansPlan, Method, plan_kmeans
 from tetraodon.mechanism.kmeans_steps import first_centres
+from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.mechanism.kmeans_table import codes_of, matrix_of
 from tetraodon.noise import discrete_laplace
 from tetraodon.policy.policy import Policy
@@ -113,24 +115,29 @@ class PolicyKMeans(_Estimator):
         lows = np.array([float(a.number(0)) for a in attributes])
         steps = np.array([float(a.step) for a in attributes])
         sizes = [a.size for a in attributes]
-        if plan.method == "public":
-            return np.asarray(lows + steps * first_centres(plan.clusters, sizes)), 1
+        if plan.synopsis is None:
+            centres, rounds = lows + steps * first_centres(plan.clusters, sizes), 1
+        else:
+            points, weight = self._points(plan, plan.synopsis, attributes, codes)
+            centres, rounds = cluster(points, weight, plan.clusters, starts=self.n_init, rounds=self.max_iter)
         if plan.steps is not None:
-            found = plan.steps.run(codes, sizes, steps, plan.clusters)
-            return np.asarray(lows + steps * found), plan.steps.rounds
-        synopsis = plan.synopsis
-        assert synopsis is not None
+            centres = lows + steps * plan.steps.run(codes, sizes, steps, (centres - lows) / steps)
+            rounds = plan.steps.rounds
+        return np.asarray(centres), rounds
+
+    def _points(
+        self, plan: KMeansPlan, synopsis: Synopsis, attributes: Sequence[Attribute], codes: Ints
+    ) -> tuple[Floats, Floats]:
+        """Weighted points that stand for the data: exact blocks, or what explains the noisy table."""
         if plan.method == "exact":
             bins = np.stack([axis.first[column] for axis, column in zip(synopsis.axes, codes.T, strict=True)], axis=1)
             cells, counts = np.unique(bins, axis=0, return_counts=True)
             places = [middles(axis, a)[b] for axis, a, b in zip(synopsis.axes, attributes, cells.T, strict=True)]
-            points, weight = np.stack(places, axis=1), counts.astype(np.float64)
-        else:
-            exact = synopsis.spread(codes)
-            noisy = (exact + discrete_laplace(plan.scale, exact.shape)) / synopsis.units
-            rows = float(len(codes)) if self._policy().size_is_public else max(1.0, float(noisy.sum()))
-            points, weight = likely_points(synopsis, attributes, noisy, rows, plan.noise)
-        return cluster(points, weight, plan.clusters, starts=self.n_init, rounds=self.max_iter)
+            return np.stack(places, axis=1), counts.astype(np.float64)
+        exact = synopsis.spread(codes)
+        noisy = (exact + discrete_laplace(plan.scale, exact.shape)) / synopsis.units
+        rows = float(len(codes)) if self._policy().size_is_public else max(1.0, float(noisy.sum()))
+        return likely_points(synopsis, attributes, noisy, rows, plan.noise)
 
     def predict(self, X: Any) -> Ints:
         """The nearest centre of each row. Rows are compared as they are, without clamping."""

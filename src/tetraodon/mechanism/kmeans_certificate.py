@@ -30,8 +30,12 @@ from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 
 
-def certify_synopsis(policy: Policy, synopsis: Synopsis, scale: Fraction) -> Certificate:
+def certify_synopsis(
+    policy: Policy, synopsis: Synopsis, scale: Fraction, *, further: Sequence[Fraction] = ()
+) -> Certificate:
     """The loss of the table, each cell with discrete Laplace noise of `scale` parts of a record; 0 means exactly.
+
+    `further` are the scales of other tables that are released as well, as in `certify_records`.
 
     Post  an upper bound on the loss over every pair of neighbours; the loss itself for one attribute at a time, for
           the L1 metric with equal steps whose ramps are not shorter than theta, for partitions and for plain
@@ -40,7 +44,9 @@ def certify_synopsis(policy: Policy, synopsis: Synopsis, scale: Fraction) -> Cer
     refuse_known(policy)
     splits = tuple(Split(axis.name, None if axis.units > 1 else tuple(axis.first.tolist())) for axis in synopsis.axes)
     whole = Measurement(LinearQuery(One(), splits), scale / synopsis.units)
-    by_cells = _certify(policy, _without_metric(policy.graph), [whole])
+    records = LinearQuery(One(), tuple(Split(axis.name) for axis in synopsis.axes))
+    others = [Measurement(records, other) for other in further]
+    by_cells = _certify(policy, _without_metric(policy.graph), [whole, *others])
     if scale == 0 or by_cells.epsilon == 0 or _moves_wholly(policy.graph, synopsis):
         return by_cells
     by_axes = _certify(
@@ -50,10 +56,11 @@ def certify_synopsis(policy: Policy, synopsis: Synopsis, scale: Fraction) -> Cer
             Measurement(LinearQuery(axis.contribution), scale * axis.units / synopsis.units)
             for axis in synopsis.axes
             if axis.bins > 1
-        ],
+        ]
+        + others,
     )
     if policy.graph.absent:
-        by_axes = max(by_axes, _certify(policy, _absence(policy.graph), [whole]), key=_loss)
+        by_axes = max(by_axes, _certify(policy, _absence(policy.graph), [whole, *others]), key=_loss)
     return min(by_axes, by_cells, key=_loss)
 
 
@@ -117,7 +124,7 @@ def _reach(names: Sequence[str], metric: JointMetric, synopsis: Synopsis) -> lis
         case "l1":
             theta = metric.within
         case "l2":
-            theta = metric.within * _root_above(len(looked_at))
+            theta = metric.within * _root_above(max(1, len(looked_at)))
         case _:
             return None
     slack = sum(((axis.tread - 1) * step for axis, step in looked_at), Fraction(0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
@@ -12,15 +12,21 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
 from tetraodon.mechanism.kmeans_certificate import certify_nothing, certify_synopsis, refuse_known
 from tetraodon.mechanism.kmeans_grid import Column, choose_grid, columns_of, finest
-from tetraodon.mechanism.kmeans_steps import Steps, expected_excess, plan_steps
+from tetraodon.mechanism.kmeans_steps import Steps, expected_noise, plan_steps
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number, rational
 
-Method: TypeAlias = Literal["auto", "exact", "synopsis", "steps"]
+Method: TypeAlias = Literal["auto", "exact", "synopsis", "refined", "steps"]
 USUAL_ROWS = 10_000
 USUAL_ROUNDS = 4
+REFINING_ROUNDS = 2
+REFINING_SHARE = Fraction(1, 2)
+BLIND = 0.1
+"""What it costs, in the score of `choose_grid`, to begin Lloyd's steps at fixed centres."""
+LEFT_OVER = 0.25
+"""How much of a synopsis's score is left after refining: what was grouped wrongly stays so."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,12 @@ class KMeansPlan:
 
     exact     a table of the connected parts of the graph, which no secret moves ([HMD14] Lemma 5.2), clustered.
     synopsis  a table of soft bins with noise on every cell, clustered.
-    steps     noisy Lloyd's steps, for many columns.
+    refined   the same with half the budget, then noisy Lloyd's steps from the centres found; for many rows.
+    steps     noisy Lloyd's steps from fixed centres, for many columns.
     public    centres that do not depend on the data: the budget is too small to learn anything from so few rows.
     """
 
-    method: Literal["exact", "synopsis", "steps", "public"]
+    method: Literal["exact", "synopsis", "refined", "steps", "public"]
     names: tuple[str, ...]
     clusters: int
     certificate: Certificate
@@ -84,19 +91,44 @@ def plan_kmeans(
             return plan
         if method == "exact":
             raise Refused("the policy does not let any table be exact", fix="use method='auto'")
-    steps = plan_steps(policy, chosen, price, rounds)
-    if method == "steps":
-        return _checked(KMeansPlan("steps", chosen, clusters, steps.certificate(policy, chosen), steps=steps), price)
+    return min(_candidates(policy, columns, price, clusters, rows, rounds, method), key=lambda found: found[0])[1]
+
+
+def _candidates(
+    policy: Policy,
+    columns: Sequence[Column],
+    price: Fraction,
+    clusters: int,
+    rows: int,
+    rounds: int,
+    method: Method,
+) -> Iterator[tuple[float, KMeansPlan]]:
+    """Plans with their expected scores."""
+    names = tuple(column.attribute.name for column in columns)
+    sizes = [column.attribute.size for column in columns]
+    if method in ("auto", "steps"):
+        steps = plan_steps(policy, names, price, rounds)
+        plan = KMeansPlan("steps", names, clusters, steps.certificate(policy, names), steps=steps)
+        yield BLIND + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
+    if method in ("auto", "refined"):
+        steps = plan_steps(policy, names, price * REFINING_SHARE, REFINING_ROUNDS)
+        score, plan = _with_synopsis(policy, columns, price * (1 - REFINING_SHARE), clusters, rows, steps)
+        yield LEFT_OVER * score + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
+    if method in ("auto", "synopsis"):
+        score, plan = _with_synopsis(policy, columns, price, clusters, rows, None)
+        yield score, _checked(plan, price)
+
+
+def _with_synopsis(
+    policy: Policy, columns: Sequence[Column], price: Fraction, clusters: int, rows: int, steps: Steps | None
+) -> tuple[float, KMeansPlan]:
+    names = tuple(column.attribute.name for column in columns)
     synopsis, score = choose_grid(columns, _at_once(policy), price, rows)
-    sizes = [policy.domain[name].size for name in chosen]
-    if method == "auto" and expected_excess(steps, sizes, clusters, rows) < score:
-        return _checked(KMeansPlan("steps", chosen, clusters, steps.certificate(policy, chosen), steps=steps), price)
     if synopsis.cells == 1:
-        return KMeansPlan("public", chosen, clusters, certify_nothing(policy))
-    unit = Fraction(certify_synopsis(policy, synopsis, Fraction(1)).epsilon)
-    scale = unit / price
-    certificate = certify_synopsis(policy, synopsis, scale)
-    return _checked(KMeansPlan("synopsis", chosen, clusters, certificate, synopsis, scale), price)
+        return score, KMeansPlan("public", names, clusters, certify_nothing(policy))
+    scale = Fraction(certify_synopsis(policy, synopsis, Fraction(1)).epsilon) / price
+    certificate = certify_synopsis(policy, synopsis, scale, further=steps.scales if steps else ())
+    return score, KMeansPlan("refined" if steps else "synopsis", names, clusters, certificate, synopsis, scale, steps)
 
 
 def _checked(plan: KMeansPlan, price: Fraction) -> KMeansPlan:

@@ -27,6 +27,11 @@ COUNT_SHARE = Fraction(1, 4)
 """Part of the budget of a step that goes to the counts; the columns share the rest evenly."""
 
 
+NARROW = 0.03
+"""Variance of a cluster, in parts of the squared length of a column, that noise is compared with. Chosen, like the
+settings of the grid, on mixtures that are not reported."""
+
+
 @dataclass(frozen=True)
 class Steps:
     """`rounds` of Lloyd's steps. Sums are in grid steps; a record adds at most `box[i]` of them on column i."""
@@ -36,14 +41,19 @@ class Steps:
     count_scale: Fraction
     sum_scales: tuple[Fraction, ...]
 
+    @property
+    def scales(self) -> list[Fraction]:
+        """The noise of every table of all rounds, for tables to which a record adds at most one."""
+        ratios = [scale / box for scale, box in zip(self.sum_scales, self.box, strict=True)]
+        return [self.count_scale, *ratios] * self.rounds
+
     def certificate(self, policy: Policy, names: Sequence[str]) -> Certificate:
         """The loss of all rounds, by the kernel, whatever the centres turn out to be."""
-        ratios = [scale / box for scale, box in zip(self.sum_scales, self.box, strict=True)]
-        return certify_records(policy, names, [self.count_scale, *ratios] * self.rounds)
+        return certify_records(policy, names, self.scales)
 
-    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, clusters: int) -> Floats:
-        """Centres, in codes. `lengths` are the steps of the grid in the data's own units."""
-        centres = first_centres(clusters, sizes)
+    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats) -> Floats:
+        """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
+        centres, clusters = start.copy(), len(start)
         for _ in range(self.rounds):
             anchor = np.rint(centres).astype(np.int64)
             owner = _nearest(codes, anchor, lengths)
@@ -73,11 +83,10 @@ def plan_steps(policy: Policy, names: Sequence[str], epsilon: Fraction, rounds: 
     return Steps(rounds, box, count_scale, tuple(one * b for b in box))
 
 
-def expected_excess(steps: Steps, sizes: Sequence[int], clusters: int, rows: int) -> float:
-    """A rough guess of the score that `choose_grid` gives to a grid, for comparison."""
+def expected_noise(steps: Steps, sizes: Sequence[int], clusters: int, rows: int) -> float:
+    """A rough guess of what the noise of the last round costs, comparable with the score that `choose_grid` gives."""
     relative = [float(s) / max(1, size - 1) for s, size in zip(steps.sum_scales, sizes, strict=True)]
-    noise = sum(2 * (r * clusters / rows) ** 2 for r in relative) / (0.1 * len(sizes))
-    return noise + 0.1  # fixed first centres and few rounds do not find the best clusters
+    return sum(2 * (r * clusters / rows) ** 2 for r in relative) / (NARROW * len(sizes))
 
 
 def first_centres(clusters: int, sizes: Sequence[int]) -> Floats:
