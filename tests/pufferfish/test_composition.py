@@ -81,6 +81,10 @@ def test_alice_and_bob():
     assert both.kind == "verified jointly"
     same = compose(mine, mine, definition, relation=lambda d: {d: 1})
     assert same.joint.odds == 4
+    either = compose(mine, mine, definition, relation=[lambda d: {d: 1}, lambda _: {(0,): 1}])
+    assert either.charge == same.charge
+    with pytest.raises(PolicyError, match="no relation"):
+        compose(mine, mine, definition, relation=[])
 
 
 def test_added_noise_composes_exactly():

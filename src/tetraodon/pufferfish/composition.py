@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from tetraodon.pufferfish.verdict import Verdict
 from tetraodon.pufferfish.verification import verify
 from tetraodon.rational import rational
 
+Relation = Callable[[Any], Mapping[Any, Any]]
 Kind = Literal["adds up", "verified jointly"]
 
 
@@ -54,13 +55,19 @@ def compose(
     second: Channel | Additive,
     definition: Definition,
     *,
-    relation: Callable[[Any], Mapping[Any, Any]] | None = None,
+    relation: Relation | Sequence[Relation] | None = None,
 ) -> Composition:
     """Two releases with independent coins: of one dataset, or of two related ones ([KM12] Eq. 14).
 
-    `relation` gives the law of the other party's dataset for each of ours; without it both look at the same data.
+    `relation` gives the law of the other party's dataset for each of ours; of a list of them any may be true, and
+    the worst counts. Without it both look at the same data.
     Refuses what it can neither sum nor verify: nothing is ever just added.
     """
+    if relation is not None and not callable(relation):
+        if not relation:
+            raise PolicyError("no relation is listed", fix="list at least one, or leave it out")
+        each = [compose(first, second, definition, relation=one) for one in relation]
+        return max(each, key=lambda found: found.charge)
     if definition.delta:
         raise Refused(
             "(epsilon, delta) is not composed here",
@@ -87,9 +94,7 @@ def compose(
     return Composition("verified jointly", together.upper, together, parts, why, joint)
 
 
-def averaged(
-    second: Channel | Additive, relation: Callable[[Any], Mapping[Any, Any]], first: Channel | Additive
-) -> Channel:
+def averaged(second: Channel | Additive, relation: Relation, first: Channel | Additive) -> Channel:
     """The other party's release as a function of our data: E[P(A(Bob) = w) | Alice] ([KM12] Eq. 14)."""
     if not isinstance(second, Channel):
         raise Refused("a related release must be a finite channel", fix="write it as a Channel")
