@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
@@ -25,6 +25,7 @@ import yaml
 
 from tetraodon import errors
 from tetraodon.cli.main import app
+from tetraodon.mechanism.strategy import Mechanism
 from tetraodon.policy.schema import policy_schema
 
 ROOT = Path(__file__).parent.parent
@@ -207,6 +208,16 @@ def test_every_key_of_the_policy_file_has_an_entry() -> None:
         assert key in written, f"docs/policy-file.md has no section {key}"
     for key in keys_of(schema):
         assert re.search(rf"`[^`\n]*\b{re.escape(key)}\b[^`\n]*`", page), f"docs/policy-file.md says nothing of `{key}`"
+
+
+def test_every_mechanism_has_an_entry() -> None:
+    rows = set(re.findall(r"^\| `(\w+)` \|", sections(DOCS / "how-it-works.md")["Mechanisms"], re.M))
+    assert rows == set(get_args(Mechanism))
+
+
+def test_every_room_has_an_entry() -> None:
+    rooms = {path.parent.name for path in (ROOT / "src" / "tetraodon").glob("*/__init__.py")} - {"demo"}
+    assert rooms <= set(re.findall(r"`(\w+)`", sections(DOCS / "how-it-works.md")["The rooms"]))
 
 
 def test_every_policy_shown_is_yaml() -> None:
