@@ -112,7 +112,24 @@ def ratio_in_words(item: PlannedItem) -> str:
 
 def notes(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
     """Everything a curator should know that does not fit into the table."""
-    return [*_total(plan), *_exact(plan), *_presence(plan, if_public), *_gain(plan)]
+    return [*_total(plan), *_known(plan), *_exact(plan), *_presence(plan, if_public), *_gain(plan)]
+
+
+def _known(plan: Plan) -> list[str]:
+    """What knowing exact counts costs, item by item."""
+    from tetraodon.policy.known_in_words import fact_in_words
+    from tetraodon.releasing.price_of_known import price_of_known
+
+    if not plan.policy.known:
+        return []
+    facts = _and([fact_in_words(entry.fact, plan.policy.domain) for entry in plan.policy.known])
+    told = [
+        f"the noise of {name} is {shown_number(float(ratio))} times larger"
+        for name, ratio in price_of_known(plan).items()
+        if ratio != 1
+    ]
+    price = _and(told) if told else "nothing costs more"
+    return [f"Because everybody knows {facts}, {price} than if nothing were known."]
 
 
 def _total(plan: Plan) -> list[str]:

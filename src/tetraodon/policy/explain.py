@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tetraodon.domain import Attribute
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
+from tetraodon.policy.known_in_words import fact_in_words
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
 from tetraodon.policy.words import chance, listing, number_of, odds, percent, times
@@ -74,7 +75,9 @@ def explain(policy: Policy) -> Explanation:
         Part(listing(factor.names), tuple(secret_sentences(policy, factor)), factor_examples(policy, factor))
         for factor in policy.graph.factors
     ]
-    parts = [_promise(policy), *secrets, _record(policy), _open(policy), _costs(policy)]
+    parts = [_promise(policy), _known(policy), *secrets, _record(policy), _open(policy), _costs(policy)]
+    if policy.known:
+        parts = [_edges_only(part, first_only=part in (*secrets, _record(policy))) for part in parts]
     parts += [_assumed(policy), _stand_ins(policy), _by_design()]
     return Explanation(policy.dataset, tuple(part for part in parts if part.sentences))
 
@@ -86,7 +89,8 @@ def _promise(policy: Policy) -> Part:
     sentences = [
         f"Somebody who wonders which of two {whom} sees the release, and changes their mind. "
         f"Two values that must not be told apart are one step apart, and for them the odds between the two move at "
-        f"most {one} times. For two values that two steps join, they move at most {two} times, and so on.",
+        f"most {one} times."
+        + ("" if policy.known else f" For two values that two steps join, they move at most {two} times, and so on."),
         f"That is what epsilon {decimal_text(epsilon)} means for the whole release. It is as if the person were asked "
         f"'this or that?' and answered truthfully with a chance of at most {percent(chance(epsilon, 1))}, where 50% "
         f"would say nothing at all: '{percent(chance(epsilon, 1))} truthful', as the examples put it.",
@@ -99,6 +103,30 @@ def _promise(policy: Policy) -> Part:
     if not policy.graph.absent and not any(has_secrets(factor) for factor in policy.graph.factors):
         sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
     return Part("The promise", tuple(sentences))
+
+
+def _known(policy: Policy) -> Part:
+    if not policy.known:
+        return Part("What is known already", ())
+    facts = [fact_in_words(entry.fact, policy.domain) for entry in policy.known]
+    return Part(
+        "What is known already",
+        (
+            *(f"Everybody is taken to know {fact}." for fact in facts),
+            "The promise holds against them all the same: noise is larger where knowing this would give away more. "
+            "It is for values one step apart only. Nothing is promised about values that are further apart, since a "
+            "chain of steps may lead over data that contradict what is known.",
+        ),
+    )
+
+
+def _edges_only(part: Part, *, first_only: bool) -> Part:
+    """A part without what it says about more than one step."""
+    kept = tuple(
+        example if example.steps in (None, 1) else replace(example, steps=None, odds=None, chance=None)
+        for example in part.examples
+    )
+    return Part(part.title, part.sentences[:1] if first_only else part.sentences, kept)
 
 
 def _record(policy: Policy) -> Part:
@@ -124,6 +152,8 @@ def _record(policy: Policy) -> Part:
 
 def _open(policy: Policy) -> Part:
     """What is not protected at all."""
+    if policy.graph.absent and policy.known:
+        return Part("What is not protected", ("Values that are more than one step apart.",))
     if policy.graph.absent:
         told = (
             f"Any two records are at most two steps apart, {why_two_steps(policy)}: "
@@ -178,7 +208,7 @@ def _assumed(policy: Policy) -> Part:
         "they believe. If one person's record says something about another's, as in a family or an outbreak, what "
         "is learnt that way is not covered.",
         rows,
-        "No exact figure about these data is known from elsewhere"
+        f"No {'other ' if policy.known else ''}exact figure about these data is known from elsewhere"
         + (", except the number of records." if policy.size_is_public else "."),
         "The epsilons of all releases from the same data add up; the ledger keeps the total.",
     ]

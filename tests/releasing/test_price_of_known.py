@@ -1,0 +1,35 @@
+"""What knowing a table costs, said in words with the plan."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import tetraodon as td
+from tetraodon.cli.plan_in_words import notes
+from tetraodon.releasing.price_of_known import price_of_known
+
+POLICY = {
+    "dataset": "d",
+    "presence": "public",
+    "attributes": {"sex": ["F", "M"], "region": ["N", "S"], "age": {"integer": [0, 9]}},
+    "together": "one attribute at a time",
+    "known": [{"marginal": ["sex", "region"]}],
+    "budget": {"epsilon": 1},
+    "release": [{"name": "all", "histogram": ["sex", "region", "age"]}, {"name": "known", "histogram": ["sex"]}],
+}
+
+
+def test_a_known_table_multiplies_the_noise_by_its_size() -> None:
+    plan = td.plan(td.load_policy(POLICY))
+    assert price_of_known(plan) == {"all": Fraction(4)}
+    told = " ".join(notes(plan, None))
+    assert "Because everybody knows the exact table by sex and region, the noise of all is 4 times larger than" in told
+    assert plan["known"].mechanism == "exact"
+
+
+def test_knowing_nothing_costs_nothing() -> None:
+    plan = td.plan(td.load_policy({**POLICY, "known": []}))
+    assert set(price_of_known(plan).values()) == {1}
+    assert "Because everybody knows" not in " ".join(notes(plan, None))
+    still = {**POLICY, "known": [{"count": "all"}], "release": [{"name": "ages", "histogram": ["age"]}]}
+    assert "nothing costs more" in " ".join(notes(td.plan(td.load_policy(still)), None))
