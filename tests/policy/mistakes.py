@@ -151,7 +151,7 @@ WRONG = [
     ("cdf: capital_loss", "ranges: {age: [[40, 30]]}", 20, "is empty"),
     ("cdf: capital_loss", "ranges: {age: [[17, 18], [17, 18]]}", 20, "two ranges are called"),
     ("histogram: [age, sex]", "histogram: []", 21, "has no attribute"),
-    ("histogram: [age, sex]", "histogram: age, by: sex", 21, "`by` means nothing"),
+    ("histogram: [age, sex]", "histogram: age, by: sexx", 21, "did you mean 'sex'?"),
     ("histogram: [age, sex]", "histogram: age, bins: {agee: 10}", 21, "did you mean 'age'?"),
     ("histogram: [age, sex]", "histogram: age, bins: {age: 0}", 21, "not a width"),
     ("histogram: [age, sex]", "histogram: age, bins: {age: ten}", 21, "not a finite number"),

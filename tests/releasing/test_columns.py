@@ -6,6 +6,7 @@ import datetime as dt
 
 import numpy as np
 import polars as pl
+import pytest
 from tests.releasing.made import release_with, silent
 
 import tetraodon as td
@@ -76,9 +77,42 @@ def test_an_attribute_may_be_called_like_an_answer() -> None:
             "presence": "public",
             "attributes": {"count": {"integer": [1, 3]}, "lower": ["a", "b"]},
             "budget": {"epsilon": 1},
-            "release": [{"name": "h", "histogram": ["count", "lower"]}, {"name": "q", "quantiles": "count", "at": [0.5]}],
+            "release": [
+                {"name": "h", "histogram": ["count", "lower"]},
+                {"name": "q", "quantiles": "count", "at": [0.5]},
+            ],
         }
     )
     release = release_with(policy, pl.DataFrame({"count": [1, 3, 3], "lower": ["a", "b", "b"]}), silent)
     assert release["h"].to_polars().columns == ["count_value", "lower_value", "count", "lower", "upper"]
     assert release["q"].to_polars()["count_value"].to_list() == [3]
+
+
+def test_a_weighted_mean_and_a_histogram_by_an_attribute() -> None:
+    policy = td.load_policy(
+        {
+            "tetraodon": 1,
+            "dataset": "weights",
+            "presence": "public",
+            "attributes": {"x": {"integer": [0, 10]}, "w": {"real": [0, 2], "step": "0.5"}, "s": ["a", "b"]},
+            "secrets": {"w": "public", "s": "public"},
+            "budget": {"epsilon": 1},
+            "release": [
+                {"name": "m", "mean": "x", "weight": "w", "by": "s"},
+                {"name": "h", "histogram": ["x"], "by": "s"},
+            ],
+        }
+    )
+    table = pl.DataFrame({"x": [2, 4, 9], "w": [0.5, 1.5, 2.0], "s": ["a", "a", "b"]})
+    release = release_with(policy, table, silent)
+    assert release["m"].to_polars()["mean"].to_list() == [3.5, 9.0]
+    assert release["h"].to_polars().columns[:2] == ["x", "s"] or release["h"].to_polars().columns[:2] == ["s", "x"]
+    assert policy.sensitivity(td.mean("x", weight="w")).value == 20
+    assert td.load_policy(policy.document) == policy
+
+
+def test_a_weight_that_can_be_negative_cannot_weigh_a_mean() -> None:
+    attributes = {"x": {"integer": [0, 10]}, "w": {"integer": [-1, 1]}}
+    policy = td.load_policy({**POLICY, "attributes": attributes, "release": []})
+    with pytest.raises(td.QueryError, match="negative"):
+        policy.sensitivity(td.mean("x", weight="w"))

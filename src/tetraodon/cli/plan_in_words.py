@@ -42,7 +42,7 @@ def asked_in_words(query: Query) -> str:
         case Total():
             asked = f"sum of {query.attribute}" + (f" times {query.weight}" if query.weight else "")
         case Mean():
-            asked = f"mean of {query.attribute}"
+            asked = f"mean of {query.attribute}" + (f" weighted by {query.weight}" if query.weight else "")
         case Quantiles():
             asked = f"quantiles of {query.attribute}"
         case _:

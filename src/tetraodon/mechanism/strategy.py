@@ -22,7 +22,7 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import One, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, linear
+from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, divisor, linear
 
 Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "hierarchical", "direct"]
 COMPONENT_LIMIT = 5_000_000
@@ -100,7 +100,7 @@ def _direct(query: Query, policy: Policy) -> Iterator[Strategy]:
         case Ranges() if query.named:
             yield Strategy("direct", (linear(query, policy.domain),))
         case Mean():
-            counts = LinearQuery(One(), tuple(Split(name) for name in query.by))
+            counts = divisor(query, policy.domain)
             known = policy.size_is_public and sensitivity_of(policy.graph, counts).value == 0
             summed = linear(query, policy.domain)
             if known:

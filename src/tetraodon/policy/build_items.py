@@ -18,7 +18,7 @@ from tetraodon.policy.typed import exact
 from tetraodon.workload import query as words
 from tetraodon.workload.query import Bins, Query, linear
 
-_USES = {"bins": ("histogram",), "weight": ("total", "sum"), "at": ("quantiles",)}
+_USES = {"bins": ("histogram",), "weight": ("total", "sum", "mean"), "at": ("quantiles",)}
 
 
 def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems) -> tuple[Item, ...]:
@@ -37,8 +37,6 @@ def _item(section: ItemSection, graph: SecretGraph) -> Item:
     for option, kinds in _USES.items():
         if option in section.model_fields_set and section.kind not in kinds:
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {kinds[0]}")
-    if section.kind == "histogram" and section.by:
-        raise PolicyError("`by` means nothing for `histogram`", fix="add those attributes to the histogram")
     query = _query(section, graph)
     linear(query, graph.domain)
     return Item(section.name, query, section.share, section.whole)
@@ -53,12 +51,12 @@ def _query(section: ItemSection, graph: SecretGraph) -> Query:
             if not section.histogram:
                 raise PolicyError("the histogram has no attribute", fix="name one, or write `count: all`")
             for name in section.bins:
-                if name not in section.histogram:
-                    raise PolicyError(f"`bins` names {name!r}", fix=did_you_mean(name, section.histogram))
+                if name not in (*section.histogram, *by):
+                    raise PolicyError(f"`bins` names {name!r}", fix=did_you_mean(name, (*section.histogram, *by)))
             bins = {
                 name: _bins(section.bins[name], domain[name], graph) for name in domain.names if name in section.bins
             }
-            return words.histogram(*section.histogram, bins=bins)
+            return words.histogram(*section.histogram, bins=bins, by=by)
         case "cdf":
             return words.cdf(section.cdf, by=by)
         case "ranges":
@@ -67,7 +65,7 @@ def _query(section: ItemSection, graph: SecretGraph) -> Query:
         case "total" | "sum":
             return words.total(section.total or section.sum, weight=section.weight, by=by)
         case "mean":
-            return words.mean(section.mean, by=by)
+            return words.mean(section.mean, weight=section.weight, by=by)
         case _:
             return words.quantiles(section.quantiles, at=section.at, by=by)
 

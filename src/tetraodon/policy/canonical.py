@@ -147,7 +147,7 @@ def _query(query: Query) -> Json:
         case Total():
             return {"total": query.attribute, **({"weight": query.weight} if query.weight else {})}
         case Mean():
-            return {"mean": query.attribute}
+            return {"mean": query.attribute, **({"weight": query.weight} if query.weight else {})}
         case Quantiles():
             return {"quantiles": query.attribute, "at": [plain(share) for share in query.at]}
         case _:

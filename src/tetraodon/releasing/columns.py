@@ -171,11 +171,12 @@ def _quantiles(query: Quantiles, table: TableAnswer, domain: Domain) -> Columns:
 def _mean(query: Mean, item: PlannedItem, domain: Domain, measured: Measured) -> Columns:
     attribute = domain[query.attribute]
     strategy = item.strategy
-    unit = float((strategy.noisy or strategy.exact)[0].contribution.unit)
+    summed, divided = (*strategy.noisy, *strategy.exact)[:2]
+    unit = float(summed.contribution.unit / divided.contribution.unit)
     total, records = (array[..., 0].astype(np.float64) for array in measured[:2])
     both_noisy = len(strategy.noisy) == 2
     sure = 1 - (1 - CONFIDENCE) / 2 if both_noisy else CONFIDENCE
-    reach, unsure = ([sum_quantile(m.scale, 1, sure) for m in item.measurements if m.scale] + [0, 0])[:2]
+    reach, unsure = (sum_quantile(m.scale, 1, sure) if m.scale else 0 for m in item.measurements[:2])
     low, high = float(attribute.number(0)), float(attribute.number(attribute.size - 1))
     fewest = records - unsure
     most = records + unsure

@@ -40,7 +40,8 @@ def question(query: Query, domain: Domain) -> str:
             weight = f", each record times its {query.weight}" if query.weight else ""
             return f"The sum of {_with_unit(query.attribute, domain)}{weight}{_each(query.by)}."
         case Mean():
-            return f"The average of {_with_unit(query.attribute, domain)}{_each(query.by)}."
+            weight = f", each record counting as much as its {query.weight}" if query.weight else ""
+            return f"The average of {_with_unit(query.attribute, domain)}{weight}{_each(query.by)}."
         case Quantiles():
             shares = listing(f"{float(100 * share):.6g}%" for share in query.at)
             return f"The least {_with_unit(query.attribute, domain)} that {shares} of the records do not exceed" + (

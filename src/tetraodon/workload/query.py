@@ -64,9 +64,10 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The average of a numeric attribute."""
+    """The average of a numeric attribute, each record counting as much as its `weight` if one is named."""
 
     attribute: str
+    weight: str = ""
     by: tuple[str, ...] = ()
 
 
@@ -104,13 +105,18 @@ def count(where: str = "", *, by: Sequence[str] = ()) -> Count:
     return Count(where, _names(by))
 
 
-def histogram(*attributes: str, bins: Mapping[str, Sequence[Sequence[object]]] | None = None) -> Histogram:
-    """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values."""
+def histogram(
+    *attributes: str, bins: Mapping[str, Sequence[Sequence[object]]] | None = None, by: Sequence[str] = ()
+) -> Histogram:
+    """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values.
+
+    `by` names further attributes: a histogram of age by sex is a histogram of age and sex.
+    """
     grouped = {name: tuple(tuple(group) for group in groups) for name, groups in (bins or {}).items()}
     for name in grouped:
         if name not in _names(attributes):
             raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, attributes))
-    return Histogram(_names(attributes), tuple(grouped.items()))
+    return Histogram((*attributes, *_names(by)), tuple(grouped.items()))
 
 
 def cdf(attribute: str, *, by: Sequence[str] = ()) -> Cdf:
@@ -138,9 +144,9 @@ def total(attribute: str, *, weight: str = "", by: Sequence[str] = ()) -> Total:
     return Total(attribute, weight, _names(by))
 
 
-def mean(attribute: str, *, by: Sequence[str] = ()) -> Mean:
-    """The average of a numeric attribute."""
-    return Mean(attribute, _names(by))
+def mean(attribute: str, *, weight: str = "", by: Sequence[str] = ()) -> Mean:
+    """The average of a numeric attribute, weighted if a weight is named."""
+    return Mean(attribute, weight, _names(by))
 
 
 def quantiles(attribute: str, *, at: Sequence[Typed] = (), by: Sequence[str] = ()) -> Quantiles:
@@ -190,9 +196,22 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
             weight = _numeric(domain, query.weight) if query.weight else None
             return LinearQuery(Number(attribute, weight), _splits(query.by, domain))
         case Mean():
-            return LinearQuery(Number(_numeric(domain, query.attribute)), _splits(query.by, domain))
+            divisor(query, domain)
+            weight = _numeric(domain, query.weight) if query.weight else None
+            return LinearQuery(Number(_numeric(domain, query.attribute), weight), _splits(query.by, domain))
         case _:
             assert_never(query)
+
+
+def divisor(query: Mean, domain: Domain) -> LinearQuery:
+    """What the sum of a mean is divided by: the number of records, or the sum of their weights."""
+    by = _splits(query.by, domain)
+    if not query.weight:
+        return LinearQuery(One(), by)
+    weight = _numeric(domain, query.weight)
+    if weight.number(0) < 0:
+        raise QueryError(f"{weight.name} can be negative, so it cannot weigh a mean", fix="use a weight from 0 upwards")
+    return LinearQuery(Number(weight), by)
 
 
 def ordered(domain: Domain, name: str) -> Attribute:
