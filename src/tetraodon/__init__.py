@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tetraodon.ledger import Ledger
     from tetraodon.mechanism.kmeans import PolicyKMeans
+    from tetraodon.mechanism.optimised import strategy
     from tetraodon.policy.explain import explain
     from tetraodon.policy.load import load_policy
     from tetraodon.policy.policy import Policy
@@ -83,6 +84,7 @@ _HOMES = {
     "ranges": "tetraodon.workload.query",
     "release": "tetraodon.releasing.run",
     "scenarios": "tetraodon.pufferfish",
+    "strategy": "tetraodon.mechanism.optimised",
     "total": "tetraodon.workload.query",
     "verify": "tetraodon.verifying",
 }
