@@ -15,8 +15,9 @@ from tetraodon.certificate.answer_space import answer_space
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.classes import classes_of
 from tetraodon.certificate.constrained import edge_vectors, largest_push, longest_flow
-from tetraodon.certificate.farthest import farthest_cycle, farthest_flow, farthest_listed, relation
+from tetraodon.certificate.farthest import farthest_cycle, farthest_flow, farthest_listed
 from tetraodon.certificate.reach import reach_of
+from tetraodon.certificate.relation import relation
 from tetraodon.certificate.zero_sum import minimal_sequences
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known

@@ -107,6 +107,19 @@ class AnswerSpace:
             for (a, b), moved in self.secret_moves.items()
         )
 
+    def most_in_a_flow(self, balance: Sequence[int]) -> int:
+        """A bound on the push of a flow between classes without cycles.
+
+        Why  the flow is a number of paths from classes that lose records to classes that gain them. On each path all
+             that changes is a move from its first value to its last, and changes inside the classes between. A
+             class is passed by no more paths than neither start nor end there.
+        """
+        paths = sum(entry for entry in balance if entry > 0)
+        gains = [c for c, entry in enumerate(balance) if entry > 0]
+        loses = [c for c, entry in enumerate(balance) if entry < 0]
+        passing = sum((paths - abs(entry)) * int(self.diameters[c]) for c, entry in enumerate(balance))
+        return paths * int(self.widest[np.ix_(loses, gains)].max()) + passing
+
     def most_in(self, length: int) -> int:
         """A bound on the push of so many moves, one of them secret."""
         return (length - 1) * self.widest_move + max(self.secret_moves.values())

@@ -12,8 +12,15 @@ import numpy as np
 from tetraodon.certificate.answer_space import AnswerSpace, answer_space
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.classes import Classes, classes_of
-from tetraodon.certificate.farthest import Farthest, farthest_cycle, farthest_flow, farthest_listed, relation
+from tetraodon.certificate.farthest import (
+    Farthest,
+    farthest_cycle,
+    farthest_flow,
+    farthest_listed,
+    straight_flow,
+)
 from tetraodon.certificate.reach import Reach, reach_of
+from tetraodon.certificate.relation import relation
 from tetraodon.certificate.zero_sum import Vector, differences, length_bound, minimal_sequences
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
@@ -81,12 +88,14 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
     if most is None and spare == 0:
         upper = space.most_in_a_cycle()
         return _settle(reach, farthest_cycle(reach), upper, "cycles through every class of values")
-    if most is None and spare == 1 and classes.count <= FLOW_CLASSES:
+    if most is None and spare == 1:
         balance = relation(classes.vectors)
-        cycle, flow = farthest_cycle(reach), farthest_flow(reach, balance)
+        few = classes.count <= FLOW_CLASSES
+        cycle = farthest_cycle(reach)
+        flow = farthest_flow(reach, balance) if few else straight_flow(reach, balance)
         best = max((f for f in (cycle, flow) if f is not None), key=lambda f: f.value, default=None)
-        upper = max(space.most_in_a_cycle(), space.most_in(longest_flow(balance)))
-        return _settle(reach, best, upper, "cycles and flows between the classes of values")
+        upper = max(space.most_in_a_cycle(), min(space.most_in_a_flow(balance), space.most_in(longest_flow(balance))))
+        return _settle(reach, best, upper, "cycles and flows between the classes of values", few=few)
     edges = edge_vectors(classes)
     if classes.dimension <= 3 or classes.count <= 6 or most is not None:
         sequences = minimal_sequences(classes.vectors, edges, most=most)
@@ -95,8 +104,7 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
             best = farthest_listed(reach, sequences, classes.vectors)
             return _settle(reach, best, space.most_in(longest), "every minimal zero-sum sequence")
     vectors = len({max(v, tuple(-e for e in v)) for v in differences(classes.vectors)})
-    length = longest_flow(relation(classes.vectors)) if spare == 1 else length_bound(classes.dimension, vectors)
-    length = max(length, classes.count)
+    length = max(length_bound(classes.dimension, vectors), classes.count)
     if length > LENGTH_LIMIT:
         raise Refused(
             f"no useful bound is known for {classes.dimension} known counts that overlap like these: neighbours might "
@@ -107,9 +115,11 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
     return _Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
 
 
-def _settle(reach: Reach, best: Farthest | None, upper: int, how: str) -> tuple[Farthest | _Bound | None, bool, str]:
-    """The best that was found, if it is known to be the best; else the upper bound."""
-    if reach.complete or (best is not None and best.value >= upper):
+def _settle(
+    reach: Reach, best: Farthest | None, upper: int, how: str, *, few: bool = True
+) -> tuple[Farthest | _Bound | None, bool, str]:
+    """The best that was found, if it is known to be the best; else the upper bound. `few`: all sequences were tried."""
+    if (few and reach.complete) or (best is not None and best.value >= upper):
         return best, True, f"over {how}"
     return _Bound(upper), False, f"over {how}"
 

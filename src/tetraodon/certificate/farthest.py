@@ -6,16 +6,17 @@ All three are exact over the patterns of signs that they are given, and every se
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from tetraodon.certificate.answer_space import Ints
 from tetraodon.certificate.reach import Arc, Reach
 from tetraodon.certificate.zero_sum import Sequences, Vector
+
+STRAIGHT = 50
+"""Secret moves that are tried where not every order of the classes is."""
 
 
 @dataclass(frozen=True)
@@ -45,39 +46,6 @@ def farthest_cycle(reach: Reach) -> Farthest | None:
     return best
 
 
-def relation(vectors: Sequence[Vector]) -> tuple[int, ...]:
-    """The whole numbers r, without a common factor, with sum of r = 0 and sum of r_c v_c = 0.
-
-    Pre   there is one such r up to sign: two classes more than dimensions.
-    """
-    rows = [[Fraction(1), *map(Fraction, vector)] for vector in vectors]
-    count, width = len(rows), len(rows[0])
-    matrix = [[rows[c][k] for c in range(count)] for k in range(width)]
-    pivots: list[int] = []
-    for column in range(count):
-        at = len(pivots)
-        found = next((k for k in range(at, width) if matrix[k][column]), None)
-        if found is None:
-            continue
-        matrix[at], matrix[found] = matrix[found], matrix[at]
-        lead = matrix[at][column]
-        matrix[at] = [entry / lead for entry in matrix[at]]
-        for k in range(width):
-            if k != at and matrix[k][column]:
-                factor = matrix[k][column]
-                matrix[k] = [e - factor * f for e, f in zip(matrix[k], matrix[at], strict=True)]
-        pivots.append(column)
-    [free] = [column for column in range(count) if column not in pivots]
-    kernel = [Fraction(0)] * count
-    kernel[free] = Fraction(1)
-    for k, column in enumerate(pivots):
-        kernel[column] = -matrix[k][free]
-    common = math.lcm(*(entry.denominator for entry in kernel))
-    whole = [int(entry * common) for entry in kernel]
-    divisor = math.gcd(*whole)
-    return tuple(entry // divisor for entry in whole)
-
-
 def farthest_flow(reach: Reach, balance: Sequence[int]) -> Farthest | None:
     """Over flows without cycles that bring `balance[c]` more moves into each class c than out of it.
 
@@ -94,6 +62,26 @@ def farthest_flow(reach: Reach, balance: Sequence[int]) -> Farthest | None:
             found = _best_order(reach, r, a, b)
             if found is not None and (best is None or found.value > best.value):
                 best = found
+    return best
+
+
+def straight_flow(reach: Reach, balance: Sequence[int]) -> Farthest | None:
+    """A long flow, where there are too many classes to try every order: a bound from below.
+
+    Classes that lose records come first and those that gain last, with the ends of a secret move next to each other.
+    """
+    best: Farthest | None = None
+    for r in (tuple(balance), tuple(-entry for entry in balance)):
+        rising = sorted(range(len(r)), key=lambda c: r[c])
+        for a, b in [(a, b) for a, b in reach.arcs if r[a] <= 0 <= r[b]][:STRAIGHT]:
+            loses = [c for c in rising if r[c] < 0 and c != a]
+            between = [c for c in rising if r[c] == 0 and c not in (a, b)]
+            gains = [c for c in rising if r[c] > 0 and c != b]
+            moves = tuple(_steps([*loses, *between, a, b, *gains], r, a, b))
+            value = reach.arcs[a, b] + sum(reach.top[:, t] - reach.low[:, s] for s, t in moves[1:])
+            row = int(np.argmax(value))
+            if best is None or value[row] > best.value:
+                best = Farthest(int(value[row]), row, moves)
     return best
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.certificate.answer_space import AnswerSpace, Ints
+from tetraodon.certificate.relation import relation
 
 Arc: TypeAlias = tuple[int, int]
 EDGE_WORK = 20_000_000
@@ -97,6 +98,9 @@ def _of_a_histogram(space: AnswerSpace) -> Reach:
         chosen = ((np.arange(2 ** len(lone))[:, None] >> np.arange(len(lone))[None, :]) & 1) * 2 - 1
     else:
         chosen = np.random.default_rng(20140622).integers(0, 2, (64, len(lone))) * 2 - 1
+        if classes.count == classes.dimension + 2:  # the one relation between them says which lose and which gain
+            signs = np.where(np.array(relation(classes.vectors))[lone] > 0, 1, -1)
+            chosen = np.concatenate([signs[None, :], -signs[None, :], chosen])
     top = np.full((len(chosen), classes.count), weight, np.int64)
     low = -top
     top[:, lone] = low[:, lone] = chosen * weight

@@ -1,0 +1,42 @@
+"""The one relation between classes of values, where there are two classes more than independent known counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tetraodon.certificate.zero_sum import Vector
+
+
+def relation(vectors: Sequence[Vector]) -> tuple[int, ...]:
+    """The whole numbers r, without a common factor, with sum of r = 0 and sum of r_c v_c = 0.
+
+    Pre   there is one such r up to sign: two classes more than dimensions.
+    """
+    rows = [[Fraction(1), *map(Fraction, vector)] for vector in vectors]
+    count, width = len(rows), len(rows[0])
+    matrix = [[rows[c][k] for c in range(count)] for k in range(width)]
+    pivots: list[int] = []
+    for column in range(count):
+        at = len(pivots)
+        found = next((k for k in range(at, width) if matrix[k][column]), None)
+        if found is None:
+            continue
+        matrix[at], matrix[found] = matrix[found], matrix[at]
+        lead = matrix[at][column]
+        matrix[at] = [entry / lead for entry in matrix[at]]
+        for k in range(width):
+            if k != at and matrix[k][column]:
+                factor = matrix[k][column]
+                matrix[k] = [e - factor * f for e, f in zip(matrix[k], matrix[at], strict=True)]
+        pivots.append(column)
+    [free] = [column for column in range(count) if column not in pivots]
+    kernel = [Fraction(0)] * count
+    kernel[free] = Fraction(1)
+    for k, column in enumerate(pivots):
+        kernel[column] = -matrix[k][free]
+    common = math.lcm(*(entry.denominator for entry in kernel))
+    whole = [int(entry * common) for entry in kernel]
+    divisor = math.gcd(*whole)
+    return tuple(entry // divisor for entry in whole)
