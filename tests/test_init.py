@@ -57,6 +57,7 @@ PINNED = [
     "ranges",
     "release",
     "scenarios",
+    "strategy",
     "total",
     "verify",
 ]

@@ -136,6 +136,7 @@ __all__ = [
     "ranges",
     "release",
     "scenarios",
+    "strategy",
     "total",
     "verify",
 ]

@@ -23,7 +23,7 @@ def tail_reach(
           that sum, at the best of many tilts.
 
     >>> float(tail_reach(np.array([2.0]), np.array([1e-3]), Fraction(95, 100))[0].round(2))    # 2.7 deviations
-    3.85
+    3.84
     """
     variance, largest = np.asarray(variance, np.float64), np.asarray(largest, np.float64)
     flat_variance = variance.ravel()
