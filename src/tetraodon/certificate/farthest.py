@@ -15,7 +15,7 @@ from tetraodon.certificate.answer_space import Ints
 from tetraodon.certificate.reach import Arc, Reach
 from tetraodon.certificate.zero_sum import Sequences, Vector
 
-STRAIGHT = 50
+STRAIGHT = 20
 """Secret moves that are tried where not every order of the classes is."""
 
 
@@ -78,7 +78,9 @@ def straight_flow(reach: Reach, balance: Sequence[int]) -> Farthest | None:
             between = [c for c in rising if r[c] == 0 and c not in (a, b)]
             gains = [c for c in rising if r[c] > 0 and c != b]
             moves = tuple(_steps([*loses, *between, a, b, *gains], r, a, b))
-            value = reach.arcs[a, b] + sum(reach.top[:, t] - reach.low[:, s] for s, t in moves[1:])
+            ends = np.array(moves[1:], np.int64).reshape(-1, 2)
+            leaving, entering = (np.bincount(ends[:, k], minlength=len(r)) for k in (0, 1))
+            value = reach.arcs[a, b] + reach.top @ entering - reach.low @ leaving
             row = int(np.argmax(value))
             if best is None or value[row] > best.value:
                 best = Farthest(int(value[row]), row, moves)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from tetraodon.certificate.zero_sum import Vector
 
 
-def relation(vectors: Sequence[Vector]) -> tuple[int, ...]:
+@lru_cache(maxsize=64)
+def relation(vectors: tuple[Vector, ...]) -> tuple[int, ...]:
     """The whole numbers r, without a common factor, with sum of r = 0 and sum of r_c v_c = 0.
 
     Pre   there is one such r up to sign: two classes more than dimensions.
@@ -29,7 +30,7 @@ def relation(vectors: Sequence[Vector]) -> tuple[int, ...]:
         for k in range(width):
             if k != at and matrix[k][column]:
                 factor = matrix[k][column]
-                matrix[k] = [e - factor * f for e, f in zip(matrix[k], matrix[at], strict=True)]
+                matrix[k] = [e - factor * f if f else e for e, f in zip(matrix[k], matrix[at], strict=True)]
         pivots.append(column)
     [free] = [column for column in range(count) if column not in pivots]
     kernel = [Fraction(0)] * count

@@ -106,7 +106,7 @@ def independent_coordinates(rows: Sequence[Sequence[int]]) -> list[int]:
         for pivot, reduced in basis:
             if rest[pivot]:
                 factor = rest[pivot]
-                rest = [a - factor * b for a, b in zip(rest, reduced, strict=True)]
+                rest = [a - factor * b if b else a for a, b in zip(rest, reduced, strict=True)]
         pivot = next((place for place, entry in enumerate(rest) if entry), -1)
         if pivot >= 0:
             lead = rest[pivot]
