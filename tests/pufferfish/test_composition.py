@@ -51,6 +51,7 @@ def test_two_harmless_releases_can_reveal_everything():
     both = compose(parity, other, definition)
     assert (both.kind, both.charge, both.joint.holds) == ("verified jointly", math.inf, False)
     assert "do not add up" in both.text
+    assert "more than their sum" in both.text
     assert "Thm 8.1" in both.why.reason
 
 

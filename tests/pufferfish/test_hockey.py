@@ -12,6 +12,7 @@ from tetraodon.pufferfish import (
     Channel,
     Definition,
     Prior,
+    Secret,
     World,
     named,
     pairs,
@@ -74,3 +75,20 @@ def test_a_bracket_of_attackers_gives_an_upper_bound_only():
     verdict = verify(channel, Definition(pairs.all_values(), scenarios.iid(), epsilon=0, delta="1/1000"))
     assert verdict.delta[0] == 0
     assert verdict.holds is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_worst_of_many_neighbours_is_found(seed):
+    """A secret that leaves several values: every two datasets of a class are compared."""
+    world = World.product(range(4), individuals=2)
+    channel = random_channel(world, 3, random.Random(seed))
+    split = pairs.explicit([(Secret.one_of(0, {0, 1}), Secret.one_of(0, {2, 3}))])
+    verdict = verify(channel, Definition(split, scenarios.independent(), epsilon=0, delta="0.1"))
+    worst = Fraction(0)
+    for x, y in itertools.permutations(world.datasets, 2):
+        if x[1] == y[1] and (x[0] < 2) != (y[0] < 2):
+            rows = zip(channel.matrix[world.index[x]], channel.matrix[world.index[y]], strict=True)
+            worst = max(worst, sum((max(Fraction(0), a - b) for a, b in rows), Fraction(0)))
+    assert verdict.delta == (worst, worst)
+    one, other = (channel.matrix[world.index[d]] for d, _ in verdict.witness.prior.weights)
+    assert sum(abs(a - b) for a, b in zip(one, other, strict=True)) == 2 * worst

@@ -23,6 +23,8 @@ def test_no_product_prior_passes_the_exact_loss_and_one_attains_it(seed):
     verdict = verify(channel, Definition(some, scenario, epsilon=1))
     assert verdict.exact
     others = [scenario.draw(world, chance) for _ in range(15)]
+    totals = dict(zip(world.datasets, scenario.totals(world), strict=True))
+    assert all(len({totals[d] for d, _ in prior.weights}) == 1 for prior in others)
     assert worst_odds(channel, some, others) <= verdict.odds
     attacker = verdict.witness.prior
     assert worst_odds(channel, some, [attacker]) == verdict.odds

@@ -64,7 +64,7 @@ def test_the_exam_given_its_constraint_is_enclosed():
     order = scenarios.given(lambda d: list(d) == sorted(d, reverse=True), words="the order of the exam")
     verdict = verify(Additive(sum, Laplace(2), world), Definition(pairs.values(), order, epsilon=HALF))
     assert verdict.upper == pytest.approx(2, abs=1e-12)
-    assert 1.9 < verdict.lower <= verdict.upper
+    assert 1.9 < verdict.lower <= 2 <= verdict.upper  # 2 is the supremum, which no attacker attains
     assert (verdict.exact, verdict.holds) == (False, False)
     safe = verify(Additive(sum, Laplace(8), world), Definition(pairs.values(), order, epsilon=Fraction(501, 1000)))
     assert safe.holds is True
@@ -135,5 +135,32 @@ def test_equality_with_e_to_the_epsilon_is_seen():
     mechanism = Additive(sum, Laplace(1), world)
     definition = Definition(pairs.explicit([pair]), scenarios.explicit([prior]), epsilon=2)
     assert verify(mechanism, definition).holds is True
-    assert verify(mechanism, definition.at(Fraction(2) - Fraction(1, 10**30))).holds is False
+    for digits in (30, 39, 60):
+        assert verify(mechanism, definition.at(Fraction(2) - Fraction(1, 10**digits))).holds is False
+        assert verify(mechanism, definition.at(Fraction(2) + Fraction(1, 10**digits))).holds is True
     assert sign_of_sum({Fraction(1): Fraction(1), Fraction(2): Fraction(0)}) == 1
+
+
+def test_the_bracket_of_a_mixture_holds_the_truth():
+    """At n = 2 the worst odds of the exam are (e + e^(1/2)) / 2: e^lower and e^upper lie on either side, exactly."""
+    uniform = scenarios.explicit([Prior.uniform(exam(2))])
+    verdict = verify(Additive(sum, Laplace(2), exam(2)), Definition(pairs.values(), uniform, epsilon=HALF))
+    truth = {Fraction(1): -HALF, HALF: -HALF}
+    assert sign_of_sum({verdict.upper: Fraction(1), **truth}) == 1
+    assert sign_of_sum({verdict.lower: Fraction(1), **truth}) == -1
+    assert verdict.upper - verdict.lower < Fraction(1, 10**30)
+
+
+def test_odds_of_added_noise_are_bounded_in_each_direction():
+    """Loss 1/2 in both directions: e^(1/2) is 1.6487...; a bound of 5/3 allows it and one of 8/5 does not."""
+    world = World.product((0, 1), individuals=1)
+    mechanism = Additive(sum, Laplace(2), world)
+    for scenario in (scenarios.independent(), scenarios.explicit([Prior.uniform(world)])):
+        for low, high, holds in (
+            ("3/5", "5/3", True),
+            (0, "5/3", True),
+            ("5/8", "5/3", False),
+            ("3/5", "8/5", False),
+            (0, "8/5", False),
+        ):
+            assert verify(mechanism, Definition(pairs.values(), scenario, odds=(low, high))).holds is holds

@@ -109,6 +109,7 @@ def test_nothing_possible_is_no_loss():
     sure = Prior.of({(0,): 1})
     verdict = verify(channel, Definition(pairs.values(), scenarios.explicit([sure]), epsilon=0))
     assert (verdict.odds, verdict.holds, len(verdict.skipped)) == (1, True, 1)
+    assert verdict.lower == verdict.upper == 0
 
 
 def test_overlapping_secrets_are_refused_with_a_dataset():
