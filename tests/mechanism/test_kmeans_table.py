@@ -50,6 +50,11 @@ def test_frames_are_read_by_name_where_names_fit() -> None:
     assert matrix_of(pl.DataFrame({"p": [1], "q": [2]}), ("a", "b")).tolist() == [[1, 2]]
 
 
+def test_a_misspelt_column_is_not_taken_by_position() -> None:
+    with pytest.raises(BadTable, match="no column 'b'"):
+        matrix_of(pl.DataFrame({"a": [1], "bb": [2]}), ("a", "b"))
+
+
 def test_numbers_as_text_and_truth_values_are_numbers() -> None:
     assert matrix_of([["1.5", "2"]], ("a", "b")).tolist() == [[1.5, 2]]
     assert matrix_of(np.array([[True, False]]), ("a", "b")).tolist() == [[1, 0]]

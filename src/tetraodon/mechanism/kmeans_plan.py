@@ -25,7 +25,7 @@ REFINING_ROUNDS = 2
 REFINING_SHARE = Fraction(1, 2)
 BLIND = 0.1
 """What it costs, in the score of `choose_grid`, to begin Lloyd's steps at fixed centres."""
-LEFT_OVER = 0.25
+LEFT_OVER = 0.4
 """How much of a synopsis's score is left after refining: what was grouped wrongly stays so."""
 
 

@@ -23,6 +23,9 @@ def matrix_of(X: Any, names: Sequence[str], *, fitted: int | None = None) -> Flo
     Raises BadTable, without telling any value, where that cannot be.
     """
     labels = getattr(X, "columns", None)
+    if labels is not None and 0 < len(set(names) & set(labels)) < len(names):
+        missing = sorted(set(names) - set(labels))
+        raise BadTable(f"X has no column {missing[0]!r}", fix=f"give columns named {', '.join(names)}, or no names")
     if labels is not None and list(labels) != list(names) and set(names) <= set(labels):
         X = X[list(names)]  # a data frame with the columns in another order, or with more of them
     if hasattr(X, "toarray"):
