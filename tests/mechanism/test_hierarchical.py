@@ -97,6 +97,22 @@ def test_only_questions_about_order_and_near_values_are_proposed() -> None:
     assert not any(isinstance(q.contribution, Ramps) for s in secret for q in s.noisy)
 
 
+def test_known_counts_let_records_move_far_so_both_shapes_are_tried() -> None:
+    known = {"known": [{"count": "x < 10"}]}
+    document = {
+        "dataset": "line",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 199]}},
+        "secrets": {"x": {"within": 5}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "q", "cdf": "x"}],
+    }
+    assert len(list(propose(cdf("x"), td.load_policy(document)))) == 1
+    near, far = propose(cdf("x"), td.load_policy(document | known))
+    assert any(isinstance(q.contribution, Ramps) for q in near.noisy)
+    assert not any(isinstance(q.contribution, Ramps) for q in far.noisy)
+
+
 def equation_15(size: int, theta: int, fanout: int = 16) -> float:
     """[HMD14] Eq. 15 at epsilon 1, its logarithm cubed as a whole."""
     first = 4 * (size - theta) / (size + 1)

@@ -44,13 +44,15 @@ def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
     totals = LinearQuery(One(), by)
     known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
     # without known totals somebody may appear in a group: that moves all running sums, but only one bin a width
-    reach = graph.reach if isinstance(graph, Within) and known else attribute.size - 1
-    shape = best_shape(attribute.size, reach)
-    if shape is None or (not known and shape.running):
-        return
+    far = attribute.size - 1
+    near = min(graph.reach, far) if isinstance(graph, Within) and known else far
     free = free_totals(table, policy)
     exact = (totals, *(one for one in free if one != totals)) if known else free
-    yield strategy_of(shape, min(reach, attribute.size - 1), attribute.name, attribute.size, by, exact)
+    # where counts are known already, a neighbour may differ in records that moved far
+    for reach in (near, far) if policy.graph.known and near < far else (near,):
+        shape = best_shape(attribute.size, reach)
+        if shape is not None and (known or not shape.running):
+            yield strategy_of(shape, reach, attribute.name, attribute.size, by, exact)
 
 
 def strategy_of(
