@@ -1,7 +1,8 @@
 """Strategies for a workload: mean squared errors beside the stated limits and beside the plain mechanisms.
 
-All ranges of 1,024 values at epsilon 1, the number of records public: under the complete graph beside 400 (the best tree
-that uses the number of records has 459), and for theta = 32 beside 0.92 times the best tree with prefix nodes (165).
+All ranges of 1,024 values at epsilon 1, the number of records public: under the complete graph beside 400 (the best
+tree that uses the number of records has 459), and for theta = 32 beside 0.92 times the best tree with prefix nodes
+(165).
 All two-way marginals of three attributes beside the best of the plain mechanisms.
 """
 

@@ -154,7 +154,8 @@ def _starts(candidate: Candidate, gram: Gram, policy: Policy) -> Iterator[Floats
         rows = np.unique(gram.rows[gram.rows.any(axis=1)], axis=0)
         for height in HEIGHTS:
             yield rows * (height / np.abs(rows).sum(axis=0).max())
-    yield bumps(policy.domain.size)
+    else:
+        yield bumps(policy.domain.size)
 
 
 def _priced(candidate: Candidate, gram: Gram, policy: Policy, price: Fraction) -> tuple[float, Candidate, Fraction]:
