@@ -155,3 +155,28 @@ def test_tiny_probabilities_do_not_fool_the_floats():
 def test_absence_counts_as_a_value():
     channel = Channel([["1/3", "2/3"], ["2/3", "1/3"]], [(0,), (ABSENT,)], [0, 1])
     assert verify(channel, Definition(pairs.presence(), scenarios.independent(), epsilon=1)).odds == 2
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_floats_take_for_a_tie_is_decided_exactly(first):
+    """Two outputs whose odds, 2 and a trillionth of a trillionth more, look the same to a float."""
+    hair = Fraction(1, 10**24)
+    columns = [(Fraction(1, 4), Fraction(1, 8)), (Fraction(1, 4) + hair, Fraction(1, 8))]
+    columns = columns if first else columns[::-1]
+    rows = [[a for a, _ in columns], [b for _, b in columns]]
+    channel = Channel([[*row, 1 - sum(row)] for row in rows], [(0,), (1,)], "abc")
+    uniform = scenarios.explicit([Prior.uniform(channel.world)])
+    for scenario in (uniform, scenarios.anything()):
+        assert verify(channel, Definition(pairs.values(), scenario, epsilon=1)).odds == 2 + 8 * hair
+        definition = Definition(pairs.values(), scenario, odds=("1/3", 2))
+        assert verify(channel, definition).holds is False
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_tiny_probabilities_in_any_order(order):
+    small = Fraction(1, 10**200)
+    sizes = [small, 3 * small, 21 * small]
+    rows = [[sizes[n], 1 - sizes[n]] for n in order]
+    channel = Channel(rows, [(0,), (1,), (2,)], ["a", "b"])
+    for scenario in (scenarios.explicit([Prior.uniform(channel.world)]), scenarios.anything()):
+        assert verify(channel, Definition(pairs.values(), scenario, epsilon=1)).odds == 21
