@@ -15,7 +15,7 @@ from tetraodon.pufferfish.scenario_sets import product_prior
 WORLD = World.product((0, 1), individuals=2)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_iid_is_enclosed(seed):
     channel = random_channel(WORLD, 3, random.Random(seed), zeros=False)
     verdict = verify(channel, Definition(pairs.values(), scenarios.iid(), epsilon=1))
@@ -39,7 +39,7 @@ def test_an_attacker_informed_of_all_but_one_is_exact(seed):
     assert verdict.odds == verify(channel, named.indistinguishability(epsilon=1)).odds
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_knowing_more_never_helps_less(seed):
     world = World.product((0, 1), individuals=3)
     channel = random_channel(world, 2, random.Random(seed), zeros=False)

@@ -100,7 +100,7 @@ def _climb(
     turn: float,
 ) -> NDArray[np.float64]:
     """Factors, in logarithms, at which the log odds ratio is locally largest."""
-    size = len(start)
+    size, people, flat = len(start), columns.shape[1], columns.ravel()
 
     def loss(factors: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         log_weights = factors[columns].sum(axis=1)
@@ -111,9 +111,7 @@ def _climb(
             joint = inside * likely
             value += sign * (np.log(joint.sum() + 1e-300) - np.log(inside.sum() + 1e-300))
             slope += sign * (joint / (joint.sum() + 1e-300) - inside / (inside.sum() + 1e-300))
-        gradient = np.zeros(size)
-        for i in range(columns.shape[1]):
-            np.add.at(gradient, columns[:, i], slope)
+        gradient = np.bincount(flat, weights=np.repeat(slope, people), minlength=size)
         return -float(value), -gradient
 
     bounds = [(-STEEP, STEEP)] * size

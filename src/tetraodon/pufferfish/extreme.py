@@ -70,19 +70,20 @@ def for_prior(table: Table, masks: Masks, prior: Prior) -> Peaks:
     given = sums.floats / mass[:, None]
 
     def peak(one: NDArray[np.int64], other: NDArray[np.int64], forward: bool) -> Peak:
-        best: tuple[Fraction | float, int, int, Fraction, Fraction] | None = None
+        best: tuple[Fraction | int, Fraction | int, int, int] = (0, 1, -1, -1)
+        left, right = one.tolist(), other.tolist()
         for pair, output in _candidates(given, one, other, kept, sums.trustworthy):
-            a, b = int(one[pair]), int(other[pair])
-            high, low = sums.exact(a, output) / sums.mass[a], sums.exact(b, output) / sums.mass[b]
-            if high and (best is None or ratio(high, low) > best[0]):
-                best = (ratio(high, low), pair, output, high, low)
-                if best[0] == math.inf:
-                    break
-        if best is None:
-            raise AssertionError("some output has a positive probability")
-        odds, pair, output, high, low = best
+            top, bottom = sums.compared(left[pair], right[pair], output)
+            if top * best[1] > best[0] * bottom:
+                best = (top, bottom, pair, output)
+                if not bottom:
+                    break  # nothing exceeds infinity
+        _, _, pair, output = best
+        assert pair >= 0, "some output has a positive probability"
+        a, b = left[pair], right[pair]
+        high, low = sums.exact(a, output) / sums.mass[a], sums.exact(b, output) / sums.mass[b]
         first, second = (high, low) if forward else (low, high)
-        return Peak(odds, pair, output, prior, first, second)
+        return Peak(ratio(high, low), pair, output, prior, first, second)
 
     return Peaks(peak(masks.first, masks.second, True), peak(masks.second, masks.first, False), skipped)
 

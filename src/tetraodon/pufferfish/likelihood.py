@@ -88,7 +88,8 @@ class Sums:
         self._known: dict[tuple[int, int], Fraction] = {}
         common = math.lcm(*{weight.denominator for weight in weights})
         factors = np.array([int(weight * common) for weight in weights], dtype=object)
-        self.mass = [Fraction(number, common) for number in whole_sums(masks, factors[:, None])[:, 0]]
+        self._masses = whole_sums(masks, factors[:, None])[:, 0].tolist()
+        self.mass = [Fraction(number, common) for number in self._masses]
         self._whole: NDArray[Any] | None = None
         if _small(table) and common.bit_length() <= SMALL_BITS:
             self._unit = common * table.denominator
@@ -107,6 +108,13 @@ class Sums:
             return False
         rows = self._table.rows
         return not any(rows[n][w] for n, w in np.argwhere(self._table.floats <= TINY).tolist())
+
+    def compared(self, one: int, other: int, output: int) -> tuple[Fraction | int, Fraction | int]:
+        """Two numbers in the exact proportion of P(output | one) to P(output | other)."""
+        if self._whole is not None:
+            high, low = self._whole[one, output] * self._masses[other], self._whole[other, output] * self._masses[one]
+            return high, low
+        return self.exact(one, output) * self.mass[other], self.exact(other, output) * self.mass[one]
 
     def exact(self, secret: int, output: int) -> Fraction:
         if self._whole is not None:
