@@ -111,7 +111,8 @@ def _climb(
             joint = inside * likely
             value += sign * (np.log(joint.sum() + 1e-300) - np.log(inside.sum() + 1e-300))
             slope += sign * (joint / (joint.sum() + 1e-300) - inside / (inside.sum() + 1e-300))
-        gradient = np.bincount(flat, weights=np.repeat(slope, people), minlength=size)
+        spread = np.bincount(flat, weights=np.repeat(slope, people), minlength=size)
+        gradient: NDArray[np.float64] = spread.astype(np.float64)
         return -float(value), -gradient
 
     bounds = [(-STEEP, STEEP)] * size
