@@ -74,9 +74,7 @@ def main() -> None:
         seconds, verdict = timed(lambda c=channel, d=definition: verify(c, d))
         kind = "one denominator" if common else "a denominator for each row"
         name = f"verify {datasets} x {outputs}, {number} pairs, {kind}"
-        print(
-            f"{name:62} {seconds:6.2f} s (budget 5)  {seconds / reference:5.0f} x float  {verdict.epsilon:.4f}"
-        )
+        print(f"{name:62} {seconds:6.2f} s (budget 5)  {seconds / reference:5.0f} x float  {verdict.epsilon:.4f}")
     top = 10 if quick else 30
     world = World.of(range(top + 1))
     counts = named.neighbours(world, lambda a, b: abs(a - b) == 1, epsilon="1/2")
