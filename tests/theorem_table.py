@@ -1,7 +1,6 @@
 """The theorems of [HMD14] about known counts as a table, every cell of it computed.
 
-`python -m tests.theorem_table > docs/theorems.inc` is not how it is kept: tests/certificate/test_theorem_table.py holds
-docs/known-counts.md to it. Print it with `python -m tests.theorem_table`.
+`python -m tests.theorem_table` prints it, and tests/certificate/test_theorem_table.py holds docs/known-counts.md to it.
 """
 
 from __future__ import annotations
