@@ -158,6 +158,27 @@ def test_unequal_steps_and_staircases_are_bounded() -> None:
             assert certify_synopsis(policy, synopsis, Fraction(1)).epsilon >= enumerated(policy, synopsis)
 
 
+def test_treads_of_two_axes_are_crossed_at_once() -> None:
+    """One step on each axis can change a tread on both, which theta along one axis does not."""
+    domain = square(13)
+    policy = policy_of(metric_graph(domain, "l1", Fraction(2)))
+    synopsis = Synopsis(tuple(ramps(name, 13, 2, wide=True, most_units=4) for name in "xy"))
+    assert [axis.tread for axis in synopsis.axes] == [3, 3]
+    one_axis = 2 * 1 * 4
+    assert one_axis < enumerated(policy, synopsis) <= certify_synopsis(policy, synopsis, Fraction(1)).epsilon
+
+
+def test_unequal_steps_fit_theta_better_together() -> None:
+    """Steps of 2 and 3 add up to theta = 5; along one axis nothing longer than 4 fits."""
+    domain = Domain(
+        tuple(Attribute(n, Grid(Fraction(0), Fraction(12), Fraction(step))) for n, step in (("x", 2), ("y", 3)))
+    )
+    policy = policy_of(metric_graph(domain, "l1", Fraction(5)))
+    synopsis = Synopsis((ramps("x", 7, 2, wide=True, most_units=99), ramps("y", 5, 2, wide=True, most_units=99)))
+    one_axis = 2 * Fraction(4, 12) * synopsis.units
+    assert one_axis < enumerated(policy, synopsis) <= certify_synopsis(policy, synopsis, Fraction(1)).epsilon
+
+
 def test_bins_of_whole_blocks_cost_nothing() -> None:
     graph = product_graph(NINE, Blocks((0, 0, 0, 1, 1, 1, 2, 2, 2)), 2)
     axis = parts_of_graph("x", graph.factors[0].graph.components(), 3)

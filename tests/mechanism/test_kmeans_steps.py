@@ -100,6 +100,15 @@ def test_without_noise_it_is_lloyds_algorithm(monkeypatch: pytest.MonkeyPatch) -
     assert sorted(np.round(found, 1).tolist()) == [[11.0, 12.0], [89.0, 88.0]]
 
 
+def test_far_records_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kmeans_steps, "discrete_laplace", lambda _, size: np.zeros(size, np.int64))
+    steps = Steps(1, (5,), Fraction(1), (Fraction(1),))
+    found = steps.run(np.array([[20], [90], [20], [0]]), [101], np.ones(1), np.array([[20.0]]))
+    assert found.tolist() == [[20 + (5 - 5) / 4]]
+    found = steps.run(np.array([[20], [90]]), [101], np.ones(1), np.array([[20.0]]))
+    assert found.tolist() == [[22.5]]
+
+
 def test_first_centres_are_always_the_same_and_apart() -> None:
     one, two = first_centres(4, [101, 11]), first_centres(4, [101, 11])
     assert np.array_equal(one, two)
