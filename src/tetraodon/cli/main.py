@@ -10,6 +10,7 @@ import typer
 
 from tetraodon import __version__
 from tetraodon.cli import (
+    compare_command,
     demo_command,
     init_command,
     ledger_commands,
@@ -54,6 +55,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (app, "check", "Check a policy file, or how a table fits it.", policy_commands.check),
     (app, "explain", "Say in words what a policy promises.", policy_commands.explain),
     (app, "plan", "Mechanisms, expected errors and certificate; no data.", plan_command.plan),
+    (app, "compare", "What weaker and stronger promises would buy; no data.", compare_command.compare),
     (ledger, "open", "Set a data set's total and governing policy, once.", ledger_commands.open_),
     (ledger, "show", "What was asked, charged and is left.", ledger_commands.show),
     (ledger, "reprice", "What past releases have cost under another policy.", reprice_command.reprice),

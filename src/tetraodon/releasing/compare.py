@@ -18,6 +18,7 @@ from typing import Any
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.attribute_graph import Everything, Within
+from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.rational import Number, decimal_text, rational
@@ -253,7 +254,7 @@ def _pair(attribute: Attribute, factor: Factor, pair: tuple[object, object] | No
     if pair is None:
         graph = factor.graph
         return 0, (_reach(graph) if isinstance(graph, Everything | Within) else attribute.size - 1)
-    first, second = attribute.code(pair[0]), attribute.code(pair[1])
+    first, second = (code_of(attribute, end) if isinstance(end, str) else attribute.code(end) for end in pair)
     if first == second:
         raise QueryError("the pair is one value twice", fix="name two different values")
     return first, second

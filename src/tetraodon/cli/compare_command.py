@@ -1,0 +1,121 @@
+"""`tetraodon compare`: what weaker and stronger promises would buy, from plans alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tetraodon.cli.edge import Edge, WrongUse, existing, typed_number
+from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
+from tetraodon.cli.policy_commands import PolicyPath
+
+if TYPE_CHECKING:
+    from tetraodon.releasing.compare import Comparison
+
+
+def compare(
+    policy: PolicyPath,
+    theta: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Distances, or full.", show_default="the policy's")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="LIST", help="Budgets.", show_default="the policy's")] = None,
+    attribute: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose theta it is.", show_default="the only one")
+    ] = None,
+    pair: Annotated[
+        str | None, typer.Option(metavar="X,Y", help="Two values to match.", show_default="theta apart")
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a picture, .svg or .json.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare promises: expected error against protection, at equal epsilon and at a matched guarantee.
+
+    \b
+    Examples:
+      tetraodon compare people.policy.yaml --theta 1,10,full --epsilon 0.1,1
+      tetraodon compare people.policy.yaml --theta 5,full --pair 30,50 --chart compare.svg
+
+    \b
+    --json gives {"attribute", "pair": [X, Y], "variants": [{"item", "theta", "epsilon", "epsilon_exact", "budget",
+      "comparison", "steps", "odds", "mechanism", "expected_error"}], "remarks": [TEXT]}.
+    "odds" bounds how far an observer's odds between the pair can move; null where nothing bounds them.
+    """
+    with Edge(as_json):
+        existing(policy, option="POLICY")
+        if chart is not None and chart.suffix not in (".svg", ".json"):
+            raise WrongUse("--chart names neither an .svg nor a .json file", fix="end its name in .svg or .json")
+        ends = _parts(pair, "--pair")
+        if pair is not None and len(ends) != 2:
+            raise WrongUse("--pair does not name two values", fix="write them as X,Y")
+        budgets = [typed_number(part, option="--epsilon") for part in _parts(epsilon, "--epsilon")]
+        from tetraodon.policy.load import load_policy
+        from tetraodon.releasing.compare import FULL
+        from tetraodon.releasing.compare import compare as compared
+
+        reaches = [p if p == FULL else typed_number(p, option="--theta") for p in _parts(theta, "--theta")]
+        read = load_policy(policy)
+        with working("planning"):
+            found = compared(
+                read, theta=reaches, epsilon=budgets, attribute=attribute, pair=(ends[0], ends[1]) if ends else None
+            )
+        if chart is not None:
+            _draw(found, chart)
+        if as_json:
+            emit(found.document())
+            return
+        _show(found)
+
+
+def _parts(text: str | None, option: str) -> list[str]:
+    if text is None:
+        return []
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise WrongUse(f"{option} has an empty entry", fix="separate its entries with single commas")
+    return parts
+
+
+def _show(found: Comparison) -> None:
+    from tetraodon.cli.plan_in_words import mechanism_in_words
+
+    heading("Expected error against protection: no data was touched")
+    for matched in (False, True):
+        say()
+        say("At a matched guarantee" if matched else "At equal epsilon")
+        rows = [
+            [
+                v.item,
+                v.theta,
+                f"{float(v.epsilon):.4g}",
+                f"{v.odds:.3g}",
+                mechanism_in_words(v.mechanism),
+                f"{v.expected_error:.4g}",
+            ]
+            for v in found
+            if v.matched == matched
+        ]
+        columns = ["item", "theta", "epsilon", "odds", "how", "error"]
+        table(columns, rows, right=["theta", "epsilon", "odds", "error"])
+    pair = f"{found.pair[0]} and {found.pair[1]} of {found.attribute}"
+    listed([f"Odds are the most that an observer's odds between {pair} can move.", *found.remarks])
+
+
+def _draw(found: Comparison, path: Path) -> None:
+    import json
+
+    if path.suffix == ".json":
+        text = json.dumps(found.chart(), indent=2) + "\n"
+    else:
+        import vl_convert
+
+        text = vl_convert.vegalite_to_svg(found.chart())
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(
+            f"the picture cannot be written ({error.strerror})", fix="name a file in a folder that exists"
+        ) from None
