@@ -1,0 +1,60 @@
+"""Known facts in a policy file: read, written back, and every mistake told with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tetraodon as td
+
+POLICY = """\
+dataset: d
+attributes: {sex: [F, M], age: {integer: [0, 9]}}
+budget: {epsilon: 1}
+known:
+"""
+
+
+def load(tmp_path: Path, *entries: str) -> td.Policy:
+    path = tmp_path / "p.yaml"
+    path.write_text(POLICY + "".join(f"  - {entry}\n" for entry in entries))
+    return td.load_policy(path)
+
+
+def test_reading_and_writing_back(tmp_path: Path) -> None:
+    (tmp_path / "earlier.csv").write_text("sex,count\nF,4\nM,6\n")
+    policy = load(
+        tmp_path,
+        "{count: all, is: 10}",
+        "{count: \"sex = 'F' or age = 3\"}",
+        "{marginal: [age, sex], bins: {age: [[0, 4], [5, 9]]}}",
+        "{rectangle: {age: [2, 5]}, is: 3}",
+        "{table: earlier.csv}",
+    )
+    assert [entry.answers for entry in policy.known] == [(10,), None, None, (3,), (4, 6)]
+    again = td.load_policy(policy.document)
+    assert again == policy
+    assert again.known == policy.known
+
+
+@pytest.mark.parametrize(
+    ("entries", "what"),
+    [
+        (["{count: wage > 3}"], "line 5: known.1: there is no attribute 'wage'"),
+        (["{count: age > 3}", "{marginal: region}"], "line 6: known.2: there is no attribute 'region'"),
+        (["{count: age > 3, at most: 7}"], "a known inequality cannot be priced"),
+        (["{counts: age > 3}"], "the key 'counts' is not known here"),
+        (["{count: age > 3, marginal: sex}"], "this says both `count` and `marginal`"),
+        (["{count: age > 3, is: many}"], "not a finite number"),
+        (["{count: age > 3, is: 4}", "{count: age > 2, is: 3}"], "contradict each other"),
+        (["{marginal: sex, is: [1, 2, 3]}"], "3 answers where the domain has 2 cells"),
+        (["{table: nowhere.csv}"], "cannot be read"),
+        (["{blocks: {age: 5}}"], "a block is not a list of values"),
+        (["{blocks: age}"], "does not name the blocks"),
+    ],
+)
+def test_mistakes(tmp_path: Path, entries: list[str], what: str) -> None:
+    with pytest.raises((td.PolicyError, td.Refused)) as error:
+        load(tmp_path, *entries)
+    assert what in str(error.value)
