@@ -19,6 +19,13 @@ def test_in_text(run: Run) -> None:
     assert "At a matched guarantee" in printed
     assert "odds between 0 and 10 of loss" in printed
     assert "buys nothing" in printed
+    assert "changes nothing for them at equal epsilon: ages, sexes" in " ".join(printed.split())
+
+
+def test_items_stay_when_theta_changes_none(run: Run) -> None:
+    printed = run("compare", "people.policy.yaml", "--attribute", "loss").stdout
+    assert "sexes" in printed
+    assert "Left out" not in printed
 
 
 def test_in_json(run_json: Callable[..., Any]) -> None:

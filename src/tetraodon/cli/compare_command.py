@@ -82,6 +82,7 @@ def _parts(text: str | None, option: str) -> list[str]:
 def _show(found: Comparison) -> None:
     from tetraodon.cli.plan_in_words import mechanism_in_words
 
+    level = _same_for_every_theta(found)
     heading("Expected error against protection: no data was touched")
     for matched in (False, True):
         say()
@@ -96,12 +97,25 @@ def _show(found: Comparison) -> None:
                 f"{v.expected_error:.4g}",
             ]
             for v in found
-            if v.matched == matched
+            if v.matched == matched and v.item not in level
         ]
         columns = ["item", "theta", "epsilon", "odds", "how", "error"]
         table(columns, rows, right=["theta", "epsilon", "odds", "error"])
     pair = f"{found.pair[0]} and {found.pair[1]} of {found.attribute}"
-    listed([f"Odds are the most that an observer's odds between {pair} can move.", *found.remarks])
+    told = [f"Odds are the most that an observer's odds between {pair} can move."]
+    if level:
+        told.append(f"Left out, because theta changes nothing for them at equal epsilon: {', '.join(level)}.")
+    listed([*told, *(remark for remark in found.remarks if remark.split(":")[0] not in level)])
+
+
+def _same_for_every_theta(found: Comparison) -> list[str]:
+    """Items whose errors depend on epsilon only, unless that is all of them."""
+    errors: dict[str, dict[object, set[float]]] = {}
+    for v in found:
+        if not v.matched:
+            errors.setdefault(v.item, {}).setdefault(v.epsilon, set()).add(v.expected_error)
+    level = [item for item, by_budget in errors.items() if all(len(one) == 1 for one in by_budget.values())]
+    return level if len(level) < len(errors) else []
 
 
 def _draw(found: Comparison, path: Path) -> None:
