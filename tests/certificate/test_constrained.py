@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,13 +12,17 @@ import numpy as np
 import pytest
 from tests.known_worlds import Case, line, one_at_a_time, random_case, random_query, whole_histogram
 
+import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.constrained import largest_push
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.sensitivity import certify
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
+from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.query import count, histogram
 
 POLICIES, QUERIES = 3400, 3
@@ -155,3 +161,47 @@ def test_beyond_small_systems_a_bound_or_a_refusal() -> None:
     wide = one_at_a_time((100, 100), Known(count("a1 = 3 and a2 = 4")))
     with pytest.raises(Refused, match="cells"):
         largest_push(wide.graph, wide.known, whole_histogram(wide))
+
+
+def test_the_kernel_prices_what_is_known() -> None:
+    """Certificates, sensitivities and matrices row by row, of policies that know something, are those of N*."""
+    rng = random.Random(44)
+    for _ in range(60):
+        case = random_case(rng)
+        graph = replace(case.graph, known=case.known)
+        policy = Policy("d", graph.domain, graph, Fraction(1), (), "secret" if graph.absent else "public")
+        query, scale = random_query(rng, graph.domain), Fraction(rng.randint(1, 5), rng.randint(1, 4))
+        push = largest_push(case.graph, case.known, [(query, Fraction(1))])
+        assert certify_measurements(graph, [Measurement(query, scale)]).epsilon == push.value / scale
+        assert sensitivity_of(graph, query).value == push.value * query.contribution.unit
+        exactly = certify_measurements(graph, [Measurement(query, Fraction(0))])
+        assert exactly.epsilon == (math.inf if push.value else 0)
+        rows = query.matrix(graph.domain)[0]
+        assert certify(policy, rows, scale).epsilon == push.value / scale
+        assert certify(policy, rows, 0).epsilon == (math.inf if push.value else 0)
+
+
+def test_several_rows_of_a_person_are_not_priced() -> None:
+    case = line(5, "v in (0, 1)")
+    graph = replace(case.graph, known=case.known)
+    with pytest.raises(Refused, match="one row each"):
+        certify_measurements(graph, [Measurement(whole_histogram(case)[0][0], Fraction(1))], rows_per_person=2)
+    with pytest.raises(Refused, match="one row each"):
+        sensitivity_of(graph, whole_histogram(case)[0][0], rows_per_person=2)
+
+
+def test_the_public_oracle_agrees_with_the_policy() -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"a": {"integer": [0, 2]}, "b": {"integer": [0, 1]}},
+            "together": "one attribute at a time",
+            "known": [{"marginal": "a"}],
+            "budget": {"epsilon": 1},
+        }
+    )
+    for query in (td.histogram("a", "b"), td.cdf("a", by=["b"]), td.total("a"), td.count("a = b")):
+        assert policy.sensitivity(query).value == td.oracle.sensitivity(policy, query, 3)
+    assert td.oracle.sensitivity(policy, td.histogram("a", "b"), 3, reading="literal") == 4
+    assert policy.sensitivity(td.histogram("a", "b")).value == 6
