@@ -27,7 +27,8 @@ def nothing(graph: SecretGraph) -> SecretGraph:
 def test_it_is_what_the_oracle_finds_when_each_person_has_a_graph_of_their_own() -> None:
     """Minimal sequences do not depend on the graph; only which of them has somebody's own edge does."""
     rng = random.Random(9)
-    for _ in range(40):
+    tried = 0
+    for _ in range(80):
         case, other = random_case(rng), random_case(rng)
         if case.graph.absent or other.graph.domain != case.graph.domain or other.graph.absent:
             continue
@@ -43,10 +44,10 @@ def test_it_is_what_the_oracle_finds_when_each_person_has_a_graph_of_their_own()
                 if any(worlds[g].edge[x][y] for g, x, y in zip(people, a, b, strict=True))
             }
             truth = max(truth, oracle.largest(near, query, case.graph.domain))
-        limited = [
-            largest_push(g, case.known, [(query, query.contribution.unit)], most=3).value for g in graphs.values()
-        ]
-        assert max(limited) == truth
+        asked = [(query, query.contribution.unit)]
+        assert max(largest_push(graph, case.known, asked, most=3).value for graph in graphs.values()) == truth
+        tried += 1
+    assert tried >= 5
 
 
 def test_the_worst_group_decides() -> None:
