@@ -10,6 +10,7 @@ from tetraodon.certificate.zero_sum import (
     differences,
     independent_coordinates,
     length_bound,
+    length_bound_over_a_table,
     minimal_sequences,
 )
 
@@ -61,6 +62,16 @@ def test_no_sequence_is_longer_than_the_bound() -> None:
         listed = minimal_sequences(reduced, frozenset(differences(reduced)))
         longest = max(map(len, listed.found))
         assert longest <= length_bound(len(kept), len(differences(reduced)) // 2)
+
+
+def test_no_sequence_is_longer_than_the_bound_over_a_table() -> None:
+    """A table of a attributes' values and one or two other counts, all of whose combinations occur."""
+    for parts, others in ((2, 1), (3, 1), (2, 2), (2, 0), (4, 0)):
+        table = [tuple(int(part == k) for k in range(parts - 1)) for part in range(parts)]
+        classes = tuple((*row, *rest) for row in table for rest in itertools.product((0, 1), repeat=others))
+        listed = minimal_sequences(classes, frozenset(differences(classes)))
+        assert listed.complete
+        assert max(map(len, listed.found)) <= length_bound_over_a_table(parts, others)
 
 
 def test_known_lengths() -> None:

@@ -24,8 +24,8 @@ class Classes:
 
     `graph` is the secret graph on those attributes, `class_of` the class of every cell; where people may be absent,
     the last cell is ABSENT, which adds nothing. `counted` has one row for each class and one column for each known
-    count; `vectors` keeps only columns that are independent of each other and of the number of records. `x`, `y`
-    list the secret pairs of cells.
+    count; `vectors` keeps only columns that are independent of each other and of the number of records. `parts` is
+    the number of classes under each fact alone. `x`, `y` list the secret pairs of cells.
     """
 
     whole: Domain
@@ -33,6 +33,7 @@ class Classes:
     class_of: Ints
     counted: tuple[Vector, ...]
     vectors: tuple[Vector, ...]
+    parts: tuple[int, ...]
     x: Ints
     y: Ints
 
@@ -102,8 +103,10 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
     cells = np.arange(domain.size)
     x, y = part.edge_cells()
     columns: list[Ints] = []
+    parts = []
     for entry in known:
         label = labels(entry, domain, cells)
+        parts.append(len({*np.unique(label).tolist(), *([-1] if graph.absent else [])}))
         columns += [(label == row).astype(np.int64) for row in range(int(label.max(initial=-1)) + 1)]
     table = np.array(columns, np.int64).reshape(len(columns), domain.size)
     if graph.absent:
@@ -114,7 +117,14 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
     steps = distinct - distinct[:, :1]
     keep = independent_coordinates(steps.tolist())
     return Classes(
-        graph.domain, part, np.asarray(class_of.ravel(), np.int64), _rows(distinct.T), _rows(distinct[keep].T), x, y
+        graph.domain,
+        part,
+        np.asarray(class_of.ravel(), np.int64),
+        _rows(distinct.T),
+        _rows(distinct[keep].T),
+        tuple(parts),
+        x,
+        y,
     )
 
 

@@ -21,7 +21,13 @@ from tetraodon.certificate.farthest import (
 )
 from tetraodon.certificate.reach import Reach, reach_of
 from tetraodon.certificate.relation import relation
-from tetraodon.certificate.zero_sum import Vector, differences, length_bound, minimal_sequences
+from tetraodon.certificate.zero_sum import (
+    Vector,
+    differences,
+    length_bound,
+    length_bound_over_a_table,
+    minimal_sequences,
+)
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph
@@ -104,7 +110,8 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
             best = farthest_listed(reach, sequences, classes.vectors)
             return _settle(reach, best, space.most_in(longest), "every minimal zero-sum sequence")
     vectors = len({max(v, tuple(-e for e in v)) for v in differences(classes.vectors)})
-    length = max(length_bound(classes.dimension, vectors), classes.count)
+    by_tables = [length_bound_over_a_table(parts, classes.dimension - parts + 1) for parts in classes.parts]
+    length = max(min(length_bound(classes.dimension, vectors), *by_tables), classes.count)
     if length > LENGTH_LIMIT:
         raise Refused(
             f"no useful bound is known for {classes.dimension} known counts that overlap like these: neighbours might "

@@ -97,6 +97,23 @@ def length_bound(dimension: int, vectors: int) -> int:
     return min(steinitz, circuits)
 
 
+def length_bound_over_a_table(parts: int, others: int) -> int:
+    """A length that no minimal zero-sum sequence exceeds, where a table of `parts` cells and `others` counts are known.
+
+    Why   by the table alone, the sequence falls into cycles of at most `parts` moves (p). Each cycle moves the other
+          counts by at most p. The cycles' moves of the other counts are a minimal zero-sum sequence again. For one
+          other count that is one of whole numbers between -p and p, and has at most 2p members (Lambert 1987). For
+          d of them, Steinitz's lemma orders it so that partial sums, which differ, stay within (d - 1 + 1/d) p.
+    """
+    if others == 0:
+        return parts
+    if others == 1:
+        return 2 * parts * parts
+    reach = (others * others - others + 1) * parts // others
+    blocks: int = (2 * reach + 1) ** others
+    return parts * blocks
+
+
 def independent_coordinates(rows: Sequence[Sequence[int]]) -> list[int]:
     """Positions of rows that span all rows, by exact elimination: first come, first kept."""
     kept: list[int] = []
