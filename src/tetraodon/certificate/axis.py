@@ -85,7 +85,8 @@ class Axis(Protocol):
 
 def weighted(terms: Sequence[Term], arrays: Sequence[Ints], size: int) -> Ints:
     """sum of weight * array, in int64 where it surely fits and in Python integers otherwise."""
-    bound = sum(term.weight * int(np.abs(array).max(initial=0)) for term, array in zip(terms, arrays, strict=True))
+    # a weight must fit by itself, even where what it weighs is zero
+    bound = sum(term.weight * int(np.abs(array).max(initial=1)) for term, array in zip(terms, arrays, strict=True))
     exact = np.int64 if bound < 2**60 else object
     total = np.zeros(size, exact)
     for term, array in zip(terms, arrays, strict=True):
