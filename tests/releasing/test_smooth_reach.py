@@ -93,11 +93,11 @@ def test_lines_are_covered_each_and_together(table: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"presence": "secret"}])
 def test_what_was_planned_is_what_is_measured(changes: dict[str, Any], table: pl.DataFrame) -> None:
-    """Over all running counts and `RUNS` releases within 25% of the plan: far more than six standard errors."""
+    """Over all running counts and `RUNS` releases within 65% of the plan: eight standard errors of the noisier case."""
     truth = np.cumsum(np.bincount(table["x"], minlength=SIZE))
     made = releases(policy(None, **changes), table)
     found = np.mean([(np.cumsum(release["run"].table.raw) - truth) ** 2 for release in made])
-    assert found == pytest.approx(made[0].plan["run"].expected_error ** 2, rel=0.25)
+    assert found == pytest.approx(made[0].plan["run"].expected_error ** 2, rel=0.65)
 
 
 def test_shortcuts_never_promise_more(monkeypatch: pytest.MonkeyPatch) -> None:
