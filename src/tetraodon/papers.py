@@ -9,8 +9,7 @@ PAPERS: Final = {
     "HMD14": "X. He, A. Machanavajjhala and B. Ding. Blowfish privacy: tuning privacy-utility trade-offs using "
     "policies. SIGMOD 2014.",
     "MK15": "A. Machanavajjhala and D. Kifer. Designing statistical privacy for your data. CACM 58(3), 2015.",
-    "RS07": "V. Rastogi, D. Suciu and S. Hong. The boundary between privacy and utility in data publishing. "
-    "VLDB 2007.",
+    "RS07": "V. Rastogi, D. Suciu and S. Hong. The boundary between privacy and utility in data publishing. VLDB 2007.",
     "CKS20": "C. L. Canonne, G. Kamath and T. Steinke. The discrete Gaussian for differential privacy. "
     "arXiv 2004.00010, 2020.",
 }

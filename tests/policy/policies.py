@@ -77,7 +77,9 @@ def _item(draw: st.DrawFn, shapes: dict[str, tuple[list[Any], str]]) -> dict[str
     if kind == "number":
         choices += [{"total": name, **by}, {"sum": name}, {"mean": name, **by}]
     share = draw(st.sampled_from([{}, {"share": 2}, {"share": "1/3"}, {"share": 0.5}]))
-    return {**draw(st.sampled_from(choices)), **share, "whole": draw(st.booleans())}
+    chosen = draw(st.sampled_from(choices))
+    able = chosen.keys() & {"count", "histogram", "cdf", "ranges"}
+    return {**chosen, **share, "whole": bool(able) and draw(st.booleans())}
 
 
 @st.composite

@@ -132,3 +132,20 @@ def test_a_full_disk(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, 
     assert not (tmp_path / "out").exists()
     assert [path for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
     assert ledger.entries(policy.dataset)[0].state == "reserved"
+
+
+def test_two_releases_into_one_folder(
+    policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second to finish is refused; it does not replace the first."""
+    fill = folder._fill
+
+    def slowly(*arguments: object) -> str:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "release.json").write_text("the first")
+        return fill(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(folder, "_fill", slowly)
+    with pytest.raises(td.ReleaseError, match="another release"):
+        td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out")
+    assert (tmp_path / "out" / "release.json").read_text() == "the first"

@@ -130,6 +130,7 @@ def test_what_the_governing_policy_protects_for_certain_is_not_told(table: pl.Da
         {"attributes": {name: kind for name, kind in POLICY["attributes"].items() if name != "region"}, "secrets": {}},
         {"individuals": {"key": "id", "at most": 2}},
     ],
+    ids=["values", "attributes", "individuals"],
 )
 def test_policies_that_describe_other_data_are_refused(
     change: dict[str, Any], table: pl.DataFrame, tmp_path: Path
@@ -153,3 +154,8 @@ def test_at_most_k_rows_of_each_person_count(tmp_path: Path) -> None:
     visits = pl.DataFrame({"who": [1] * 50 + [2], "ward": ["a"] * 50 + ["b"]})
     answer = td.release(td.plan(policy), visits, ledger=book)["wards"].to_polars()
     assert answer["count"].round().to_list() == [2, 1]
+
+
+def test_facts_that_only_the_asked_policy_knows_are_refused(table: pl.DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(td.Refused, match="known"):
+        governed({}, {"known": [{"count": "sex = 'Male'"}], "release": POLICY["release"][:1]}, table, tmp_path)

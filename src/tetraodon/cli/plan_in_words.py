@@ -177,6 +177,9 @@ def _presence(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
     ]
 
 
+IGNORES_WHAT_IS_KNOWN = "It takes nothing for known, so with what is known here it would promise less than it says."
+
+
 def _gain(plan: Plan) -> list[str]:
     noisy = [item for item in plan if item.baseline_error > 0]
     if not noisy:
@@ -187,8 +190,8 @@ def _gain(plan: Plan) -> list[str]:
             "so the stronger promise, that any two records cannot be told apart, could be had for nothing."
         ]
     return [
-        "Plain differential privacy is the error at the same epsilon if any two records had to be "
-        "indistinguishable. Its promise is stronger than this policy's."
+        "Plain differential privacy is the error at the same epsilon if any two records had to be indistinguishable. "
+        + (IGNORES_WHAT_IS_KNOWN if plan.policy.known else "Its promise is stronger than this policy's.")
     ]
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from tetraodon.domain.values import Categories, Dates, Grid, Integers, Value, Values
 from tetraodon.errors import DomainError
+from tetraodon.rational import rational
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,20 @@ class Attribute:
             return self.values.code(value)
         except DomainError as error:
             raise DomainError(error.what, fix=error.fix, where=self.name) from None
+
+    def code_from(self, value: object) -> int:
+        """The first position at or above a value, which need not lie on the grid."""
+        code = self.code(value)
+        if isinstance(self.values, Grid) and self.number(code) < rational(value, name=self.name):  # type: ignore[arg-type]
+            return code + 1
+        return code
+
+    def code_up_to(self, value: object) -> int:
+        """The last position at or below a value, which need not lie on the grid."""
+        code = self.code(value)
+        if isinstance(self.values, Grid) and self.number(code) > rational(value, name=self.name):  # type: ignore[arg-type]
+            return code - 1
+        return code
 
     def value(self, code: int) -> Value:
         """The value at a position."""

@@ -18,7 +18,12 @@ from tetraodon.policy.typed import exact
 from tetraodon.workload import query as words
 from tetraodon.workload.query import Bins, Query, linear
 
-_USES = {"bins": ("histogram",), "weight": ("total", "sum", "mean"), "at": ("quantiles",)}
+_USES = {
+    "bins": ("histogram",),
+    "weight": ("total", "sum", "mean"),
+    "at": ("quantiles",),
+    "whole": ("histogram", "count", "cdf", "ranges"),
+}
 
 
 def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems) -> tuple[Item, ...]:
@@ -35,7 +40,7 @@ def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems
 
 def _item(section: ItemSection, graph: SecretGraph) -> Item:
     for option, kinds in _USES.items():
-        if option in section.model_fields_set and section.kind not in kinds:
+        if option in section.model_fields_set and section.kind not in kinds and getattr(section, option) is not False:
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {kinds[0]}")
     query = _query(section, graph)
     linear(query, graph.domain)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from tetraodon.certificate.certificate import Sensitivity
 
 
+LEAST, MOST = Fraction(1, 10**9), 10**6
+"""Budgets that can mean something: below, nothing is learnt; above, nothing is protected."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One thing to release. `whole` asks for non-negative whole numbers, at the price of a bias."""
@@ -55,6 +59,12 @@ class Policy:
     def __post_init__(self) -> None:
         if self.epsilon <= 0:
             raise PolicyError("epsilon is not positive", fix="write a budget above zero", where="budget")
+        if not LEAST <= self.epsilon <= MOST:
+            raise PolicyError(
+                "epsilon is out of all proportion",
+                fix=f"write a budget from {float(LEAST):g} to {MOST:,}",
+                where="budget",
+            )
         names = [item.name for item in self.items]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

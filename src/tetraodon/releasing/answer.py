@@ -64,8 +64,8 @@ class Answer:
         """How many records have a value from `low` to `high`, both included."""
         table = self.table
         name = table.ordered_name(attribute)
-        first, last = self.domain[name].code(low), self.domain[name].code(high)
-        if first > last:
+        first, last = self.domain[name].code_from(low), self.domain[name].code_up_to(high)
+        if first > last + 1:
             raise QueryError("the range is empty", fix="write the smaller end first")
         return table.add_up(table.slab(name, first, last))
 

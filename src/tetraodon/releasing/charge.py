@@ -52,6 +52,12 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
                 fix="declare it as the governing policy does",
                 where=asked.dataset,
             )
+    if any(fact not in governing.known for fact in asked.known):
+        raise Refused(
+            "`known` lists something that the governing policy does not know",
+            fix="list the same facts; what one file calls known is known to every attacker",
+            where=asked.dataset,
+        )
     if (asked.key, asked.rows_per_person) != (governing.key, governing.rows_per_person):
         raise Refused(
             "`individuals` is not what the governing policy says", fix="write it as there", where=asked.dataset

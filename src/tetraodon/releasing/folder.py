@@ -62,7 +62,7 @@ def write_folder(release: Release, target: Path, *, force: bool = False) -> str:
     try:
         draft.chmod(0o755)
         digest = _fill(release, draft)
-        _move(draft, target)
+        _move(draft, target, force=force)
     except OSError as error:
         raise _cannot_write(target, error) from None
     finally:
@@ -71,14 +71,19 @@ def write_folder(release: Release, target: Path, *, force: bool = False) -> str:
 
 
 def _cannot_write(target: Path, error: OSError) -> ReleaseError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    what = "the disk is full" if full else "the release folder cannot be written"
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            what = "the disk is full"
+        case errno.ENOTEMPTY | errno.EEXIST:
+            what = "another release has taken the output folder"
+        case _:
+            what = "the release folder cannot be written"
     return ReleaseError(what, fix="make room or choose another folder; the charge stands", where=str(target))
 
 
-def _move(draft: Path, target: Path) -> None:
-    if not target.exists():
-        os.rename(draft, target)
+def _move(draft: Path, target: Path, *, force: bool) -> None:
+    if not force or not target.exists():
+        os.rename(draft, target)  # fails if another release took the place meanwhile
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
     os.rename(target, old / target.name)

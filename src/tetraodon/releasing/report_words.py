@@ -141,6 +141,8 @@ def baseline(item: PlannedItem, policy: Policy) -> str:
         told = f"{head} would be off by {off}: about the same."
     else:
         told = f"{head} would be off by {off}: {about(item.baseline_error / item.expected_error)} times as much."
+    if policy.known:
+        return f"{told} But it takes nothing for known: with what is known here it would promise less than it says."
     return (
         f"{told} Its promise is stronger: it hides any change of a person's record, "
         f"not only what this policy calls a secret."
