@@ -56,7 +56,7 @@ def test_the_account_of_somebody_who_knows_less_is_charged_what_it_costs_there(
     table: pl.DataFrame, ledger: td.Ledger
 ) -> None:
     """The governing policy does not know the table by region, so repeating it exactly would break its promise."""
-    with pytest.raises(td.Refused, match="tell for certain|does not know"):
+    with pytest.raises(td.Refused, match=r"tell for certain|does not know"):
         td.release(td.plan(with_known(table)), table, ledger=ledger)
 
 
