@@ -1,0 +1,67 @@
+"""What is proposed for each question, and what comes free."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import tetraodon as td
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.mechanism.strategy import Strategy, free_totals, proposals
+from tetraodon.workload.contribution import One
+from tetraodon.workload.linear import LinearQuery, splits
+
+
+def policy(**changes: Any) -> td.Policy:
+    document = {
+        "tetraodon": 1,
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 9]}, "c": ["a", "b", "z"], "p": ["u", "v"]},
+        "secrets": {"x": {"within": 2}, "c": {"blocks": [["a", "b"], ["z"]]}, "p": "public"},
+        "budget": {"epsilon": 1},
+    }
+    return td.load_policy({**document, **changes})
+
+
+@pytest.mark.parametrize(
+    ("query", "mechanisms"),
+    [
+        (td.histogram("x"), {"identity", "ordered"}),
+        (td.histogram("c"), {"identity"}),
+        (td.total("x"), {"direct"}),
+        (td.mean("x"), {"direct"}),
+        (td.count("x > 3"), {"direct"}),
+    ],
+)
+def test_who_offers_what(query: Any, mechanisms: set[str]) -> None:
+    assert {strategy.mechanism for strategy in proposals(query, policy())} >= mechanisms
+
+
+def test_what_is_free_costs_nothing() -> None:
+    here = policy()
+    (totals,) = free_totals(splits(["x", "c", "p"]), here)
+    assert [split.name for split in totals.by] == ["c", "p"]
+    assert certify_measurements(here.graph, Strategy("exact", (), (totals,)).measurements(Fraction(0))).epsilon == 0
+
+
+def test_nothing_is_free_where_somebody_may_be_absent() -> None:
+    assert free_totals(splits(["x"]), policy(presence="secret")) == ()
+
+
+def test_weights_are_noise_in_multiples_of_the_scale() -> None:
+    query = LinearQuery(One())
+    strategy = Strategy("direct", (query, query), weights=(Fraction(1), Fraction(1, 3)))
+    assert [m.scale for m in strategy.measurements(Fraction(6))] == [6, 2]
+    with pytest.raises(td.QueryError, match="weight"):
+        Strategy("direct", (query,), weights=(Fraction(1), Fraction(1)))
+
+
+def test_a_mean_of_unknown_size_counts_as_dearly_as_it_sums() -> None:
+    here = policy(presence="secret")
+    (strategy,) = proposals(td.mean("x"), here)
+    summed, counted = strategy.measurements(Fraction(1))
+    losses = [certify_measurements(here.graph, [m]).epsilon for m in (summed, counted)]
+    assert losses[0] == losses[1]
