@@ -5,14 +5,18 @@ Every figure is a ratio to a reference measured in the same run, or to the state
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
 import json
+import os
 import platform
 import sys
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.page import merged, write_page
 
 HERE = Path(__file__).parent
 
@@ -38,9 +42,18 @@ def main() -> None:
             table.add_row(str(row["name"]), f"{row['ratio']:.3g}", "" if target is None else f"{target:g}", reached)
         console.print(table)
         results += [{"benchmark": name.removeprefix("bench_"), **row} for row in rows]
-    report = {"python": platform.python_version(), "machine": platform.machine(), "quick": quick, "results": results}
-    (HERE / "results.json").write_text(json.dumps(report, indent=1, default=str) + "\n")
-    console.print(f"written to {HERE.name}/results.json")
+    path = HERE / "results.json"
+    old = json.loads(path.read_text()) if path.exists() else None
+    report = {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "quick": quick,
+        "results": merged(old, results),
+    }
+    path.write_text(json.dumps(report, indent=1, default=str) + "\n")
+    write_page(report)
+    console.print("written to benchmarks/results.json and docs/benchmarks.md")
 
 
 if __name__ == "__main__":
