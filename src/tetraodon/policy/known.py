@@ -116,8 +116,6 @@ def check_known(known: Sequence[Known], domain: Domain) -> None:
 
 def _possible(known: Sequence[Known], domain: Domain) -> bool:
     """Whether some table has all the given answers; taken for granted where that would be long to find out."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
     told = [entry for entry in known if entry.answers is not None]
     names = known_names(told, domain)
     if len(told) < 2 and all(len(entry.answers or ()) < 2 for entry in told):
@@ -125,6 +123,8 @@ def _possible(known: Sequence[Known], domain: Domain) -> bool:
     part = domain.project(names) if names else domain.project(domain.names[:1])
     if part.size > CELL_LIMIT:
         return True
+    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import, and most policies know nothing
+
     rows, answers = [], []
     for entry in told:
         label = labels(entry, part, np.arange(part.size))
