@@ -60,13 +60,25 @@ def pairs_of(number: int, datasets: int, chance: random.Random) -> pairs.Pairs:
     return pairs.explicit(listed)
 
 
-def main() -> None:
-    quick = "--quick" in sys.argv
+def row_of(name: str, seconds: float, budget: float | None, detail: dict[str, Any]) -> dict[str, Any]:
+    """One line of the common report: seconds over the stated budget."""
+    return {
+        "name": f"{name}: seconds over {budget:g}" if budget else f"{name}: seconds",
+        "ratio": seconds / budget if budget else seconds,
+        "target": 1.0 if budget else None,
+        "reached": budget is None or seconds <= budget,
+        "detail": {"seconds": seconds, **detail},
+    }
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """Rows for the common report."""
     datasets, outputs, number = (200, 20, 100) if quick else (2000, 200, 1000)
     chance = random.Random(0)
     protected = pairs_of(number, datasets, chance)
     matrix = np.random.default_rng(0).random((2 * number, datasets))
     reference, _ = timed(lambda: matrix @ np.ones((datasets, outputs)))
+    rows = []
     for common in (True, False):
         channel = channel_of(datasets, outputs, common=common, chance=chance)
         prior = Prior.proportional({d: chance.randrange(1, 100) for d in channel.datasets})
@@ -74,16 +86,16 @@ def main() -> None:
         seconds, verdict = timed(lambda c=channel, d=definition: verify(c, d))
         kind = "one denominator" if common else "a denominator for each row"
         name = f"verify {datasets} x {outputs}, {number} pairs, {kind}"
-        print(f"{name:62} {seconds:6.2f} s (budget 5)  {seconds / reference:5.0f} x float  {verdict.epsilon:.4f}")
+        detail = {"float_matrix_product_seconds": reference, "epsilon": float(verdict.epsilon)}
+        rows.append(row_of(name, seconds, 5.0, detail))
     top = 10 if quick else 30
     world = World.of(range(top + 1))
     counts = named.neighbours(world, lambda a, b: abs(a - b) == 1, epsilon="1/2")
-    seconds, found = timed(lambda: optimal_mechanism(counts, lambda k, w: abs(k - w), world=world))
-    name = f"optimal mechanism for counts 0..{top}, expected loss {float(found.loss):.6f}"
-    print(f"{name:62} {seconds:6.2f} s (budget 10)")
-    seconds, found = timed(lambda: optimal_mechanism(counts, lambda k, w: abs(k - w), world=world, worst=True))
-    name = f"optimal mechanism for counts 0..{top}, worst loss {float(found.loss):.6f}"
-    print(f"{name:62} {seconds:6.2f} s (budget 10)")
+    for words, worst in (("expected", False), ("worst", True)):
+        seconds, found = timed(lambda w=worst: optimal_mechanism(counts, lambda k, o: abs(k - o), world=world, worst=w))
+        rows.append(
+            row_of(f"optimal mechanism for counts 0..{top}, {words} loss", seconds, 10.0, {"loss": float(found.loss)})
+        )
     bits = World.product((0, 1), individuals=7 if quick else 11)
     law = {
         ones: [Fraction(1 + (w == ones), 2 + bits.individuals) for w in range(bits.individuals + 1)]
@@ -91,8 +103,12 @@ def main() -> None:
     }
     votes = Channel([law[sum(d)] for d in bits.datasets], bits.datasets, range(bits.individuals + 1))
     seconds, verdict = timed(lambda: verify(votes, named.indistinguishability(epsilon=1)))
-    print(f"{f'verify {bits.size} datasets against independent records':62} {seconds:6.2f} s  {verdict.odds}")
+    rows.append(
+        row_of(f"verify {bits.size} datasets against independent records", seconds, None, {"odds": str(verdict.odds)})
+    )
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    for row in run("--quick" in sys.argv):
+        print(row)
