@@ -211,7 +211,7 @@ def test_every_paper_is_cited() -> None:
 # -- what other files must not hold ----------------------------------------------------------------
 
 MACHINE = re.compile(r"(?<![\w.~$}-])/(?:home|root|Users|work|opt|mnt|srv)/\w")
-INDEX = re.compile(r"pypi\.|pythonhosted|--(?:extra-)?index-url|--trusted-host|\bfind-links\b", re.IGNORECASE)
+INDEX = re.compile(r"py(?:pi\.|thonho)|--(?:extra-)?index-url|--trusted-host|\bfind-links\b", re.IGNORECASE)
 WRITTEN = ("*.py", "*.md", "*.toml", "*.lock", "*.yaml", "*.yml", "*.json", "*.cff", "*.html", "Makefile", "run")
 
 
