@@ -31,7 +31,8 @@ def tables(report: Mapping[str, Any]) -> str:
 def _line(row: Mapping[str, Any]) -> str:
     target = row["target"]
     reached = "" if target is None else "yes" if row["reached"] else "**no**"
-    return f"| {row['name']} | {row['ratio']:.3g} | {'' if target is None else f'{target:g}'} | {reached} |"
+    name = str(row["name"]).replace("|", "\\|")
+    return f"| {name} | {row['ratio']:.3g} | {'' if target is None else f'{target:g}'} | {reached} |"
 
 
 def merged(old: Mapping[str, Any] | None, results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
