@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -217,7 +218,7 @@ class AnyWidth(PolicyKMeans):
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_checks_of_scikit_learn() -> None:
-    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    checks = import_module("sklearn.utils.estimator_checks")
     results = checks.check_estimator(AnyWidth(), expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
     failed = {result["check_name"]: repr(result["exception"]) for result in results if result["status"] == "failed"}
     assert failed == {}
@@ -227,8 +228,8 @@ def test_the_checks_of_scikit_learn() -> None:
 
 
 def test_in_a_pipeline_and_cloned() -> None:
-    base, pipeline = pytest.importorskip("sklearn.base"), pytest.importorskip("sklearn.pipeline")
-    scaling = pytest.importorskip("sklearn.preprocessing")
+    base, pipeline = import_module("sklearn.base"), import_module("sklearn.pipeline")
+    scaling = import_module("sklearn.preprocessing")
     public = scaling.FunctionTransformer(lambda X: X / 10)  # a public change of unit, not one learnt from the data
     model = pipeline.make_pipeline(public, PolicyKMeans(policy_of(), 50, 2)).fit(two_groups() * 10)
     assert set(model.predict(np.array([[2.0, 3.0], [8.0, 7.0]])).tolist()) == {0, 1}

@@ -7,7 +7,7 @@ crossings a step along it can show, and the most that the queries living on it c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -121,3 +121,19 @@ def best_edge(
         if best is None or int(moved[top]) > best.value:
             best = Peak(int(moved[top]), int(x[top]), int(y[top]))
     return best
+
+
+def crossed_numbers(crossings: Sequence[Crossing]) -> list[int]:
+    """The queries that have a split here, in the order of their bits in a mask."""
+    return sorted({crossing.number for crossing in crossings})
+
+
+def masks_between(crossings: Sequence[Crossing], codes: Mapping[str, Ints], x: Ints, y: Ints) -> Ints:
+    """One bit for every query with a split here: whether the step from cell x to cell y crosses any of its splits."""
+    numbers = crossed_numbers(crossings)
+    crosses = []
+    for crossing in crossings:
+        values = codes[crossing.split.name]
+        crossed = crossing.split.of(values[x]) != crossing.split.of(values[y])
+        crosses.append((numbers.index(crossing.number), crossed))
+    return crossing_masks(crosses, len(x), len(numbers))

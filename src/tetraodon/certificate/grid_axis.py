@@ -17,7 +17,8 @@ from tetraodon.certificate.axis import (
     Peak,
     Term,
     best_edge,
-    crossing_masks,
+    crossed_numbers,
+    masks_between,
     weighted,
 )
 from tetraodon.errors import Refused
@@ -79,16 +80,11 @@ class GridAxis:
 
     @cached_property
     def _numbers(self) -> list[int]:
-        return sorted({crossing.number for crossing in self.crossings})
+        return crossed_numbers(self.crossings)
 
     def _mask(self, x: Codes, y: Codes) -> Ints:
         """One bit for every query with a split here: whether the step crosses any of its splits."""
-        crosses = []
-        for crossing in self.crossings:
-            codes = self._codes[crossing.split.name]
-            crossed = crossing.split.of(codes[x]) != crossing.split.of(codes[y])
-            crosses.append((self._numbers.index(crossing.number), crossed))
-        return crossing_masks(crosses, len(x), len(self._numbers))
+        return masks_between(self.crossings, self._codes, x, y)
 
     @cached_property
     def _kinds(self) -> dict[Pattern, tuple[int, int]]:
