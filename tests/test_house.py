@@ -26,7 +26,8 @@ LAYERS = (
     {"policy"},
     {"certificate", "inference"},
     {"mechanism", "pufferfish"},
-    {"releasing", "publish"},
+    {"releasing"},
+    {"publish"},
     {"verifying"},
     {"cli"},
 )

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import decimal_text, rational, rounded_up
+from tetraodon.rational import decimal_text, log_above, rational, rounded_up
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,17 @@ def test_rounding_up_is_the_least_not_below(number: Fraction, digits: int) -> No
     up = rounded_up(number, digits=digits)
     assert number <= up < number + Fraction(1, 10**digits)
     assert (up * 10**digits).denominator == 1
+
+
+@given(st.fractions(min_value=1, max_value=10**9))
+def test_a_logarithm_is_rounded_up_and_no_farther(ratio: Fraction) -> None:
+    above = log_above(ratio)
+    assert float(above) >= math.log(ratio) - 1e-13
+    assert float(above) - math.log(ratio) < 2e-12
+    assert (above * 10**12).denominator == 1
+
+
+def test_a_ratio_below_one_has_no_loss() -> None:
+    assert log_above(Fraction(1)) == 0
+    with pytest.raises(PolicyError, match="below 1"):
+        log_above(Fraction(1, 2))

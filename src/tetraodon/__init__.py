@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tetraodon.policy.load import load_policy
     from tetraodon.policy.policy import Policy
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+    from tetraodon.publish.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
     from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
@@ -65,6 +66,7 @@ _HOMES = {
     "Sensitivity": "tetraodon.certificate",
     "TableError": "tetraodon.errors",
     "TetraodonError": "tetraodon.errors",
+    "View": "tetraodon.publish.view",
     "World": "tetraodon.pufferfish",
     "cdf": "tetraodon.workload.query",
     "certify": "tetraodon.certificate",
@@ -75,6 +77,7 @@ _HOMES = {
     "histogram": "tetraodon.workload.query",
     "load_policy": "tetraodon.policy.load",
     "load_release": "tetraodon.releasing.folder",
+    "load_view": "tetraodon.publish.view",
     "mean": "tetraodon.workload.query",
     "optimal_mechanism": "tetraodon.pufferfish",
     "pairs": "tetraodon.pufferfish",
@@ -115,6 +118,7 @@ __all__ = [
     "Sensitivity",
     "TableError",
     "TetraodonError",
+    "View",
     "World",
     "cdf",
     "certify",
@@ -125,6 +129,7 @@ __all__ = [
     "histogram",
     "load_policy",
     "load_release",
+    "load_view",
     "mean",
     "noise",
     "optimal_mechanism",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
@@ -73,3 +73,20 @@ def rounded_up(number: Fraction, *, digits: int = 12) -> Fraction:
     """The least number of `digits` decimals that is not below `number`."""
     unit = 10**digits
     return Fraction(-((-number.numerator * unit) // number.denominator), unit)
+
+
+def log_above(ratio: Fraction, *, digits: int = 12) -> Fraction:
+    """The natural logarithm of a number of at least 1, rounded up to `digits` decimals.
+
+    Why  `decimal` rounds a logarithm correctly; the ratio itself is rounded up first, so nothing is lost below.
+
+    >>> log_above(Fraction(1)), float(log_above(Fraction(2)))
+    (Fraction(0, 1), 0.69314718056)
+    """
+    if ratio < 1:
+        raise PolicyError("a ratio is below 1", fix="give the larger likelihood first")
+    if ratio == 1:
+        return Fraction(0)
+    with localcontext(prec=digits + 30, rounding=ROUND_CEILING):
+        above = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+    return rounded_up(Fraction(above) + Fraction(1, 10 ** (digits + 20)), digits=digits)

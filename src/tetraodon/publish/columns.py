@@ -1,0 +1,85 @@
+"""Values of an attribute as a column that any reader of Parquet understands.
+
+Categories are text, integers BIGINT, real numbers DOUBLE (the nearest one), dates DATE and booleans BOOLEAN. The view
+and every count over the domain use these columns, so that a condition means the same in both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
+from tetraodon.errors import DomainError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+MOST_CELLS = 2**63 - 1
+"""Cells are numbered in 64 bits."""
+
+Codes = NDArray[np.unsignedinteger[Any]] | NDArray[np.signedinteger[Any]]
+
+
+def require_numbered(domain: Domain) -> None:
+    """Refuse a domain whose cells do not have numbers of 64 bits."""
+    if domain.size > MOST_CELLS:
+        raise DomainError(
+            "the domain has more than 2^63 tuples, too many to publish a view of",
+            fix="declare fewer attributes, or coarser ones",
+        )
+
+
+def column(attribute: Attribute, codes: Codes) -> pyarrow.Array:
+    """The values at some positions."""
+    import pyarrow
+
+    values = attribute.values
+    match values:
+        case Categories():
+            return pyarrow.DictionaryArray.from_arrays(codes.astype(np.int32), pyarrow.array(list(values.labels)))
+        case Booleans():
+            return pyarrow.array(codes.astype(bool))
+        case Integers():
+            return pyarrow.array(codes.astype(np.int64) + np.int64(values.low))
+        case Grid():
+            return pyarrow.array(_numbers(values)[codes] if values.size <= 1 << 20 else _far(values, codes))
+        case Dates():
+            first = np.datetime64(values.first, "D").astype(np.int64)
+            return pyarrow.array((codes.astype(np.int64) + first).astype(np.int32), pyarrow.date32())
+        case _:
+            assert_never(values)
+
+
+def columns(domain: Domain, cells: NDArray[np.uint64]) -> dict[str, pyarrow.Array]:
+    """The values of some cells of a domain, one column for each attribute."""
+    return {a.name: column(a, codes) for a, codes in zip(domain, codes_of(domain, cells), strict=True)}
+
+
+def codes_of(domain: Domain, cells: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    """The positions of some cells in each attribute."""
+    codes = []
+    for size in reversed(domain.shape[1:]):
+        whole = cells // np.uint64(size)
+        codes.append(cells - whole * np.uint64(size))
+        cells = whole
+    return [cells, *reversed(codes)]
+
+
+def cells_of(domain: Domain, codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The numbers of the cells at some positions, one row of `codes` for each."""
+    cells = np.zeros(len(codes), np.uint64)
+    for place, size in enumerate(domain.shape):
+        cells *= np.uint64(size)
+        cells += codes[:, place].astype(np.uint64)
+    return cells
+
+
+def _numbers(values: Grid) -> NDArray[np.float64]:
+    return np.array([float(values.number(code)) for code in range(values.size)])
+
+
+def _far(values: Grid, codes: Codes) -> NDArray[np.float64]:
+    return np.array([float(values.number(int(code))) for code in codes])
