@@ -13,6 +13,7 @@ import tetraodon
 
 PINNED = [
     "ABSENT",
+    "Adversary",
     "Attribute",
     "BudgetExhausted",
     "Certificate",

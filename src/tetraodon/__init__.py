@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tetraodon.ledger import Ledger
     from tetraodon.mechanism.kmeans import PolicyKMeans
     from tetraodon.mechanism.optimised import strategy
+    from tetraodon.policy.adversary import Adversary
     from tetraodon.policy.explain import explain
     from tetraodon.policy.load import load_policy
     from tetraodon.policy.policy import Policy
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "ABSENT": "tetraodon.policy.secret_graph",
+    "Adversary": "tetraodon.policy.adversary",
     "Attribute": "tetraodon.domain",
     "BudgetExhausted": "tetraodon.errors",
     "Certificate": "tetraodon.certificate",
@@ -95,6 +97,7 @@ _MODULES = {"noise": "tetraodon.noise", "oracle": "tetraodon.certificate.oracle"
 
 __all__ = [
     "ABSENT",
+    "Adversary",
     "Attribute",
     "BudgetExhausted",
     "Certificate",

@@ -41,6 +41,8 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
         "known": [_known(entry) for entry in policy.known],
         "attackers": ["independent"],
         "budget": {"epsilon": plain(policy.epsilon)},
+        **({"adversary": policy.adversary.document()} if policy.adversary else {}),
+        **({"public": dict(policy.public)} if policy.public else {}),
         **({"table": dict(hints)} if hints else {}),
         "release": [_item(item) for item in policy.items],
     }

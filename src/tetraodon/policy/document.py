@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
+from tetraodon.policy.adversary import AdversarySection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.known_section import KnownSection
@@ -145,6 +146,8 @@ class PolicyDocument(Section):
     known: tuple[KnownSection, ...] = ()
     attackers: tuple[Scalar, ...] = ("independent",)
     budget: Budget
+    adversary: AdversarySection | None = None
+    public: dict[Text, Text] = Field(default_factory=dict)
     table: TableHints | None = None
     release: tuple[ItemSection, ...] = ()
 
@@ -156,6 +159,7 @@ SECTIONS: dict[str, type[Section]] = {
     "together": Together,
     "known": KnownSection,
     "budget": Budget,
+    "adversary": AdversarySection,
     "table": TableHints,
     "release": ItemSection,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.build_domain import build_domain
 from tetraodon.policy.build_graph import build_graph
 from tetraodon.policy.build_items import build_items
@@ -55,10 +57,27 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
         key=document.individuals.key if document.individuals else "",
         rows_per_person=document.individuals.at_most if document.individuals else 1,
         title=document.title or "",
+        adversary=_adversary(document, domain.size, problems),
+        public=tuple(sorted(document.public.items())),
         source=read.name,
     )
     hints = document.table.model_dump(exclude_none=True) if document.table else {}
     return replace(policy, document=canonical(policy, hints))
+
+
+def _adversary(document: PolicyDocument, cells: int, problems: Problems) -> Adversary | None:
+    """The adversary of a view; its prior is checked as far as the file alone can tell."""
+    found = None
+    with problems.at("adversary"):
+        found = None if document.adversary is None else document.adversary.adversary()
+        if found is not None and (found.d is not None or found.records is not None):
+            found.prior(cells)
+    for name in document.public:
+        if not re.fullmatch(r"[A-Za-z_]\w{0,63}", name):
+            what = f"{name!r} cannot be the name of a table"
+            problems.add(("public", name), PolicyError(what, fix="use letters, digits and _"))
+    problems.stop()
+    return found
 
 
 def _document(source: Source, problems: Problems) -> PolicyDocument:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
+from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.query import Query
@@ -53,6 +54,8 @@ class Policy:
     key: str = ""
     rows_per_person: int = 1
     title: str = ""
+    adversary: Adversary | None = None
+    public: tuple[tuple[str, str], ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     source: str = field(default="", compare=False)
 
