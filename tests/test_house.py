@@ -20,7 +20,7 @@ TESTS = ROOT / "tests"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    {"errors", "rational", "papers", "demo"},
+    {"errors", "rational", "zcdp", "papers", "demo"},
     {"domain", "noise", "ledger"},
     {"workload", "engine"},
     {"policy"},
@@ -33,7 +33,7 @@ LAYERS = (
 )
 NARROW = {
     "engine": {"domain", "errors", "rational"},
-    "ledger": {"errors", "rational"},
+    "ledger": {"errors", "rational", "zcdp"},
     "noise": {"errors", "rational"},
 }
 UPWARD = {

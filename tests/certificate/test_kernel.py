@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,14 +15,19 @@ from tests.worlds import graphs, positive, queries
 from tetraodon.certificate import kernel, line_axis
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.oracle import changes
+from tetraodon.certificate.oracle import world as world_of
+from tetraodon.certificate.pair import rho_of_pair
 from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import Number, One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.linear import LinearQuery, Measurement, Noise, Split
+from tetraodon.zcdp import epsilon_at
 
 
 def loss_at(graph: SecretGraph, measurements: list[Measurement], witness: tuple[Any, Any]) -> Fraction:
@@ -49,6 +54,47 @@ def test_it_is_what_enumeration_finds(data: st.DataObject) -> None:
         assert certificate.witness is not None
         assert graph.is_edge(*certificate.witness)
         assert loss_at(graph, measurements, certificate.witness) == truth
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data())
+def test_squares_are_what_enumeration_finds(data: st.DataObject) -> None:
+    """Gaussian noise on some answers, at least one, and Laplace noise on the others."""
+    graph = data.draw(graphs())
+    asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=3))
+    kinds = [data.draw(st.sampled_from(get_args(Noise))) for _ in asked[1:]]
+    measurements = [Measurement(q, data.draw(positive), k) for q, k in zip(asked, ["gaussian", *kinds], strict=True)]
+    certificate = certify_measurements(graph, measurements, delta=Fraction(1, 1000), rows_per_person=3)
+    truth = 9 * largest_move(graph, [(m.query, 1 / m.scale) for m in measurements], power=2) / 2
+    assert certificate.exact
+    assert (certificate.rho or 0) == truth
+    if truth:
+        assert certificate.epsilon == epsilon_at(truth, Fraction(1, 1000))
+        assert certificate.witness is not None
+        assert graph.is_edge(*certificate.witness)
+        assert 9 * rho_of_pair(graph.domain, measurements, certificate.witness) == truth
+        assert not certify_measurements(graph, measurements).finite
+
+
+def test_known_counts_bound_the_squares_by_the_sum() -> None:
+    """What N* leaves between neighbours of up to four people, enumerated, is below the bound."""
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"a": {"integer": [0, 2]}},
+            "known": [{"count": "a = 0"}],
+            "budget": {"epsilon": 1},
+        }
+    )
+    query = LinearQuery(One(), (Split("a"),))
+    found = certify_measurements(policy.graph, [Measurement(query, Fraction(2), "gaussian")], delta=Fraction(1, 10))
+    rows = query.matrix(policy.domain)[0]
+    moved = np.array(sorted(changes(world_of(policy.graph, policy.known, 4))))
+    truth = Fraction(int(((moved @ rows.T) ** 2).sum(axis=1).max()), 8)
+    assert found.rho is not None
+    assert found.rho >= truth > 0
+    assert not found.exact
 
 
 @settings(max_examples=120, deadline=None)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.policy.attribute_graph import Codes
-from tetraodon.workload.contribution import Contribution
 from tetraodon.workload.linear import Split
+from tetraodon.workload.squared import Measured
 
 Ints: TypeAlias = NDArray[np.int64]
 EDGE_LIMIT = 30_000_000
@@ -28,7 +28,7 @@ class Term:
     """One query's contribution with its integer weight (loss per unit moved, times a common denominator)."""
 
     number: int
-    contribution: Contribution
+    contribution: Measured
     weight: int
 
 

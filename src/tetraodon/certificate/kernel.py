@@ -8,6 +8,12 @@ record, x in one and y in the other, can be told apart by at most a factor e^los
 and by exactly that for some output ([HMD14] Thm 5.1 in the other direction: discrete noise attains it). The
 certificate is the maximum over the edges of the secret graph. Where counts are known, neighbours differ in several
 records at once, and the maximum is over them (docs/neighbours.md). Everything is in whole numbers.
+
+Discrete Gaussian noise of width s_i has no such factor. It is zCDP ([CKS20] Thm 4, added up over the answers), with
+
+    rho(x, y) = sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2),
+
+the same maximum over squares. Laplace noise beside it counts as if s_i were b_i: e-privacy is e^2/2-zCDP.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from typing import Any
 
 from tetraodon.certificate import corner_axis
 from tetraodon.certificate.axis import Axis, Crossing, Pattern, Peak, Term
-from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
+from tetraodon.certificate.certificate import Certificate, Sensitivity, seal, seal_rho
 from tetraodon.certificate.class_axis import ClassAxis
 from tetraodon.certificate.constrained import largest_push
 from tetraodon.certificate.corner_axis import CornerAxis
@@ -34,6 +40,7 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
 from tetraodon.workload.contribution import Number, One
 from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.workload.squared import Measured, squared
 
 COMBINATION_LIMIT = 200_000
 
@@ -54,13 +61,18 @@ class Loss:
 
 
 def certify_measurements(
-    graph: SecretGraph, measurements: Sequence[Measurement], *, rows_per_person: int = 1
+    graph: SecretGraph,
+    measurements: Sequence[Measurement],
+    *,
+    rows_per_person: int = 1,
+    delta: Fraction = Fraction(0),
 ) -> Certificate:
     """The exact privacy loss of releasing all the measurements together, with the pair that attains it.
 
     Pre   the noise of different answers is independent.
     Post  equals the maximum over neighbouring datasets and outputs of the log-likelihood ratio, unless
-          `exact` is False, in which case it is not below it.
+          `exact` is False, in which case it is not below it. With Gaussian noise: the maximum of rho over neighbouring
+          datasets, and the epsilon that follows at `delta`.
     Why   one person's step changes at most `rows_per_person` rows, each along an edge, and all of them may take
           the worst edge at once.
     """
@@ -72,6 +84,9 @@ def certify_measurements(
                 told = "neighbours" if graph.known else "edge"
                 return seal(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     noisy = [(m.query, 1 / m.scale) for m in measurements if m.scale > 0]
+    if any(m.noise == "gaussian" and m.scale > 0 for m in measurements):
+        loss = _largest_square(graph, noisy)
+        return seal_rho(Fraction(loss.value) / 2 * rows_per_person**2, delta, loss.witness, loss.method, loss.exact)
     loss = _largest(graph, noisy)
     return seal(loss.value * rows_per_person, loss.witness, loss.method, loss.exact)
 
@@ -92,8 +107,20 @@ def _check_rows(graph: SecretGraph, rows_per_person: int) -> None:
         )
 
 
-def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]) -> Loss:
-    """max over edges (x, y) of the sum of weight * (what the query moves by, in units)."""
+def _largest_square(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]) -> Loss:
+    """max over edges (x, y) of the sum of the squares of weight * (what an answer moves by, in units).
+
+    Why   with known counts neighbours are sums of many moves, and only their L1 distance is worked out exactly. The
+          sum of squares is at most the square of the sum.
+    """
+    if graph.known and queries:
+        push = _largest(graph, queries)
+        return Loss(Fraction(push.value) ** 2, push.witness, not push.value, f"{push.how}, from the L1 distance")
+    return _largest(graph, [(query, weight**2) for query, weight in queries], squares=True)
+
+
+def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]], *, squares: bool = False) -> Loss:
+    """max over edges (x, y) of the sum of weight * (what the query moves by, in units, or the square of it)."""
     if not queries or not graph.has_edges:
         return Loss(Fraction(0), None, True)
     if graph.known:
@@ -101,8 +128,8 @@ def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]
         return Loss(push.value, push.witness, push.exact, push.method)
     common = math.lcm(*(weight.denominator for _, weight in queries))
     fixed = _at_the_heaviest_weight(graph, [query for query, _ in queries])
-    plain = [_with_fixed_weight(query, int(weight * common), fixed) for query, weight in queries]
-    axes = _axes(graph, plain)
+    plain = [_with_fixed_weight(query, int(weight * common), fixed, squares) for query, weight in queries]
+    axes = _axes(graph, plain, squares)
     ones = [Term(n, q.contribution, w) for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)]
     best = Loss(Fraction(0), None, True)
     for combination in _combinations(axes, graph.at_most):
@@ -140,12 +167,14 @@ def _at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) 
     return heaviest
 
 
-def _with_fixed_weight(query: LinearQuery, weight: int, fixed: Mapping[str, int]) -> tuple[LinearQuery, int]:
+def _with_fixed_weight(
+    query: LinearQuery, weight: int, fixed: Mapping[str, int], squares: bool
+) -> tuple[LinearQuery, int]:
     number = query.contribution
     if not isinstance(number, Number) or number.times is None or number.times.name not in fixed:
         return query, weight
     factor = abs(number.times.number(fixed[number.times.name])) / Number(number.times).unit
-    return LinearQuery(Number(number.attribute), query.by), weight * int(factor)
+    return LinearQuery(Number(number.attribute), query.by), weight * int(factor) ** (2 if squares else 1)
 
 
 def _weighted_by(query: LinearQuery, name: str) -> bool:
@@ -153,7 +182,7 @@ def _weighted_by(query: LinearQuery, name: str) -> bool:
     return isinstance(number, Number) and number.times is not None and number.times.name == name
 
 
-def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]]) -> list[Axis]:
+def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:
     """The touched factors, grouped so that every contribution lives in one group."""
     touched = [f for f in graph.factors if any(set(f.names) & set(q.names) for q, _ in queries)]
     groups: list[set[Factor]] = [{factor} for factor in touched]
@@ -167,13 +196,17 @@ def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]]) -> lis
         factors = tuple(f for f in graph.factors if f in group)
         names = tuple(a.name for a in graph.domain if any(a.name in f.names for f in factors))
         terms = tuple(
-            Term(n, q.contribution, w) for n, (q, w) in enumerate(queries) if set(q.contribution.names) & set(names)
+            Term(n, _seen(q, squares), w) for n, (q, w) in enumerate(queries) if set(q.contribution.names) & set(names)
         )
         crossings = tuple(
             Crossing(n, split) for n, (q, _) in enumerate(queries) for split in q.by if split.name in names
         )
         axes.append(_axis(graph, factors, names, terms, crossings))
     return axes
+
+
+def _seen(query: LinearQuery, squares: bool) -> Measured:
+    return squared(query.contribution) if squares else query.contribution
 
 
 def _axis(

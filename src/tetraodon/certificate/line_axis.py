@@ -21,6 +21,7 @@ from tetraodon.certificate.axis import (
     weighted,
 )
 from tetraodon.certificate.linear_term import linear_in_code
+from tetraodon.certificate.longest_step import longest_step
 from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of_equal_columns
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
@@ -149,7 +150,7 @@ class LineAxis:
         return Peak(int(moved[top]), int(x[top]), int(y[top]))
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
-        gap = self._widest_gap(lone, same) or self._longest_step(lone, same)
+        gap = self._widest_gap(lone, same) or self._longest_step(lone, same) or longest_step(self.graph, lone, same)
         if gap is not None:
             return gap
         cells = self._cells()

@@ -1,4 +1,4 @@
-"""Terms whose maxima sit at the ends: alone is convex in the code, and apart linear in the distance."""
+"""Terms whose maxima sit at the ends: alone is convex in the code, and apart convex in the distance."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import assert_never
 from tetraodon.certificate.axis import Crossing, Term
 from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.squared import Squared
 
 
 def linear_in_code(term: Term) -> bool:
-    """Whether the contribution is a linear function of one attribute's code, up to signs."""
+    """Whether the contribution is a linear function of one attribute's code, up to signs, or the square of one."""
     match term.contribution:
         case Prefix() as prefix:
             return prefix.rows >= prefix.size - 1
@@ -19,6 +20,8 @@ def linear_in_code(term: Term) -> bool:
             return number.times is None
         case One() | Ramps():
             return True
+        case Squared() as squares:  # the square of a linear function is convex
+            return isinstance(squares.of, Number) and squares.of.times is None
         case Table() | AllRanges() | Hats():
             return False
         case _:
@@ -27,7 +30,8 @@ def linear_in_code(term: Term) -> bool:
 
 def linear_in_each_code(term: Term) -> bool:
     """Whether the contribution is linear in the code of each attribute while the others stay: weighted sums too."""
-    return linear_in_code(term) or isinstance(term.contribution, Number)
+    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
+    return linear_in_code(term) or isinstance(kind, Number)
 
 
 def by_value(crossings: Sequence[Crossing]) -> bool:

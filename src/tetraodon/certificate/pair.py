@@ -13,6 +13,7 @@ from tetraodon.certificate.certificate import Dataset
 from tetraodon.domain import Domain
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.workload.linear import Measurement
+from tetraodon.workload.squared import squared
 
 
 def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
@@ -23,12 +24,19 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
     return sum((Fraction(_moved(domain, m, pair)) / m.scale for m in measurements), Fraction(0))
 
 
-def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any]) -> int:
+def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
+    """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
+    moved = (Fraction(_moved(domain, m, pair, squares=True)) / (2 * m.scale**2) for m in measurements)
+    return sum(moved, Fraction(0))
+
+
+def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any], *, squares: bool = False) -> int:
     first, second = pair
     if isinstance(first, Dataset) and isinstance(second, Dataset):
         answers = [_answers(domain, measurement, dataset) for dataset in (first, second)]
-        return int(np.abs(answers[0] - answers[1]).sum())
-    contribution = measurement.query.contribution
+        apart = np.abs(answers[0] - answers[1])
+        return int((apart.astype(object) ** 2).sum() if squares else apart.sum())
+    contribution = squared(measurement.query.contribution) if squares else measurement.query.contribution
     present = [domain.codes(value) for value in pair if value is not ABSENT]
     places = [tuple(codes[domain.position(name)] for name in contribution.names) for codes in present]
     shape = [domain[name].size for name in contribution.names]

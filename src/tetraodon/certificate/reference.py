@@ -12,15 +12,15 @@ from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.linear import LinearQuery
 
 
-def largest_move(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]) -> Fraction:
-    """max over edges of sum over rows of weight * |a(x) - a(y)|, where weight is per unit. Tiny domains only."""
+def largest_move(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]], *, power: int = 1) -> Fraction:
+    """max over edges of sum over rows of (weight * |a(x) - a(y)|)^power, weights per unit. Tiny domains only."""
     domain = graph.domain
     rows = [(row, weight) for query, weight in queries for row in query.matrix(domain)[0].tolist()]
     best = Fraction(0)
     for x in range(domain.size):
         if graph.absent:
-            best = max(best, sum((weight * abs(row[x]) for row, weight in rows), Fraction(0)))
+            best = max(best, sum(((weight * abs(row[x])) ** power for row, weight in rows), Fraction(0)))
         for y in range(x):
             if graph.is_edge(domain.value(x), domain.value(y)):
-                best = max(best, sum((weight * abs(row[x] - row[y]) for row, weight in rows), Fraction(0)))
+                best = max(best, sum(((weight * abs(row[x] - row[y])) ** power for row, weight in rows), Fraction(0)))
     return best

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Numbe
 from tetraodon.workload.smooth import Hats, Ramps
 
 ANSWER_LIMIT = 20_000_000
+Noise: TypeAlias = Literal["laplace", "gaussian"]
 
 
 @dataclass(frozen=True)
@@ -124,10 +126,13 @@ class LinearQuery:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A query that is answered with discrete Laplace noise of `scale` units on each answer; 0 means exactly."""
+    """A query that is answered with discrete noise on each answer: Laplace of `scale` units, or Gaussian of standard
+    deviation `scale`; 0 means exactly.
+    """
 
     query: LinearQuery
     scale: Fraction
+    noise: Noise = "laplace"
 
     def __post_init__(self) -> None:
         if self.scale < 0:
