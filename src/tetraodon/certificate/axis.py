@@ -34,10 +34,15 @@ class Term:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A split of query `number` that lies on this axis."""
+    """A split of query `number` that lies on this axis.
+
+    `signed`: crossing it may move the query's answers less than not crossing it. Never so for the L1 distance, by the
+    triangle inequality; for squares, where a record can add to an answer what another takes from it.
+    """
 
     number: int
     split: Split
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,9 @@ class Axis(Protocol):
 
     @property
     def terms(self) -> tuple[Term, ...]: ...
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]: ...
 
     def patterns(self) -> Sequence[Pattern]:
         """Every kind of step along this axis, UNCHANGED included."""

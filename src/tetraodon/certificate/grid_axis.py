@@ -90,12 +90,13 @@ class GridAxis:
     def _kinds(self) -> dict[Pattern, tuple[int, int]]:
         kinds: dict[Pattern, tuple[int, int]] = {}
         everything = frozenset(self._numbers)
+        signed = any(crossing.signed for crossing in self.crossings)
         for x, y in self._edges():
             cost = int(self._cost(x[:1], y[:1])[0])
             for value, first in zip(*np.unique(self._mask(x, y), return_index=True), strict=True):
                 crossed = frozenset(n for bit, n in enumerate(self._numbers) if int(value) >> bit & 1)
                 kinds.setdefault(Pattern(cost, crossed), (int(x[first]), int(y[first])))
-            if not self.terms and Pattern(1, everything) in kinds:
+            if not self.terms and not signed and Pattern(1, everything) in kinds:
                 break  # no other step can do more where nothing else is measured
         return kinds
 

@@ -40,7 +40,7 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
 from tetraodon.workload.contribution import Number, One
 from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.squared import Measured, squared
+from tetraodon.workload.squared import Measured, signed, squared
 
 COMBINATION_LIMIT = 200_000
 
@@ -199,7 +199,10 @@ def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], square
             Term(n, _seen(q, squares), w) for n, (q, w) in enumerate(queries) if set(q.contribution.names) & set(names)
         )
         crossings = tuple(
-            Crossing(n, split) for n, (q, _) in enumerate(queries) for split in q.by if split.name in names
+            Crossing(n, split, squares and signed(q.contribution))
+            for n, (q, _) in enumerate(queries)
+            for split in q.by
+            if split.name in names
         )
         axes.append(_axis(graph, factors, names, terms, crossings))
     return axes
@@ -265,11 +268,13 @@ def _worth_trying(axis: Axis, at_most: int, sum_of_other_costs: int) -> list[Pat
     patterns = list(axis.patterns())
     if axis.terms:
         return patterns
+    needed = {crossing.number for crossing in axis.crossings if crossing.signed}
     no_rivals = max(p.cost for p in patterns) + sum_of_other_costs <= at_most
 
     def beaten(p: Pattern) -> bool:
         return any(
-            (q.crossed > p.crossed and (no_rivals or q.cost <= p.cost)) or (q.crossed == p.crossed and q.cost < p.cost)
+            (q.crossed > p.crossed and not (q.crossed - p.crossed) & needed and (no_rivals or q.cost <= p.cost))
+            or (q.crossed == p.crossed and q.cost < p.cost)
             for q in patterns
         )
 

@@ -72,6 +72,8 @@ class LineAxis:
                     crossed = always | {c.number for bit, c in enumerate(binned) if int(value) >> bit & 1}
                     kinds.setdefault(crossed, (int(x[first]), int(y[first])))
             return [(crossed, edge, True) for crossed, edge in kinds.items()]
+        if any(crossing.signed for crossing in binned):
+            raise self._too_many_pairs()
         crossable = always | {c.number for c in binned if self._can_cross(c)}
         edge = self._edge_across(binned, crossable)
         return [(crossable, edge or self._some_edge(), edge is not None and not self.terms)]
@@ -217,15 +219,16 @@ class LineAxis:
                 assert found is not None
                 return found
         if len(self.terms) == 1:
-            raise Refused(
-                f"the loss on {self.name} cannot be computed for so many pairs",
-                fix="use fewer values or a simpler query",
-            )
+            raise self._too_many_pairs()
         parts = [replace(self, terms=(term,)) for term in self.terms]
         some = Pattern(1, self._kinds[0][0])
         crossed = frozenset(term.number for term in lone)
         peaks = [part.peak(some, crossed) for part in parts]
         return Peak(sum(peak.value for peak in peaks), peaks[0].x, peaks[0].y, exact=False)
+
+    def _too_many_pairs(self) -> Refused:
+        what = f"the loss on {self.name} cannot be computed for so many pairs"
+        return Refused(what, fix="use fewer values or a simpler query")
 
     def _edge_by_edge(self, pattern: Pattern, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         cells = self._cells()

@@ -99,6 +99,12 @@ class Number:
         weight = Fraction(1) if self.times is None else _grain(self.times)
         return _grain(self.attribute) * weight
 
+    @property
+    def signed(self) -> bool:
+        """Whether some value is negative."""
+        factors = (self.attribute,) if self.times is None else (self.attribute, self.times)
+        return any(factor.number(0) < 0 for factor in factors)
+
     def values(self, x: Ints) -> Ints:
         """a(x), in units."""
         if self.times is None:

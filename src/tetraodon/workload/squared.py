@@ -109,6 +109,21 @@ def squared(contribution: Contribution) -> Measured:
             assert_never(contribution)
 
 
+def signed(contribution: Contribution) -> bool:
+    """Whether a record can take from an answer what another adds to it, so that (a - b)^2 may exceed a^2 + b^2.
+
+    >>> signed(Table(("a",), np.array([[1, -1]]))), signed(One())
+    (True, False)
+    """
+    match contribution:
+        case Number() as number:
+            return number.signed
+        case Table() as table:
+            return bool((table.matrix < 0).any())
+        case _:
+            return False
+
+
 def _wide(numbers: Ints, size: int) -> Ints:
     """Python integers where the square of an attribute's size is too long."""
     return np.asarray(numbers) if size < 2**30 else np.asarray(numbers).astype(object)
