@@ -44,6 +44,7 @@ PINNED = [
     "compare",
     "compose",
     "count",
+    "domain_count",
     "explain",
     "histogram",
     "load_policy",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
     from tetraodon.publish.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
+    from tetraodon.publish.domain_count import domain_count
     from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
     from tetraodon.releasing.plan import Plan, plan, plan_for_error
@@ -75,6 +76,7 @@ _HOMES = {
     "compare": "tetraodon.releasing.compare",
     "compose": "tetraodon.pufferfish",
     "count": "tetraodon.workload.query",
+    "domain_count": "tetraodon.publish.domain_count",
     "explain": "tetraodon.policy.explain",
     "histogram": "tetraodon.workload.query",
     "load_policy": "tetraodon.policy.load",
@@ -128,6 +130,7 @@ __all__ = [
     "compare",
     "compose",
     "count",
+    "domain_count",
     "explain",
     "histogram",
     "load_policy",
