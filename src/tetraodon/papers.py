@@ -10,6 +10,10 @@ PAPERS: Final = {
     "policies. SIGMOD 2014.",
     "MK15": "A. Machanavajjhala and D. Kifer. Designing statistical privacy for your data. CACM 58(3), 2015.",
     "RS07": "V. Rastogi, D. Suciu and S. Hong. The boundary between privacy and utility in data publishing. VLDB 2007.",
+    "DN03": "I. Dinur and K. Nissim. Revealing information while preserving privacy. PODS 2003.",
+    "WFWP07": "R. C.-W. Wong, A. W.-C. Fu, K. Wang and J. Pei. Minimality attack in privacy preserving data "
+    "publishing. VLDB 2007.",
+    "Mir12": "I. Mironov. On significance of the least significant bits for differential privacy. CCS 2012.",
     "CKS20": "C. L. Canonne, G. Kamath and T. Steinke. The discrete Gaussian for differential privacy. "
     "arXiv 2004.00010, 2020.",
 }

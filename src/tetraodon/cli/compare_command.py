@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tetraodon.cli.chart_file import Chart, draw, drawable
 from tetraodon.cli.edge import Edge, WrongUse, existing, typed_number
 from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
@@ -27,9 +27,7 @@ def compare(
     pair: Annotated[
         str | None, typer.Option(metavar="X,Y", help="Two values to match.", show_default="theta apart")
     ] = None,
-    chart: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a picture, .svg or .json.", show_default=False)
-    ] = None,
+    chart: Chart = None,
     as_json: Json = False,
 ) -> None:
     """Compare promises: expected error against protection, at equal epsilon and at a matched guarantee.
@@ -46,8 +44,7 @@ def compare(
     """
     with Edge(as_json):
         existing(policy, option="POLICY")
-        if chart is not None and chart.suffix not in (".svg", ".json"):
-            raise WrongUse("--chart names neither an .svg nor a .json file", fix="end its name in .svg or .json")
+        drawable(chart)
         ends = _parts(pair, "--pair")
         if pair is not None and len(ends) != 2:
             raise WrongUse("--pair does not name two values", fix="write them as X,Y")
@@ -63,7 +60,7 @@ def compare(
                 read, theta=reaches, epsilon=budgets, attribute=attribute, pair=(ends[0], ends[1]) if ends else None
             )
         if chart is not None:
-            _draw(found, chart)
+            draw(found.chart(), chart)
         if as_json:
             emit(found.document())
             return
@@ -116,20 +113,3 @@ def _same_for_every_theta(found: Comparison) -> list[str]:
             errors.setdefault(v.item, {}).setdefault(v.epsilon, set()).add(v.expected_error)
     level = [item for item, by_budget in errors.items() if all(len(one) == 1 for one in by_budget.values())]
     return level if len(level) < len(errors) else []
-
-
-def _draw(found: Comparison, path: Path) -> None:
-    import json
-
-    if path.suffix == ".json":
-        text = json.dumps(found.chart(), indent=2) + "\n"
-    else:
-        import vl_convert
-
-        text = vl_convert.vegalite_to_svg(found.chart())
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise WrongUse(
-            f"the picture cannot be written ({error.strerror})", fix="name a file in a folder that exists"
-        ) from None

@@ -1,0 +1,13 @@
+"""(0, delta) is kept, and the table gets out."""
+
+from __future__ import annotations
+
+import pytest
+from tests.attacks.stories import story
+
+
+def test_a_thousand_releases() -> None:
+    played = story("everything-at-once")
+    assert played.attacked == pytest.approx(1 - 0.999**1000)
+    assert played.numbers["accepted at that delta"] is True
+    assert played.numbers["epsilon of discrete Laplace noise at delta 0"] == 1
