@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from tetraodon.policy.load import load_policy
     from tetraodon.policy.policy import Policy
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+    from tetraodon.publish.domain_count import domain_count
     from tetraodon.publish.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
-    from tetraodon.publish.domain_count import domain_count
     from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
     from tetraodon.releasing.plan import Plan, plan, plan_for_error

@@ -14,6 +14,7 @@ PAPERS: Final = {
     "WFWP07": "R. C.-W. Wong, A. W.-C. Fu, K. Wang and J. Pei. Minimality attack in privacy preserving data "
     "publishing. VLDB 2007.",
     "Mir12": "I. Mironov. On significance of the least significant bits for differential privacy. CCS 2012.",
+    "SWC17": "S. Song, Y. Wang and K. Chaudhuri. Pufferfish privacy mechanisms for correlated data. SIGMOD 2017.",
     "CKS20": "C. L. Canonne, G. Kamath and T. Steinke. The discrete Gaussian for differential privacy. "
     "arXiv 2004.00010, 2020.",
 }

@@ -29,7 +29,17 @@ def test_the_shape_of_a_ledger(run_json: Callable[..., Any]) -> None:
     }
     assert (account["total"], account["asked"], account["charged"], account["left"]) == ("3", "1", "1", "2")
     (entry,) = account["entries"]
-    assert set(entry) == {"id", "when", "asked", "charged", "state", "settled", "release_sha256", "items"}
+    assert set(entry) == {
+        "id",
+        "when",
+        "asked",
+        "charged",
+        "composition",
+        "state",
+        "settled",
+        "release_sha256",
+        "items",
+    }
     assert entry["items"] == ["ages", "losses", "sexes", "spent"]
     assert set(run_json("ledger", "open", "people.policy.yaml", "--total", "3")) == {
         "ledger",

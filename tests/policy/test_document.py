@@ -43,4 +43,4 @@ def test_defaults_are_the_strongest_protection() -> None:
     assert document.presence == "secret"
     assert document.secrets == {}
     assert document.together.at_most is None
-    assert document.attackers == ("independent",)
+    assert [entry.kind for entry in document.attackers] == ["independent"]

@@ -103,8 +103,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path: Path, old: str, new: str,
     ("old", "new", "words"),
     [
         ("known: []", "known: [{count: age > 3, at most: 5}]", "a known inequality cannot be priced"),
-        ("[independent]", "[correlated]", "independent are priced"),
-        ("[independent]", "[]", "independent are priced"),
+        ("[independent]", "[{groups: a, at most: 2}, {groups: b, at most: 3}]", "two kinds of dependence"),
         ("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}", "delta is not supported"),
     ],
 )

@@ -6,16 +6,18 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
 from tetraodon.certificate.axis import Term, best_edge
 from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
+from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
+from tetraodon.policy.attackers import Chain, Groups, Independent
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.rational import Number, rational
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery, Measurement
@@ -23,8 +25,22 @@ from tetraodon.workload.query import Query, linear
 
 
 def sensitivity(policy: Policy, query: Query) -> Sensitivity:
-    """The L1 supremum over all pairs of neighbouring datasets, with the pair that attains it."""
-    return sensitivity_of(policy.graph, linear(query, policy.domain), rows_per_person=policy.rows_per_person)
+    """The L1 supremum over all pairs of neighbouring datasets, with the pair that attains it.
+
+    Under a chain it is what one row moves; how many rows count with it is for the quilt to say.
+    """
+    asked = linear(query, policy.domain)
+    match policy.attackers:
+        case Groups(_, rows):
+            one = sensitivity_of(complete_graph(policy.graph), asked)
+            return Sensitivity(rows * one.value, None, one.exact, f"changes of all {rows} rows of a group")
+        case Chain():
+            one = sensitivity_of(complete_graph(policy.graph), asked)
+            return Sensitivity(one.value, None, one.exact, "any change of one row of the chain")
+        case Independent():
+            return sensitivity_of(policy.graph, asked, rows_per_person=policy.rows_per_person)
+        case _:
+            assert_never(policy.attackers)
 
 
 def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Certificate:
@@ -35,6 +51,7 @@ def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Cer
     Post  the maximum over edges (x, y) of sum_i |rows[i, x] - rows[i, y]| / scales[i], with an edge that attains it;
           with known counts, the maximum over neighbours, with two datasets that attain it.
     """
+    require_independent(policy, "a matrix of rows")
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     matrix = [
         [rational(_plain(entry), name="entry") for entry in row] for row in np.atleast_2d(np.asarray(dense, object))

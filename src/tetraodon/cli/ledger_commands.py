@@ -77,8 +77,9 @@ def show(
 
     \b
     --json gives {"ledger", "datasets": [{"dataset", "total", "asked", "charged", "left", "policy_sha256",
-      "opened", "policy", "entries": [{"id", "when", "asked", "charged", "state", "settled", "release_sha256",
-      "items": [NAME]}], "refusals": [{"kind", "when"}]}]}; amounts are exact texts such as "0.1" or "1/3".
+      "opened", "policy", "entries": [{"id", "when", "asked", "charged", "composition", "state", "settled",
+      "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}]}]}; amounts are exact texts such as "0.1" or
+      "1/3". `composition` is "adds up" or "verified jointly".
     """
     with Edge(as_json):
         from tetraodon.ledger import Ledger
@@ -141,6 +142,7 @@ def _entry_document(entry: Entry) -> dict[str, Any]:
         "when": entry.when,
         "asked": decimal_text(entry.asked),
         "charged": decimal_text(entry.charged),
+        "composition": entry.composition,
         "state": entry.state,
         "settled": entry.settled or None,
         "release_sha256": entry.manifest_hash or None,
@@ -175,13 +177,14 @@ def _show_entries(book: Ledger, account: Account) -> None:
     if entries:
         say()
         heading(f"Releases of {account.dataset}")
-        names = ["no.", "when (UTC)", "asked", "charged", "state", "items"]
+        names = ["no.", "when (UTC)", "asked", "charged", "composes", "state", "items"]
         rows = [
             [
                 str(entry.id),
                 entry.when[:16].replace("T", " "),
                 shown_above(entry.asked),
                 shown_above(entry.charged),
+                entry.composition,
                 "written" if entry.state == "settled" else "charged, not written",
                 ", ".join(_items(entry)),
             ]

@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tetraodon.cli.output import shown_number
+from tetraodon.policy.attackers import Independent
+from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
 from tetraodon.rational import decimal_text
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
@@ -141,7 +143,7 @@ def _total(plan: Plan) -> list[str]:
         return ["The release as a whole loses nothing: no secret changes any answer."]
     units = {attribute.name: attribute.unit for attribute in plan.policy.domain}
     worst = certificate_document(whole, plan.policy.domain)["witness"]
-    pair = pair_in_words(worst, units) if worst else "no two datasets are named, since the bound may not be reached"
+    pair = pair_in_words(worst, units) if worst else "no two datasets are named"
     bound = "" if whole.exact else " at most; this is a proven bound"
     found = [
         f"The release as a whole loses epsilon {shown_above(plan.epsilon)}{bound}, for the worst pair that there is: "
@@ -184,6 +186,11 @@ def _gain(plan: Plan) -> list[str]:
     noisy = [item for item in plan if item.baseline_error > 0]
     if not noisy:
         return []
+    if not isinstance(plan.policy.attackers, Independent):
+        return [
+            "Plain differential privacy is the error at the same epsilon if every row were independent of all others. "
+            + LESS_THAN_IT_SAYS
+        ]
     if all(item.baseline_error <= item.expected_error * (1 + EXACT_ENOUGH) for item in noisy):
         return [
             "This policy buys nothing over plain differential privacy for these items: no expected error is smaller, "

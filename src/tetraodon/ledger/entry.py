@@ -6,13 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount
 
 State: TypeAlias = Literal["reserved", "settled"]
 STATES: tuple[State, ...] = get_args(State)
+
+ADDS_UP: Final = "adds up"
+JOINTLY: Final = "verified jointly"
+"""How a charge composes: it may be summed with any other, or it is what the release added to the loss of all of them
+together. What is neither is never charged: it is refused."""
 
 # What is needed to price an entry again under other rules.
 DOCUMENT_PARTS = ("policy", "plan", "certificate")
@@ -60,6 +65,14 @@ class Entry:
     document: Mapping[str, Any] = field(hash=False)
     settled: str = ""
     manifest_hash: str = ""
+
+    @property
+    def composition(self) -> str:
+        """How the charge composes with others: it adds up, or it is what the release added to a joint loss.
+
+        Why  entries that do not say were written when only releases that add up were possible.
+        """
+        return str(self.document.get("composition", ADDS_UP))
 
     def __post_init__(self) -> None:
         amount(self.asked, name="the amount asked")

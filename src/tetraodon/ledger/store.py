@@ -116,11 +116,13 @@ class Ledger:
         asked: Fraction | int,
         charged: Fraction | int,
         item: Mapping[str, Any],
+        after: Fraction | None = None,
     ) -> Reservation:
         """Charge a data set for a release that is about to be made.
 
         Pre   `charged` is the loss of the release's certificate under the governing policy; `item` holds
-              its policy, plan and certificate. No noise has been drawn yet.
+              its policy, plan and certificate. No noise has been drawn yet. With `after`, the charge was computed
+              for a data set on which exactly that much had been charged, and is refused on any other.
         Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
         Raises BudgetExhausted when the charge is more than what is left.
         """
@@ -137,6 +139,11 @@ class Ledger:
         when = _now()
         with self._database.writing() as connection:
             account = _account(connection, name, lock=True)
+            if after is not None and account.charged != after:
+                raise LedgerError(
+                    f"another release of {name!r} was charged while this one was priced, and losses do not add up here",
+                    fix="run the same command again",
+                )
             if cost > account.left:
                 raise BudgetExhausted(
                     f"this release costs epsilon {shown_above(cost)}, and data set {name!r} has "

@@ -19,6 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
@@ -80,7 +81,8 @@ def certify_nothing(policy: Policy) -> Certificate:
 
 
 def refuse_known(policy: Policy) -> None:
-    """Stop where something is known about the data: steps then change several records, and nothing here says so."""
+    """Stop where steps change several records, since something is known or people are not independent."""
+    require_independent(policy, "k-means")
     if getattr(policy, "known", ()) or getattr(policy.graph, "known", ()):
         raise Refused(
             "k-means is not certified for data about which something is known",

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
 from tetraodon.mechanism.column_search import best_rows, bumps
@@ -88,6 +89,7 @@ def strategy(workload: Any, policy: Policy, *, epsilon: Number | None = None) ->
     price = policy.epsilon if epsilon is None else rational(epsilon, name="epsilon")
     if price <= 0:
         raise Refused("epsilon is not positive", fix="give a budget above zero")
+    require_independent(policy, "an optimised strategy")
     gram = gram_of(workload, policy.domain)
     found: list[tuple[float, Candidate, Fraction]] = []
     for candidate in _plain(policy):

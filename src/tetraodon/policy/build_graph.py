@@ -117,7 +117,8 @@ def _attribute_graph(section: SecretSection | None, attribute: Attribute) -> Att
 
 
 def _within(section: SecretSection, attribute: Attribute) -> Within:
-    assert section.within is not None
+    if section.within is None:
+        raise PolicyError("`within` is empty", fix="write a distance, or `public` if no two values need protection")
     if not attribute.ordered:
         raise PolicyError(
             f"the values of {attribute.name} have no order",

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, assert_never
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.build_attackers import attackers_document
 from tetraodon.policy.build_items import groups_of
 from tetraodon.policy.document import ALL_AT_ONCE, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
 from tetraodon.policy.joint_metric import JointMetric
@@ -39,7 +40,7 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
         "secrets": secrets,
         "together": _together(policy.graph),
         "known": [_known(entry) for entry in policy.known],
-        "attackers": ["independent"],
+        "attackers": attackers_document(policy.attackers),
         "budget": {"epsilon": plain(policy.epsilon)},
         **({"adversary": policy.adversary.document()} if policy.adversary else {}),
         **({"public": dict(policy.public)} if policy.public else {}),

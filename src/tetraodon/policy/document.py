@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field, WithJsonSchema
 
 from tetraodon.policy.adversary import AdversarySection
+from tetraodon.policy.attackers_section import AttackersEntry, AttackersSection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.known_section import KnownSection
@@ -144,7 +145,7 @@ class PolicyDocument(Section):
         default_factory=Together
     )
     known: tuple[KnownSection, ...] = ()
-    attackers: tuple[Scalar, ...] = ("independent",)
+    attackers: tuple[AttackersEntry, ...] = (AttackersSection(independent="true"),)  # type: ignore[arg-type]
     budget: Budget
     adversary: AdversarySection | None = None
     public: dict[Text, Text] = Field(default_factory=dict)
@@ -158,6 +159,7 @@ SECTIONS: dict[str, type[Section]] = {
     "secrets": SecretSection,
     "together": Together,
     "known": KnownSection,
+    "attackers": AttackersSection,
     "budget": Budget,
     "adversary": AdversarySection,
     "table": TableHints,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tetraodon.domain import Attribute
+from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
 from tetraodon.policy.known_in_words import fact_in_words
@@ -191,6 +192,7 @@ def _costs(policy: Policy) -> Part:
             f"A person has up to {number_of(policy.rows_per_person, 'row')}, and all of them may change in one step: "
             f"the loss, and with it the noise, is {policy.rows_per_person:,} times that of one row."
         )
+    sentences.extend(cost_of_dependence(policy.attackers))
     examples = (presence_example(policy),) if policy.graph.absent else ()
     return Part("What this costs", tuple(sentences), examples)
 
@@ -204,13 +206,11 @@ def _assumed(policy: Policy) -> Part:
     else:
         rows = "Every row is about a different person."
     sentences = [
-        "The promise is kept against anybody to whom the records of different people are independent, whatever else "
-        "they believe. If one person's record says something about another's, as in a family or an outbreak, what "
-        "is learnt that way is not covered.",
+        against_whom(policy.attackers),
         rows,
         f"No {'other ' if policy.known else ''}exact figure about these data is known from elsewhere"
         + (", except the number of records." if policy.size_is_public else "."),
-        "The epsilons of all releases from the same data add up; the ledger keeps the total.",
+        how_releases_add_up(policy.attackers),
     ]
     return Part("What is assumed", tuple(sentences))
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.build_attackers import build_attackers
 from tetraodon.policy.build_domain import build_domain
 from tetraodon.policy.build_graph import build_graph
 from tetraodon.policy.build_items import build_items
@@ -45,6 +46,7 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
     domain = build_domain(document, problems)
     folder = Path() if isinstance(source, Mapping) else Path(source).parent
     known = build_known(document.known, domain, folder, problems)
+    attackers = build_attackers(document, domain, problems)
     graph = replace(build_graph(document, domain, problems), known=known)
     items = build_items(document, graph, problems)
     policy = Policy(
@@ -53,6 +55,7 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
         graph=graph,
         epsilon=document.budget.epsilon,
         items=items,
+        attackers=attackers,
         presence="public" if document.presence == "public" else "secret",
         key=document.individuals.key if document.individuals else "",
         rows_per_person=document.individuals.at_most if document.individuals else 1,
@@ -118,13 +121,6 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
     if document.known and document.individuals and document.individuals.at_most > 1:
         what = "known counts are priced for people with one row each only"
         problems.add(("known",), Refused(what, fix="use a table with one row for each person; do not just drop them"))
-    if document.attackers != ("independent",):
-        what = (
-            "only attackers to whom people are independent are priced in this version, and any others would learn more"
-        )
-        problems.add(
-            ("attackers",), Refused(what, fix="write `attackers: [independent]` if that is true of the people")
-        )
     if document.budget.epsilon <= 0:
         problems.add(("budget", "epsilon"), PolicyError("epsilon is not positive", fix="write a budget above zero"))
     if document.budget.delta:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.attackers import INDEPENDENT, Attackers
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.query import Query
@@ -56,6 +57,7 @@ class Policy:
     title: str = ""
     adversary: Adversary | None = None
     public: tuple[tuple[str, str], ...] = ()
+    attackers: Attackers = INDEPENDENT
     document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     source: str = field(default="", compare=False)
 
@@ -98,5 +100,7 @@ class Policy:
         return replace(self, epsilon=epsilon)
 
     def plain(self) -> Policy:
-        """Plain differential privacy with the same epsilon and presence: any two records are a secret."""
-        return replace(self, graph=complete_graph(self.graph))
+        """Plain differential privacy with the same epsilon and presence: any two records are a secret, and people are
+        independent.
+        """
+        return replace(self, graph=complete_graph(self.graph), attackers=INDEPENDENT)

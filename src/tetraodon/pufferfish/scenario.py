@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import random
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tetraodon.errors import Refused
 from tetraodon.pufferfish.pair import Pairs, masks_of
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.world import Dataset, World
@@ -68,18 +66,6 @@ def universally_composable(prior: Prior, pairs: Pairs, world: World) -> Composab
             return Composable(False, None, reason)
     reason = f"under {prior.name}, every secret of a possible pair leaves one dataset ([KM12] Thm 8.1)"
     return Composable(True, True, reason)
-
-
-def checked_source(source: str) -> str:
-    """Where a scenario's numbers come from. Refuses the protected table itself and an empty answer."""
-    if not source.strip():
-        raise Refused("a scenario does not say where its numbers come from", fix="name the study or the judgement")
-    if re.search(r"\b(protected|secret|confidential|same|this|our) (table|data|dataset|file)\b", source, re.I):
-        raise Refused(
-            "a scenario was estimated from the protected table, so publishing under it would leak",
-            fix="take the numbers from another study, or protect against a whole set of scenarios",
-        )
-    return source
 
 
 def random_simplex(size: int, chance: random.Random, grain: int = 1000) -> list[Fraction]:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tetraodon.errors import PolicyError
+from tetraodon.policy.transition import distribution, stationary, transition_matrix
 from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario
 from tetraodon.pufferfish.scenario_models import Chain, Correlated, Listed, Network, contagion
 from tetraodon.pufferfish.scenario_sets import Anything, Blocks, Given, SharedLaw
-from tetraodon.pufferfish.transition import distribution, stationary, transition_matrix
 from tetraodon.rational import Number, rational
 
 __all__ = [

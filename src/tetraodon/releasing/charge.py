@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import Refused
 from tetraodon.ledger import Account
 from tetraodon.policy.load import load_policy
@@ -21,7 +21,7 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     governing = load_policy(account.policy)
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
-    certificate = certify_measurements(governing.graph, measurements, rows_per_person=governing.rows_per_person)
+    certificate = certify_release(governing, measurements)
     if not certificate.finite:
         raise Refused(
             "the policy that governs this data set protects something that this release would tell for certain",
@@ -61,4 +61,10 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
     if (asked.key, asked.rows_per_person) != (governing.key, governing.rows_per_person):
         raise Refused(
             "`individuals` is not what the governing policy says", fix="write it as there", where=asked.dataset
+        )
+    if asked.attackers != governing.attackers:
+        raise Refused(
+            "`attackers` are not those of the governing policy, which decide what is counted",
+            fix="write them as there",
+            where=asked.dataset,
         )

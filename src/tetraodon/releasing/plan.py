@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.dependent import certify_release, priced_for_each
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.inference.interval import sum_quantile
@@ -91,12 +92,12 @@ def plan(policy: Policy, *, epsilon: Number | None = None) -> Plan:
         policy = policy.with_epsilon(rational(epsilon, name="epsilon"))
     if not policy.items:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
-    chosen, scales = _settle(policy)
+    chosen, scales = _settle(priced_for_each(policy))
     planned = tuple(
         planned_item(item, strategy, scale, policy)
         for item, (strategy, _), scale in zip(policy.items, chosen, scales, strict=True)
     )
-    certificate = _certify(policy, [m for item in planned for m in item.measurements])
+    certificate = certify_release(policy, [m for item in planned for m in item.measurements])
     if not certificate.finite or certificate.epsilon > policy.epsilon:
         raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
     return Plan(policy, planned, certificate)
@@ -159,7 +160,7 @@ def _choose(item: Item, policy: Policy, epsilon: Fraction) -> tuple[Strategy, Fr
 
 def planned_item(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> PlannedItem:
     """An item at a given scale of noise: its certificate, its error, and what plain differential privacy would cost."""
-    certificate = _certify(policy, strategy.measurements(scale))
+    certificate = certify_release(policy, strategy.measurements(scale))
     error = expected_error(item.query, strategy, scale, policy.domain)
     price = Fraction(certificate.epsilon) or policy.epsilon * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()

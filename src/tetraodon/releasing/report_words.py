@@ -8,6 +8,8 @@ from typing import assert_never
 from tetraodon.certificate.certificate import Certificate, Dataset
 from tetraodon.domain import Domain
 from tetraodon.ledger import shown_above
+from tetraodon.policy.attackers import Independent
+from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing, number_of
@@ -130,13 +132,16 @@ def error(item: PlannedItem, domain: Domain) -> str:
 
 def baseline(item: PlannedItem, policy: Policy) -> str:
     """What plain differential privacy at the same epsilon would have cost, and what it would have bought."""
-    if policy.graph == policy.plain().graph:
+    independent = isinstance(policy.attackers, Independent)
+    if independent and policy.graph == policy.plain().graph:
         return "The same: the promise of this policy is that of plain differential privacy."
     price = epsilon_text(_price(item, policy))
     off = about(item.baseline_error)
     head = f"At the same epsilon, {price} for this answer alone, plain differential privacy"
     if not item.expected_error:
         told = f"{head} would be off by {off}; here the answer is exact."
+    elif not independent:
+        return f"{head} would be off by {off}. {LESS_THAN_IT_SAYS}"
     elif item.baseline_error < 1.005 * item.expected_error:
         told = f"{head} would be off by {off}: about the same."
     else:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry
 from tetraodon.policy.load import load_policy
@@ -72,18 +72,14 @@ def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
                 fix="name the data set of the releases in it",
                 where=entry.dataset,
             )
-        measured = _measurements(entry, policy)
+        measured = entry_measurements(entry, policy)
         names = tuple(str(document["name"]) for document in entry.document["plan"]["queries"])
-        releases.append(Repriced(entry.id, entry.when, names, entry.charged, _certify(policy, measured)))
+        releases.append(Repriced(entry.id, entry.when, names, entry.charged, certify_release(policy, measured)))
         everything += measured
-    return Repricing(policy.dataset, tuple(releases), _certify(policy, everything))
+    return Repricing(policy.dataset, tuple(releases), certify_release(policy, everything))
 
 
-def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
-    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
-
-
-def _measurements(entry: Entry, policy: Policy) -> list[Measurement]:
+def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
     """What was measured, as the entry's own policy says, on attributes that mean the same in both policies."""
     try:
         asked = load_policy(entry.document["policy"])

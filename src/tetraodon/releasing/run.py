@@ -6,7 +6,7 @@ import datetime as dt
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from tetraodon.engine import CsvFormat, DataRefusal, Engine, Individuals, Source
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import Ledger, document_hash, shown_above
 from tetraodon.noise import discrete_laplace
+from tetraodon.policy.attackers import Chain, Groups, Independent
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.charge import charge_of, governing_certificate
+from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.estimates import Measured
+from tetraodon.releasing.joint_charge import charge_for
 from tetraodon.releasing.known_data import check_known_data, known_groups
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release
@@ -51,7 +53,8 @@ def release(
         policy = plan.policy
         if out is not None:
             check_target(Path(out), force=force)
-        certificate = governing_certificate(plan, book.account(policy.dataset))
+        account = book.account(policy.dataset)
+        certificate = governing_certificate(plan, account)
         progress("counting")
         try:
             exact = _count(plan, table)
@@ -59,12 +62,14 @@ def release(
             book.record_refusal(policy.dataset, "table-refused")
             raise
         progress("charging the ledger")
-        charged = charge_of(certificate)
+        charge = charge_for(plan, certificate, account, lambda: book.entries(policy.dataset))
         reservation = book.reserve(
             policy.dataset,
             asked=policy.epsilon,
-            charged=charged,
+            charged=charge.amount,
+            after=charge.after,
             item={
+                "composition": charge.composition,
                 "policy": policy.document,
                 "plan": plan_document(plan),
                 "certificate": certificate_document(certificate, policy.domain),
@@ -72,7 +77,7 @@ def release(
         )
         progress("adding noise")
         measured = {item.name: _noisy(plan, item.name, exact[item.name]) for item in plan}
-        made = Release(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(charged))
+        made = Release(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(charge.amount))
         if out is None:
             digest = document_hash(plan_document(plan))
         else:
@@ -89,8 +94,20 @@ def open_policy_table(policy: Policy, table: Source) -> Engine:
     """The table as its policy describes it."""
     hints = policy.document.get("table") or {}
     csv = CsvFormat(**{str(k): v for k, v in hints.items()}) if hints else None
-    individuals = Individuals(policy.key, policy.rows_per_person) if policy.key else Individuals()
-    return open_table(table, policy.domain, individuals, csv=csv)
+    return open_table(table, policy.domain, _individuals(policy), csv=csv)
+
+
+def _individuals(policy: Policy) -> Individuals:
+    """Which rows belong together: those of a person, those that depend on each other, or those of one moment."""
+    match policy.attackers:
+        case Groups(column, rows):
+            return Individuals(column, rows)
+        case Chain(along=column):
+            return Individuals(column, 1)
+        case Independent():
+            return Individuals(policy.key, policy.rows_per_person) if policy.key else Individuals()
+        case _:
+            assert_never(policy.attackers)
 
 
 def _count(plan: Plan, table: Source) -> Mapping[str, tuple[Ints, ...]]:

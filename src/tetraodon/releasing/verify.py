@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.mechanism.strategy import Mechanism, Strategy
@@ -59,8 +59,7 @@ def plan_from_manifest(manifest: Mapping[str, Any]) -> Plan:
     if [item.name for item in items] != [item.name for item in policy.items]:
         raise _broken()
     measurements = [m for item in items for m in item.measurements]
-    whole = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
-    return Plan(policy, items, whole)
+    return Plan(policy, items, certify_release(policy, measurements))
 
 
 def _broken() -> ReleaseError:

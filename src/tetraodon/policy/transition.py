@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+
 from tetraodon.errors import PolicyError
 from tetraodon.rational import Number, decimal_text, rational
 
@@ -58,3 +60,20 @@ def stationary(matrix: Matrix) -> Vector:
                 factor = row[column]
                 rows[r] = [a - factor * b for a, b in zip(row, rows[column], strict=True)]
     return tuple(rows[n][size] for n in range(size))
+
+
+def is_ergodic(matrix: Matrix) -> bool:
+    """Whether the chain forgets where it was: after some number of steps every state is possible from every state.
+
+    Why   a matrix of n states whose powers ever become positive has done so by the power (n - 1)^2 + 1 (Wielandt), and
+          a positive matrix stays positive.
+
+    >>> is_ergodic(transition_matrix([["0.9", "0.1"], ["0.4", "0.6"]])), is_ergodic(transition_matrix([[0, 1], [1, 0]]))
+    (True, False)
+    """
+    possible = np.array([[number > 0 for number in row] for row in matrix])
+    power = 1
+    while power < (len(matrix) - 1) ** 2 + 1:
+        possible = (possible.astype(np.int64) @ possible.astype(np.int64)) > 0
+        power *= 2
+    return bool(possible.all())

@@ -1,0 +1,95 @@
+"""What a release loses under the attackers of its policy, whether or not they think that people are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.certificate.certificate import Certificate, seal
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.quilt import quilt_budget, quilt_loss
+from tetraodon.errors import Refused
+from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, Groups, Independent
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import SecretGraph, complete_graph
+from tetraodon.workload.linear import Measurement
+
+
+def certify_release(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
+    """The privacy loss of releasing all the measurements together, against the attackers of the policy.
+
+    Post  not below the largest factor by which the output moves anybody's odds between two values that are a secret.
+    Why   to whom rows are dependent, a secret of one row shows in any change of those that depend on it, whether or not
+          that change is a secret itself. So rows of a group, or inside a quilt, are priced for the worst change there
+          is, each of them; and so is the row itself, since counting at most so many rows of a group may put another in
+          its place.
+    """
+    alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
+    if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
+        return alone
+    each = certify_measurements(complete_graph(policy.graph), measurements)
+    if not each.finite or each.epsilon == 0:
+        return each
+    cost = Fraction(each.epsilon)
+    match policy.attackers:
+        case Groups(_, rows):
+            exact = each.exact and alone.exact and alone.epsilon == each.epsilon
+            how = "maximum" if exact else "upper bound"
+            method = f"{how} over changes of all {rows} rows of a group"
+            return seal(rows * cost, None, method, exact)
+        case Chain() as chain:
+            loss = quilt_loss(chain, secret_pairs(policy.graph), cost)
+            return seal(loss, None, "upper bound of the Markov quilt", False)
+        case _:
+            assert_never(policy.attackers)
+
+
+def priced_for_each(policy: Policy) -> Policy:
+    """The policy under which one row is priced: independent rows, every change, and the budget of a single row.
+
+    Post  a plan that keeps its budget keeps that of `policy`; it is `policy` itself where people are independent.
+    """
+    if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
+        return policy
+    match policy.attackers:
+        case Groups(_, rows):
+            each = policy.epsilon / rows
+        case Chain() as chain:
+            each = quilt_budget(chain, secret_pairs(policy.graph), policy.epsilon)
+        case _:
+            assert_never(policy.attackers)
+    return replace(policy, graph=complete_graph(policy.graph), attackers=INDEPENDENT, epsilon=each)
+
+
+def secret_pairs(graph: SecretGraph) -> NDArray[np.bool_]:
+    """Which states of a chain are secret from which."""
+    found = np.zeros((graph.domain.size, graph.domain.size), np.bool_)
+    x, y = graph.edge_cells()
+    found[x, y] = found[y, x] = True
+    return found
+
+
+def adds_up(attackers: Attackers) -> bool:
+    """Whether losses of releases may be summed, for these and for any later ones ([KM12] section 8).
+
+    Why   without dependence, and between independent groups in which anything may depend on anything, the promise
+          compares single datasets, two at a time, and for each pair the log ratios of several releases add up. Under a
+          chain the loss is not proportional to what a row costs; those costs add up, and the loss of all of them
+          together is computed anew.
+    """
+    return not isinstance(attackers, Chain)
+
+
+def require_independent(policy: Policy, what: str) -> None:
+    """Refuse a mechanism that is priced for independent people only."""
+    if not isinstance(policy.attackers, Independent):
+        raise Refused(
+            f"{what} is priced for attackers to whom people are independent only",
+            fix="write `attackers: [independent]` if that is true of the people, or release tables of counts",
+            where="attackers",
+        )

@@ -1,0 +1,82 @@
+"""Who might attack, as a policy file can say it: what somebody may believe about how rows depend on each other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tetraodon.errors import PolicyError, Refused
+from tetraodon.policy.transition import Matrix, Vector, is_ergodic
+
+
+@dataclass(frozen=True, slots=True)
+class Independent:
+    """The records of different people are independent ([KM12] Example 3.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows with the same value of a column may depend on each other in any way; different groups are independent.
+
+    At most `at_most` rows of a group are counted, so at most that many change together.
+    """
+
+    column: str
+    at_most: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.at_most <= 1_000_000:
+            raise PolicyError("`at most` is not between 1 and 1,000,000", fix="write the largest group, such as 5")
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The rows, in the order of a column, are successive states of a Markov chain: one of those listed.
+
+    No `starts` means that each chain starts in the distribution it settles in. `length` is the public number of rows,
+    0 where any number must be covered.
+    """
+
+    along: str
+    transitions: tuple[Matrix, ...]
+    starts: tuple[Vector, ...]
+    source: str
+    length: int = 0
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
+        sizes = {len(matrix) for matrix in self.transitions} | {len(start) for start in self.starts}
+        if len(sizes) != 1:
+            raise PolicyError("the matrices and starts of a chain differ in size", fix="use one list of states")
+        if not all(is_ergodic(matrix) for matrix in self.transitions):
+            raise Refused(
+                "the chain is not ergodic: it never forgets some state it was in, so that any two rows, however far "
+                "apart, may tell each other",
+                fix="write a small probability for every transition that is merely unlikely, or use `groups`",
+            )
+        if self.starts and not self.length:
+            raise PolicyError(
+                "a start that is not stationary is priced for a stated number of rows only",
+                fix="add `length: 52704`, or write `start: stationary`",
+            )
+
+    @property
+    def states(self) -> int:
+        return len(self.transitions[0])
+
+
+Attackers: TypeAlias = Independent | Groups | Chain
+INDEPENDENT = Independent()
+
+
+def checked_source(source: str) -> str:
+    """Where a scenario's numbers come from. Refuses the protected table itself and an empty answer."""
+    if not source.strip():
+        raise Refused("a scenario does not say where its numbers come from", fix="name the study or the judgement")
+    if re.search(r"\b(protected|secret|confidential|same|this|our) (table|data|data ?set|file)\b", source, re.I):
+        raise Refused(
+            "a scenario was estimated from the protected table, so publishing under it would leak",
+            fix="take the numbers from another study, or protect against a whole set of scenarios",
+        )
+    return source

@@ -1,0 +1,121 @@
+"""From the `attackers` list of a policy file to the attackers that the policy is priced for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tetraodon.domain import Domain
+from tetraodon.errors import PolicyError, Refused
+from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, Groups, Independent
+from tetraodon.policy.attackers_section import STATIONARY, AttackersSection, ChainSection
+from tetraodon.policy.document import PolicyDocument
+from tetraodon.policy.problems import Problems
+from tetraodon.policy.transition import distribution, transition_matrix
+from tetraodon.rational import decimal_text
+
+
+def build_attackers(document: PolicyDocument, domain: Domain, problems: Problems) -> Attackers:
+    """The attackers whose price is the highest of those listed. Stops with every problem of the list.
+
+    Why  groups and chains cost at least what independent people cost: a group may have one row, and next to a row on
+         which nothing depends there is the row itself. So whoever lists `independent` beside another has the other.
+    """
+    found: list[Attackers] = []
+    for number, section in enumerate(document.attackers):
+        with problems.at("attackers", number):
+            found.append(_one(section, document, domain))
+    problems.stop()
+    others = [attackers for attackers in found if not isinstance(attackers, Independent)]
+    with problems.at("attackers"):
+        if not found:
+            raise PolicyError("no attacker is listed, so nothing would be protected", fix="write [independent]")
+        if len(others) > 1:
+            raise Refused(
+                "two kinds of dependence at once are not priced in this version",
+                fix="list one of them; `independent` may stand beside it",
+            )
+    problems.stop()
+    return others[0] if others else INDEPENDENT
+
+
+def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) -> Attackers:
+    if section.kind == "independent":
+        if not section.independent:
+            raise PolicyError("`independent: false` says nothing", fix="name the groups or the chain")
+        return INDEPENDENT
+    if document.known:
+        raise Refused(
+            "known counts are priced for attackers to whom people are independent only",
+            fix="drop `known` if nothing exact was published, or write `attackers: [independent]` if that is true",
+        )
+    if document.individuals:
+        raise Refused(
+            "people with several rows are priced for attackers to whom people are independent only",
+            fix="name the larger unit as the individual: {key: household_id, at most: 15 rows}",
+        )
+    if document.budget.delta:
+        raise Refused(
+            "a budget with delta is priced for attackers to whom people are independent only", fix="drop delta"
+        )
+    if section.kind == "groups":
+        if section.at_most is None:
+            raise PolicyError("`at most` is missing", fix="add how large a group can be: `at most: 5`")
+        return Groups(section.groups, section.at_most)
+    if section.chain is None:
+        raise PolicyError("`chain` is empty", fix="write {chain: {along: time, transition: [[...]], source: ...}}")
+    return _chain(section.chain, document, domain)
+
+
+def _chain(section: ChainSection, document: PolicyDocument, domain: Domain) -> Chain:
+    if document.presence != "public":
+        raise Refused(
+            "nobody is absent from a chain: its rows follow each other",
+            fix="write `presence: public`; what each row says stays a secret",
+        )
+    if len(domain.names) != 1:
+        raise Refused(
+            "the states of a chain are the values of one attribute, and this policy has several",
+            fix="declare the attribute that moves along the chain, and no other",
+        )
+    (attribute,) = domain
+    if section.states is not None and section.states != attribute.size:
+        raise PolicyError(
+            f"the chain has {section.states} states and {attribute.name} has {attribute.size} values",
+            fix="let each value be a state",
+        )
+    name, source = document.dataset.casefold(), section.source.casefold()
+    if source.strip() == name or (not name.isalpha() and name in source):  # a plain word may mean something else
+        raise Refused(
+            "a chain was estimated from the protected table, so publishing under it would leak",
+            fix="take the numbers from another source than this data set",
+        )
+    matrices = tuple(transition_matrix(matrix) for matrix in section.transition)
+    if any(len(matrix) != attribute.size for matrix in matrices):
+        raise PolicyError(
+            f"the transition matrix does not have one row for each of the {attribute.size} values of {attribute.name}",
+            fix="write them in the order of the values",
+        )
+    starts = tuple(distribution(start, name="the start") for start in section.start)
+    return Chain(section.along, matrices, starts, section.source, section.length)
+
+
+def attackers_document(attackers: Attackers) -> list[Any]:
+    """The list as it is written in a policy file, every number exact."""
+    if isinstance(attackers, Independent):
+        return ["independent"]
+    if isinstance(attackers, Groups):
+        return [{"groups": attackers.column, "at most": attackers.at_most}]
+    matrices = [[[decimal_text(number) for number in row] for row in matrix] for matrix in attackers.transitions]
+    starts = [[decimal_text(number) for number in start] for start in attackers.starts]
+    return [
+        {
+            "chain": {
+                "along": attackers.along,
+                "states": attackers.states,
+                "transition": matrices[0] if len(matrices) == 1 else matrices,
+                "start": (starts[0] if len(starts) == 1 else starts) or STATIONARY,
+                "source": attackers.source,
+                **({"length": attackers.length} if attackers.length else {}),
+            }
+        }
+    ]

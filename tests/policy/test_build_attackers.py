@@ -1,0 +1,78 @@
+"""From the file to the attackers that are priced: the worst of those listed, and no combination without a price."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tetraodon.errors import PolicyError, Refused, TetraodonError
+from tetraodon.policy.attackers import INDEPENDENT, Chain, Groups
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
+
+MATRIX = [["0.9", "0.1"], ["0.4", "0.6"]]
+CHAIN = {"along": "time", "states": 2, "transition": MATRIX, "start": "stationary", "source": "a study of 2007"}
+
+
+def read(attackers: list[Any], **changes: Any) -> Policy:
+    base = {"dataset": "power", "presence": "public", "attributes": {"on": "boolean"}, "budget": {"epsilon": 1}}
+    return load_policy(base | {"attackers": attackers} | changes)
+
+
+def test_the_worst_of_those_listed_is_priced() -> None:
+    assert read(["independent"]).attackers == INDEPENDENT
+    assert read(["independent", {"groups": "home", "at most": 5}]).attackers == Groups("home", 5)
+    chain = read([{"chain": CHAIN}, "independent"]).attackers
+    assert isinstance(chain, Chain)
+    assert (chain.along, chain.states, chain.starts, chain.length) == ("time", 2, (), 0)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "independent",
+        {"groups": "home", "at most": 5},
+        {"chain": CHAIN},
+        {"chain": CHAIN | {"transition": [MATRIX, [["1/3", "2/3"], ["1/2", "1/2"]]], "start": [1, 0], "length": 100}},
+    ],
+)
+def test_documents_read_back(entry: Any) -> None:
+    policy = read([entry])
+    again = load_policy(policy.document)
+    assert again == policy
+    assert again.document == policy.document
+
+
+@pytest.mark.parametrize(
+    ("attackers", "changes", "kind", "words"),
+    [
+        ([], {}, PolicyError, "nothing would be protected"),
+        ([{"groups": "a", "at most": 2}, {"chain": CHAIN}], {}, Refused, "two kinds of dependence"),
+        ([{"groups": "a"}], {}, PolicyError, "`at most` is missing"),
+        ([{"groups": "a", "at most": 2}], {"known": [{"count": "all"}]}, Refused, "known counts"),
+        ([{"groups": "a", "at most": 2}], {"individuals": {"key": "k", "at most": 2}}, Refused, "several rows"),
+        ([{"chain": CHAIN}], {"presence": "secret"}, Refused, "nobody is absent"),
+        ([{"chain": CHAIN}], {"attributes": {"on": "boolean", "b": "boolean"}}, Refused, "one attribute"),
+        ([{"chain": CHAIN | {"states": 3}}], {}, PolicyError, "3 states and on has 2 values"),
+        ([{"chain": CHAIN | {"source": "Power"}}], {}, Refused, "estimated from the protected table"),
+        (
+            [{"chain": CHAIN | {"source": "counts of power-2008"}}],
+            {"dataset": "power-2008"},
+            Refused,
+            "estimated from the protected table",
+        ),
+        ([{"chain": CHAIN | {"source": "counted in this table"}}], {}, Refused, "estimated from the protected table"),
+        ([{"chain": CHAIN | {"transition": [["0.9", "0.2"], [0, 1]]}}], {}, PolicyError, "sum to 1.1, not to 1"),
+        ([{"chain": CHAIN | {"transition": [[1, 0], [0, 1]]}}], {}, Refused, "not ergodic"),
+        ([{"chain": CHAIN | {"start": ["0.5", "0.4"], "length": 9}}], {}, PolicyError, "sum to 0.9, not to 1"),
+        ([{"chain": CHAIN | {"start": ["0.5", "0.5"]}}], {}, PolicyError, "stated number of rows"),
+        ([{"chain": None}], {}, PolicyError, "chain"),
+    ],
+)
+def test_what_has_no_price_is_refused_with_a_fix(
+    attackers: list[Any], changes: dict[str, Any], kind: type[TetraodonError], words: str
+) -> None:
+    with pytest.raises(kind, match=words) as caught:
+        read(attackers, **changes)
+    assert "Fix: " in str(caught.value)
