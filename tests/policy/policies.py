@@ -83,7 +83,23 @@ def _item(draw: st.DrawFn, shapes: dict[str, tuple[list[Any], str]]) -> dict[str
 
 
 @st.composite
-def policies(draw: st.DrawFn, most: int = 3) -> dict[str, Any]:
+def _groups(draw: st.DrawFn, by: str, shapes: dict[str, tuple[list[Any], str]], named: list[str]) -> dict[str, Any]:
+    """Own secrets for some of the values of an attribute."""
+    rules: dict[str, Any] = {}
+    others = [name for name in shapes if name != by and name not in named]
+    values = [value for value in shapes[by][0] if value != ""]  # a key is never empty
+    for value in draw(st.lists(st.sampled_from(values), unique=True)) if values else []:
+        choices: list[Any] = ["none", {"together": "one attribute at a time"}]
+        if named:
+            choices = choices[:1]
+        if others:
+            choices.append({"secrets": {others[0]: draw(_secret(*shapes[others[0]]))}})
+        rules[str(value).lower() if isinstance(value, bool) else str(value)] = draw(st.sampled_from(choices))
+    return {"groups": {"by": by, "rules": rules}}
+
+
+@st.composite
+def policies(draw: st.DrawFn, most: int = 3, *, groups: bool = True) -> dict[str, Any]:
     """A document that `load_policy` takes."""
     names = draw(st.lists(WORDS, min_size=1, max_size=most, unique=True))
     drawn = {name: draw(_attribute()) for name in names}
@@ -105,6 +121,11 @@ def policies(draw: st.DrawFn, most: int = 3) -> dict[str, Any]:
     shapes = {name: (values, kind) for name, (_, values, kind) in drawn.items()}
     items = draw(st.lists(_item(shapes), max_size=3))
     individuals = draw(st.sampled_from(["one row each", {"key": "who", "at most": "3 rows"}]))
+    own: dict[str, Any] = {}
+    if groups and individuals == "one row each" and set(names) - set(named) and draw(st.booleans()):
+        by = draw(st.sampled_from(sorted(set(names) - set(named))))
+        secrets[by] = "public"
+        own = draw(_groups(by, shapes, named))
     return {
         "dataset": draw(WORDS),
         "presence": draw(st.sampled_from(["public", "secret"])),
@@ -112,6 +133,7 @@ def policies(draw: st.DrawFn, most: int = 3) -> dict[str, Any]:
         "attributes": attributes,
         "secrets": secrets,
         "together": together,
+        **own,
         "budget": {"epsilon": draw(st.sampled_from([1, 0.1, "1/3", 2.5, 40]))},
         "release": [{"name": f"item{number}", **item} for number, item in enumerate(items)],
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,11 +12,12 @@ from hypothesis import strategies as st
 from tests.policy.mistakes import small
 
 from tetraodon.domain import Attribute, Categories, Integers
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.build_graph import members, partition
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.load import load_policy
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 
 NUMBERS = Attribute("n", Integers(0, 9))
 LETTERS = Attribute("c", Categories(tuple("abcd"), ordered=True), other=0)
@@ -113,3 +116,63 @@ def test_a_map_that_closes_around_the_globe_has_secrets() -> None:
         small(attributes=attributes, together={"metric": "great circle km", "over": ["lat", "lon"], "within": 1})
     )
     assert policy.graph.is_edge((0, -180), (0, 180))
+
+
+# -- people with secrets of their own ------------------------------------------------------------
+
+
+def grouped(rules: dict[str, object], **changes: object) -> SecretGraph:
+    return load_policy(small(secrets={"c": "public"}, groups={"by": "c", "rules": rules}, **changes)).graph
+
+
+def test_a_rule_says_only_what_is_not_as_the_policy_says() -> None:
+    graph = grouped({"b": {"secrets": {"x": {"within": 2}}}, "c": "none"})
+    start = (3, 0, "a", "low", "2020-01-01", True)
+
+    def in_group(value: str, x: int, y: object = 0) -> tuple[object, ...]:
+        return (x, y, value, *start[3:])
+
+    assert graph.is_edge(start, in_group("a", 9, 1))
+    assert graph.is_edge(in_group("b", 3), in_group("b", 5, 1))
+    assert not graph.is_edge(in_group("b", 3), in_group("b", 6))
+    assert not graph.is_edge(in_group("c", 3), in_group("c", 4))
+    assert not graph.is_edge(in_group("a", 3), in_group("b", 3))
+    assert graph.distance(in_group("b", 3), in_group("b", 6)) == 2
+    assert graph.distance(in_group("a", 3), in_group("b", 3)) == math.inf
+    assert graph.component(in_group("b", 3)) == graph.component(in_group("b", 9)) != graph.component(start)
+
+
+def test_a_rule_as_the_policy_says_is_no_rule() -> None:
+    assert grouped({"b": {"secrets": {"x": "everything"}}}).groups is None
+
+
+def test_a_rule_may_measure_attributes_together() -> None:
+    graph = grouped({"b": {"together": {"metric": "l1", "over": ["x", "y"], "within": 1}}})
+    assert isinstance(graph.of_group(1).factors[0].graph, JointMetric)
+    assert graph.of_group(0) == replace(graph, groups=None)
+
+
+def test_who_does_not_mind_may_be_seen_to_be_there() -> None:
+    graph = grouped({"c": "none"}, presence="secret")
+    rest = ("low", "2020-01-01", True)
+    assert graph.is_edge((0, 0, "a", *rest), ABSENT)
+    assert not graph.is_edge(ABSENT, (0, 0, "c", *rest))
+    assert graph.distance((0, 0, "c", *rest), ABSENT) == math.inf
+    assert graph.distance((0, 0, "a", *rest), (0, 0, "b", *rest)) == 2
+    assert graph.distance((0, 0, "a", *rest), (0, 0, "c", *rest)) == math.inf
+
+
+def test_several_rows_per_person_have_no_groups() -> None:
+    with pytest.raises(Refused, match="groups are for people with one row each"):
+        grouped({"b": "none"}, individuals={"key": "who", "at most": 2})
+
+
+def test_a_group_of_too_many_values_is_refused() -> None:
+    with pytest.raises(PolicyError, match="more than 1,000 values"):
+        load_policy(
+            small(
+                attributes={"g": {"integer": [0, 1000]}, "x": {"integer": [0, 1]}},
+                secrets={"g": "public"},
+                groups={"by": "g", "rules": {"0": "none"}},
+            )
+        )

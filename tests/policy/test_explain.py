@@ -61,7 +61,7 @@ def test_every_number_is_that_of_a_search(document: dict) -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(policies(most=2))
+@given(policies(most=2, groups=False))
 def test_no_sentence_goes_beyond_the_graph(document: dict) -> None:
     policy = load_policy(document)
     records = [policy.domain.value(cell) for cell in range(policy.domain.size)]
@@ -163,3 +163,18 @@ def test_only_edges_are_spoken_of_where_steps_cannot_be_counted() -> None:
     explanation = explain(load_policy(globe))
     assert "at most 200 km apart on the globe" in explanation.text
     assert {example.steps for example in explanation.examples} <= {1}
+
+
+def test_people_with_secrets_of_their_own_are_told_theirs() -> None:
+    groups = {"by": "sex", "rules": {"Male": {"secrets": {"age": {"within": 10}}}, "Female": "none"}}
+    text = " ".join(explain(load_policy({**SURVEY, "groups": groups})).text.split())
+    assert "depends on their sex, which is not protected" in text
+    assert "age, for people whose sex is Male" in text
+    assert "at most 10 apart are a secret" in text
+    assert "Those who do not mind" in text
+    assert "people whose sex is Female. Nothing is promised" in text
+    assert "They still count" not in text
+    known = " ".join(explain(load_policy({**SURVEY, "groups": groups, "known": [{"count": "age < 30"}]})).text.split())
+    assert "They still count" in known
+    secret = " ".join(explain(load_policy({**SURVEY, "groups": groups, "presence": "secret"})).text.split())
+    assert "Two records with the same sex are at most two steps apart" in secret

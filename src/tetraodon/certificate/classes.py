@@ -91,15 +91,14 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
          some of these attributes stays an edge when the others are left alone. So nothing else matters.
     """
     wanted = {*names, *known_names(known, graph.domain)} or {graph.domain.names[0]}
-    factors = tuple(f for f in graph.factors if set(f.names) & wanted)
-    kept = tuple(name for name in graph.domain.names if any(name in f.names for f in factors))
-    domain = graph.domain.project(kept)
+    part = graph.part(wanted)
+    domain = part.domain
     if domain.size > MATRIX_LIMIT:
         raise Refused(
-            f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(kept)} would have to be compared",
+            f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(domain.names)} would have to be "
+            "compared",
             fix="use fewer or coarser attributes together with what is known",
         )
-    part = SecretGraph(domain, factors, min(graph.at_most, len(factors)), graph.absent)
     cells = np.arange(domain.size)
     x, y = part.edge_cells()
     columns: list[Ints] = []
@@ -111,8 +110,9 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
     table = np.array(columns, np.int64).reshape(len(columns), domain.size)
     if graph.absent:
         table = np.concatenate([table, np.zeros((len(columns), 1), np.int64)], axis=1)
-        x = np.concatenate([x, cells])
-        y = np.concatenate([y, np.full(domain.size, domain.size)])
+        leaving = part.absent_cells()
+        x = np.concatenate([x, leaving])
+        y = np.concatenate([y, np.full(len(leaving), domain.size)])
     distinct, class_of = np.unique(table, axis=1, return_inverse=True)
     steps = distinct - distinct[:, :1]
     keep = independent_coordinates(steps.tolist())

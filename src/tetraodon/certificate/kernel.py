@@ -25,6 +25,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate import corner_axis
+from tetraodon.certificate.at_value import at_the_heaviest_weight, at_value, with_fixed_weight
 from tetraodon.certificate.axis import Axis, Crossing, Pattern, Peak, Term
 from tetraodon.certificate.certificate import Certificate, Sensitivity, seal, seal_rho
 from tetraodon.certificate.class_axis import ClassAxis
@@ -35,10 +36,10 @@ from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.linear_term import by_value, linear_in_code, linear_in_each_code
 from tetraodon.certificate.move_axis import MoveAxis
 from tetraodon.errors import Refused
-from tetraodon.policy.attribute_graph import Everything, Public
+from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
-from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.squared import Measured, signed, squared
 
@@ -99,11 +100,12 @@ def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: i
 
 
 def _check_rows(graph: SecretGraph, rows_per_person: int) -> None:
-    if graph.known and rows_per_person > 1:
+    if (graph.known or graph.groups) and rows_per_person > 1:
+        what = "known counts are" if graph.known else "people with secrets of their own are"
         raise Refused(
-            "known counts are priced for people with one row each only",
+            f"{what} priced for people with one row each only",
             fix="use a table with one row for each person",
-            where="known",
+            where="known" if graph.known else "groups",
         )
 
 
@@ -126,9 +128,38 @@ def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]
     if graph.known:
         push = largest_push(graph, graph.known, queries)
         return Loss(push.value, push.witness, push.exact, push.method)
+    if graph.groups is not None:
+        return _worst_group(graph, graph.groups.by, queries, squares)
+    return _over_edges(graph, queries, {}, squares)
+
+
+def _worst_group(graph: SecretGraph, by: str, queries: Sequence[tuple[LinearQuery, Fraction]], squares: bool) -> Loss:
+    """The worst of the groups, each under its own graph and with what the queries say about it alone.
+
+    Why  no edge joins two groups. A group that a query does not look at loses nothing to it, so that queries about
+         different groups need not be added up ([HMD14] Thm 4.2).
+    """
+    worst = Loss(Fraction(0), None, True)
+    for own, codes in graph.by_graph:
+        tried = set[tuple[tuple[LinearQuery, Fraction], ...]]()
+        for code in codes:
+            here = at_value(queries, graph.domain, by, code, squares=squares)
+            if here and here not in tried and own.has_edges:
+                tried.add(here)
+                found = _over_edges(own, here, {by: code}, squares)
+                if found.value > worst.value or (found.value == worst.value and found.exact > worst.exact):
+                    worst = found
+    return worst
+
+
+def _over_edges(
+    graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]], given: Mapping[str, int], squares: bool
+) -> Loss:
+    """The worst edge, among records that have the given codes. Pre: no query looks at the attributes of these."""
     common = math.lcm(*(weight.denominator for _, weight in queries))
-    fixed = _at_the_heaviest_weight(graph, [query for query, _ in queries])
-    plain = [_with_fixed_weight(query, int(weight * common), fixed, squares) for query, weight in queries]
+    heaviest = at_the_heaviest_weight(graph, [query for query, _ in queries])
+    fixed = {**heaviest, **given}
+    plain = [with_fixed_weight(query, int(weight * common), heaviest, squares) for query, weight in queries]
     axes = _axes(graph, plain, squares)
     ones = [Term(n, q.contribution, w) for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)]
     best = Loss(Fraction(0), None, True)
@@ -149,37 +180,6 @@ def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]
     if best.value == 0:
         return Loss(Fraction(0), None, True)
     return Loss(Fraction(best.value) / common, best.witness, best.exact)
-
-
-def _at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) -> dict[str, int]:
-    """Codes at which public weights are largest: a weighted sum moves most there ([HMD14] section 5: the
-    factor is max |w|). Only weights that no step changes and that no query looks at otherwise.
-    """
-    heaviest = {}
-    for query in queries:
-        number = query.contribution
-        if isinstance(number, Number) and number.times is not None:
-            weight = number.times
-            looked_at = any(weight.name in q.contribution.names and not _weighted_by(q, weight.name) for q in queries)
-            if isinstance(graph.factor_of(weight.name).graph, Public) and not looked_at:
-                ends = (0, weight.size - 1)
-                heaviest[weight.name] = max(ends, key=lambda code: abs(weight.number(code)))
-    return heaviest
-
-
-def _with_fixed_weight(
-    query: LinearQuery, weight: int, fixed: Mapping[str, int], squares: bool
-) -> tuple[LinearQuery, int]:
-    number = query.contribution
-    if not isinstance(number, Number) or number.times is None or number.times.name not in fixed:
-        return query, weight
-    factor = abs(number.times.number(fixed[number.times.name])) / Number(number.times).unit
-    return LinearQuery(Number(number.attribute), query.by), weight * int(factor) ** (2 if squares else 1)
-
-
-def _weighted_by(query: LinearQuery, name: str) -> bool:
-    number = query.contribution
-    return isinstance(number, Number) and number.times is not None and number.times.name == name
 
 
 def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:

@@ -118,8 +118,8 @@ def _largest(policy: Policy, rows: Sequence[Sequence[Fraction]]) -> tuple[Fracti
         else (Fraction(0), None)
     )
     if graph.absent:
-        alone = np.abs(whole).sum(axis=0)
-        top = int(np.argmax(alone))
-        if Fraction(int(alone[top]), common) > best[0]:
+        alone, leaving = np.abs(whole).sum(axis=0), graph.absent_cells()
+        top = int(leaving[np.argmax(alone[leaving])]) if len(leaving) else 0
+        if len(leaving) and Fraction(int(alone[top]), common) > best[0]:
             return Fraction(int(alone[top]), common), (domain.value(top), ABSENT)
     return best

@@ -114,7 +114,25 @@ def ratio_in_words(item: PlannedItem) -> str:
 
 def notes(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
     """Everything a curator should know that does not fit into the table."""
-    return [*_total(plan), *_known(plan), *_exact(plan), *_presence(plan, if_public), *_gain(plan)]
+    return [*_total(plan), *_groups(plan), *_known(plan), *_exact(plan), *_presence(plan, if_public), *_gain(plan)]
+
+
+def _groups(plan: Plan) -> list[str]:
+    """What each group of people with secrets of their own loses; the worst of them is what the release loses."""
+    from tetraodon.certificate.personal import losses_by_group
+    from tetraodon.ledger import shown_above
+    from tetraodon.policy.people import people
+
+    if plan.policy.graph.groups is None:
+        return []
+    measured = [m for item in plan for m in item.measurements]
+    losses = dict(losses_by_group(plan.policy.graph, measured, delta=plan.certificate.delta))
+    told = []
+    for own in people(plan.policy):
+        loss = shown_above(Fraction(losses[own.codes].epsilon))
+        verb = "loses" if own.whom.startswith("everybody") else "lose"
+        told.append(f"{own.whom} {verb} {loss}" if own.policy.graph.has_edges else f"{own.whom} do not mind")
+    return [f"By {plan.policy.graph.groups.by}: {'; '.join(told)}. The worst of them is the loss of the release."]
 
 
 def _known(plan: Plan) -> list[str]:

@@ -81,12 +81,18 @@ def certify_nothing(policy: Policy) -> Certificate:
 
 
 def refuse_known(policy: Policy) -> None:
-    """Stop where steps change several records, since something is known or people are not independent."""
+    """Stop where steps change several records, since something is known or people are not independent, and where groups
+    have secrets of their own: nothing here says so."""
     require_independent(policy, "k-means")
     if getattr(policy, "known", ()) or getattr(policy.graph, "known", ()):
         raise Refused(
             "k-means is not certified for data about which something is known",
             fix="drop `known` from the policy, or release counts instead",
+        )
+    if policy.graph.groups is not None:
+        raise Refused(
+            "k-means is not certified for people with secrets of their own",
+            fix="drop `groups` and give everybody the strictest secrets, or release counts instead",
         )
 
 

@@ -1,32 +1,110 @@
-"""From the `secrets`, `together` and `presence` of a policy file to the secret graph."""
+"""From the `secrets`, `together`, `groups` and `presence` of a policy file to the secret graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.build_domain import LISTED_LIMIT, VALUES_LIMIT, code_of
-from tetraodon.policy.document import PolicyDocument, SecretSection, Together
+from tetraodon.policy.document import PolicyDocument, Rule, SecretSection, Together
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.problems import Problems
-from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
+
+GROUPS_LIMIT = 1000
 
 
 def build_graph(document: PolicyDocument, domain: Domain, problems: Problems) -> SecretGraph:
-    """The secret graph. Stops with every problem of the secrets.
+    """The secret graph, with those of groups that have their own. Stops with every problem of the secrets.
 
     Why  whatever is left out gets the strongest protection: an attribute that is not named is wholly secret.
     """
-    together = document.together
+    absent = document.presence == "secret" or document.individuals is not None
+    graph = secret_graph(document.secrets, document.together, absent, domain, problems)
+    groups = build_groups(document, graph, problems) if document.groups else None
+    problems.stop()
+    return replace(graph, groups=groups)
+
+
+def build_groups(document: PolicyDocument, graph: SecretGraph, problems: Problems) -> Groups | None:
+    """The graphs of groups that have their own; a rule says only what is not as the policy says.
+
+    Pre   the document has a `groups` section.
+    """
+    section, domain = document.groups, graph.domain
+    assert section is not None
+    with problems.at("groups"):
+        if document.individuals is not None:
+            raise Refused(
+                "groups are for people with one row each: several rows of a person might be in several groups",
+                fix="use a table with one row for each person, or drop `groups`",
+            )
+    with problems.at("groups", "by"):
+        if domain[section.by].size > GROUPS_LIMIT:
+            raise PolicyError(f"{section.by} has more than {GROUPS_LIMIT:,} values", fix="use a coarser attribute")
+        if not isinstance(graph.factor_of(section.by).graph, Public):
+            raise PolicyError(
+                f"{section.by} is a secret, so that it cannot say whose secrets are which",
+                fix=f"write `{section.by}: public` under `secrets` if anyone may learn it, or use another attribute",
+            )
+    problems.stop()
+    rules: dict[int, tuple[str, Rule]] = {}
+    for value, rule in section.rules.items():
+        with problems.at("groups", "rules", value):
+            code = code_of(domain[section.by], value)
+            if code in rules:
+                raise PolicyError("this group is named twice", fix="give each group one rule")
+            _check_rule(rule, section.by)
+            rules[code] = (value, rule)
+    problems.stop()
+    own = [
+        (code, _own_graph(rule, document, graph, problems, ("groups", "rules", value)))
+        for code, (value, rule) in sorted(rules.items())
+    ]
+    different = tuple((code, one) for code, one in own if one != graph)
+    return Groups(section.by, different) if different else None
+
+
+def _check_rule(rule: Rule, by: str) -> None:
+    if rule.none and (rule.secrets or rule.together):
+        raise PolicyError("`none` is said together with secrets", fix="write none alone, or drop it")
+    if not rule.none and not rule.secrets and rule.together is None:
+        raise PolicyError("this rule says nothing", fix="write its `secrets` or `together`, or none")
+    if by in rule.secrets and rule.secrets[by].kind != "public":
+        raise PolicyError(f"{by} is what the groups are named after, and is public", fix=f"drop {by} here")
+    if rule.together and by in rule.together.over:
+        raise PolicyError(f"{by} is what the groups are named after, and is public", fix=f"drop {by} from `over`")
+
+
+def _own_graph(
+    rule: Rule, document: PolicyDocument, graph: SecretGraph, problems: Problems, here: tuple[str, ...]
+) -> SecretGraph:
+    if rule.none:
+        return no_secrets(graph.domain)
+    together = rule.together or document.together
+    rest = {name: secret for name, secret in document.secrets.items() if name not in together.over}
+    return secret_graph({**rest, **rule.secrets}, together, graph.absent, graph.domain, problems, here)
+
+
+def secret_graph(
+    secrets: Mapping[str, SecretSection],
+    together: Together,
+    absent: bool,
+    domain: Domain,
+    problems: Problems,
+    here: tuple[str, ...] = (),
+) -> SecretGraph:
+    """The graph that some secrets make together; problems are told at `here`."""
     factors: list[Factor] = []
-    with problems.at("together"):
+    with problems.at(*here, "together"):
         factors += _joint(together, domain)
-    for name in document.secrets:
-        with problems.at("secrets", name):
+    for name in secrets:
+        with problems.at(*here, "secrets", name):
             domain.position(name)
             if factors and name in together.over:
                 raise PolicyError(
@@ -34,12 +112,11 @@ def build_graph(document: PolicyDocument, domain: Domain, problems: Problems) ->
                 )
     for attribute in domain:
         if attribute.name not in together.over:
-            with problems.at("secrets", attribute.name):
-                graph = _attribute_graph(document.secrets.get(attribute.name), attribute)
+            with problems.at(*here, "secrets", attribute.name):
+                graph = _attribute_graph(secrets.get(attribute.name), attribute)
                 factors.append(Factor((attribute.name,), graph))
     problems.stop()
     limit = len(factors) if together.at_most is None else min(together.at_most, len(factors))
-    absent = document.presence == "secret" or document.individuals is not None
     return SecretGraph(domain, tuple(factors), limit, absent)
 
 

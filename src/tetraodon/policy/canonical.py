@@ -11,11 +11,11 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integ
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.build_attackers import attackers_document
 from tetraodon.policy.build_items import groups_of
-from tetraodon.policy.document import ALL_AT_ONCE, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
+from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.rational import decimal_text
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
@@ -27,9 +27,6 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
 
     Why  attributes and named ranges are lists, so that their order survives wherever the keys of maps are sorted.
     """
-    secrets = {
-        f.names[0]: _secret(policy.domain[f.names[0]], f.graph) for f in policy.graph.factors if _single(f.graph)
-    }
     return {
         "tetraodon": VERSION,
         "dataset": policy.dataset,
@@ -37,8 +34,8 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
         "individuals": {"key": policy.key, "at most": policy.rows_per_person} if policy.key else ONE_ROW_EACH,
         "presence": policy.presence,
         "attributes": [_attribute(attribute) for attribute in policy.domain],
-        "secrets": secrets,
-        "together": _together(policy.graph),
+        **_secrets(policy.graph),
+        **({"groups": _groups(policy.graph, policy.graph.groups)} if policy.graph.groups else {}),
         "known": [_known(entry) for entry in policy.known],
         "attackers": attackers_document(policy.attackers),
         "budget": {"epsilon": plain(policy.epsilon)},
@@ -54,6 +51,19 @@ def plain(value: object) -> Any:
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else decimal_text(value)
     return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _secrets(graph: SecretGraph) -> Json:
+    domain = graph.domain
+    named = {f.names[0]: _secret(domain[f.names[0]], f.graph) for f in graph.factors if _single(f.graph)}
+    return {"secrets": named, "together": _together(graph)}
+
+
+def _groups(graph: SecretGraph, groups: Groups) -> Json:
+    attribute = graph.domain[groups.by]
+    none = no_secrets(graph.domain)
+    rules = {attribute.text(code): NOTHING if own == none else _secrets(own) for code, own in groups.own}
+    return {"by": groups.by, "rules": rules}
 
 
 def _single(graph: object) -> bool:

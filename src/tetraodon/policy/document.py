@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Annotated
 
@@ -20,6 +20,7 @@ VERSION = 1
 ONE_ROW_EACH = "one row each"
 ONE_AT_A_TIME = "one attribute at a time"
 ALL_AT_ONCE = "all at once"
+NOTHING = "none"
 
 
 class Individuals(Section):
@@ -107,6 +108,7 @@ _secret = _words(
 _together = _words(
     {ONE_AT_A_TIME: {"at most": "1"}, ALL_AT_ONCE: {}}, "{at most: 2}, or {metric: l1, over: ..., within: ...}"
 )
+_rule = _words({NOTHING: {"none": "true"}}, "{secrets: {age: {within: 5}}}")
 
 
 def _attribute(value: object) -> object:
@@ -129,6 +131,22 @@ AttributeEntry = Annotated[
     Short(_attribute, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}, {"const": "boolean"}),
 ]
 SecretEntry = Annotated[SecretSection, Short(_secret, {"enum": ["everything", "public"]})]
+TogetherEntry = Annotated[Together, Short(_together, {"enum": [ONE_AT_A_TIME, ALL_AT_ONCE]})]
+
+
+class Rule(Section):
+    """The secrets of the people of one group, where they are not those of the policy."""
+
+    none: Truth = False
+    secrets: dict[Text, SecretEntry] = Field(default_factory=dict)
+    together: TogetherEntry | None = None
+
+
+class GroupsSection(Section):
+    """People with secrets of their own, by a public attribute."""
+
+    by: Text
+    rules: dict[Scalar, Annotated[Rule, Short(_rule, {"const": NOTHING})]]
 
 
 class PolicyDocument(Section):
@@ -141,9 +159,8 @@ class PolicyDocument(Section):
     presence: choice("public", "secret") = "secret"  # type: ignore[valid-type]
     attributes: Annotated[dict[Text, AttributeEntry], Short(_attributes, _NAMED_LIST)]
     secrets: dict[Text, SecretEntry] = Field(default_factory=dict)
-    together: Annotated[Together, Short(_together, {"enum": [ONE_AT_A_TIME, ALL_AT_ONCE]})] = Field(
-        default_factory=Together
-    )
+    together: TogetherEntry = Field(default_factory=Together)
+    groups: GroupsSection | None = None
     known: tuple[KnownSection, ...] = ()
     attackers: tuple[AttackersEntry, ...] = (AttackersSection(independent="true"),)  # type: ignore[arg-type]
     budget: Budget
@@ -158,6 +175,7 @@ SECTIONS: dict[str, type[Section]] = {
     "attributes": AttributeSection,
     "secrets": SecretSection,
     "together": Together,
+    "groups": GroupsSection,
     "known": KnownSection,
     "attackers": AttackersSection,
     "budget": Budget,
@@ -166,3 +184,12 @@ SECTIONS: dict[str, type[Section]] = {
     "release": ItemSection,
 }
 """The kind of map found under each key of the file."""
+
+
+def section_at(path: Sequence[str | int]) -> type[Section]:
+    """The kind of map found at a path of the file."""
+    if not path:
+        return PolicyDocument
+    if path[0] == "groups" and len(path) > 1:  # groups, rules, a value, and what a rule says
+        return SECTIONS.get(str(path[3]), Rule) if len(path) > 3 else Rule
+    return SECTIONS[str(path[0])]

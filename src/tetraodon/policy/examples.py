@@ -71,13 +71,13 @@ class Example:
         }
 
 
-def factor_examples(policy: Policy, factor: Factor) -> tuple[Example, ...]:
-    """Records that differ only in the attributes of one factor, nearest first."""
+def factor_examples(policy: Policy, factor: Factor, start: Codes | None = None) -> tuple[Example, ...]:
+    """Records that differ only in the attributes of one factor, nearest first; the others are as in `start`."""
     domain = policy.domain
     attributes = [domain[name] for name in factor.names]
     found: dict[tuple[Codes, Codes], Example] = {}
     for x, y in _pairs(factor, attributes):
-        first, second = [0] * len(domain.names), [0] * len(domain.names)
+        first, second = (list(start or (0,) * len(domain.names)) for _ in "xy")
         for name, a, b in zip(factor.names, x, y, strict=True):
             first[domain.position(name)], second[domain.position(name)] = a, b
         example = _example(policy, factor.names, tuple(first), tuple(second))
@@ -86,14 +86,14 @@ def factor_examples(policy: Policy, factor: Factor) -> tuple[Example, ...]:
     return tuple(sorted(found.values(), key=lambda example: math.inf if example.steps is None else example.steps))
 
 
-def record_examples(policy: Policy) -> tuple[Example, ...]:
-    """Records that differ in everything that has secrets: by one secret each, and from end to end."""
+def record_examples(policy: Policy, given: Codes | None = None) -> tuple[Example, ...]:
+    """Records that differ in everything that has secrets: by one secret each, and from end to end; the rest is as
+    given."""
     domain, graph = policy.domain, policy.graph
     moved = [factor for factor in graph.factors if _edge(factor, domain.project(factor.names).shape)]
     if len(moved) < 2:
         return ()
-    near, far = [0] * len(domain.names), [0] * len(domain.names)
-    start = [0] * len(domain.names)
+    start, near, far = (list(given or (0,) * len(domain.names)) for _ in "xyz")
     for factor in moved:
         shape = domain.project(factor.names).shape
         edge = _edge(factor, shape)
@@ -106,9 +106,9 @@ def record_examples(policy: Policy) -> tuple[Example, ...]:
     return tuple(dict.fromkeys(example for example in examples if example is not None))
 
 
-def presence_example(policy: Policy) -> Example:
-    """Being in the data rather than not. Pre: that is a secret."""
-    record = (0,) * len(policy.domain.names)
+def presence_example(policy: Policy, start: Codes | None = None) -> Example:
+    """Being in the data rather than not. Pre: that is a secret of a record such as `start`."""
+    record = start or (0,) * len(policy.domain.names)
     steps = int(policy.graph.distance(policy.domain.value_of(record), ABSENT))
     x, y = ("having rows", "having none") if policy.key else ("being in the data", "not being in it")
     return Example((), x, y, record, None, steps, odds(policy.epsilon, steps), chance(policy.epsilon, steps))

@@ -11,6 +11,7 @@ from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
 from tetraodon.policy.known_in_words import fact_in_words
+from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
 from tetraodon.policy.words import chance, listing, number_of, odds, percent, times
@@ -72,15 +73,36 @@ def explain(policy: Policy) -> Explanation:
     Post  every sentence follows from the policy's graph and budget, and every number from d_G; what is
           said to be 'at most' is rounded up.
     """
-    secrets = [
-        Part(listing(factor.names), tuple(secret_sentences(policy, factor)), factor_examples(policy, factor))
+    groups = policy.graph.groups
+    secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
+    parts = [_promise(policy), _known(policy), *secrets, _costs(policy), _assumed(policy), _stand_ins(policy)]
+    return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
+
+
+def _secrets_of(own: People) -> list[Part]:
+    if not own.policy.graph.has_edges:
+        told = [f"These are {own.whom}. Nothing is promised about what their records say."]
+        if own.policy.known:
+            told.append(
+                "They still count: somebody else's secret may need theirs to change with it, for the known counts to "
+                "stay as they are, and the noise allows for that."
+            )
+        return [Part("Those who do not mind", tuple(told))]
+    return [Part(f"{part.title}, for {own.whom}", part.sentences, part.examples) for part in _secrets(own.policy, own)]
+
+
+def _secrets(policy: Policy, own: People | None = None) -> list[Part]:
+    """What is secret, attribute by attribute, and what is not, for people who have the same secrets."""
+    start, by = (None, "") if own is None else (own.one, own.by)
+    factors = [
+        Part(listing(factor.names), tuple(secret_sentences(policy, factor)), factor_examples(policy, factor, start))
         for factor in policy.graph.factors
+        if by not in factor.names
     ]
-    parts = [_promise(policy), _known(policy), *secrets, _record(policy), _open(policy), _costs(policy)]
+    parts = [*factors, _record(policy, start), _open(policy, by)]
     if policy.known:
-        parts = [_edges_only(part, first_only=part in (*secrets, _record(policy))) for part in parts]
-    parts += [_assumed(policy), _stand_ins(policy), _by_design()]
-    return Explanation(policy.dataset, tuple(part for part in parts if part.sentences))
+        parts = [*(_edges_only(part, first_only=True) for part in parts[:-1]), _edges_only(parts[-1], first_only=False)]
+    return [part for part in parts if part.sentences]
 
 
 def _promise(policy: Policy) -> Part:
@@ -101,7 +123,12 @@ def _promise(policy: Policy) -> Part:
             f"One step may change every row of a person, up to {number_of(policy.rows_per_person, 'row')}, each "
             f"along one secret. The examples below hold even if every row of the person says the same."
         )
-    if not policy.graph.absent and not any(has_secrets(factor) for factor in policy.graph.factors):
+    if policy.graph.groups is not None:
+        sentences.append(
+            f"What is secret about a person depends on their {policy.graph.groups.by}, which is not protected. The "
+            "promise is kept to each by the secrets of their own group."
+        )
+    if not policy.graph.has_edges:
         sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
     return Part("The promise", tuple(sentences))
 
@@ -130,7 +157,7 @@ def _edges_only(part: Part, *, first_only: bool) -> Part:
     return Part(part.title, part.sentences[:1] if first_only else part.sentences, kept)
 
 
-def _record(policy: Policy) -> Part:
+def _record(policy: Policy, start: tuple[int, ...] | None) -> Part:
     factors, most = len(policy.graph.factors), policy.graph.at_most
     if factors == 1:
         return Part("Several attributes at once", ())
@@ -148,13 +175,16 @@ def _record(policy: Policy) -> Part:
         )
     if policy.graph.absent:
         walk = f"But no two records are more than two steps apart, {why_two_steps(policy)}."
-    return Part("Several attributes at once", (told, walk), record_examples(policy))
+    return Part("Several attributes at once", (told, walk), record_examples(policy, start))
 
 
-def _open(policy: Policy) -> Part:
+def _open(policy: Policy, by: str) -> Part:
     """What is not protected at all."""
     if policy.graph.absent and policy.known:
         return Part("What is not protected", ("Values that are more than one step apart.",))
+    if policy.graph.absent and by:
+        told = f"Their {by}. Two records with the same {by} are at most two steps apart, {why_two_steps(policy)}."
+        return Part("What is not protected", (told,))
     if policy.graph.absent:
         told = (
             f"Any two records are at most two steps apart, {why_two_steps(policy)}: "
@@ -175,6 +205,9 @@ def _open(policy: Policy) -> Part:
 
 
 def _costs(policy: Policy) -> Part:
+    minding = [] if policy.graph.groups is None else [own.one for own in people(policy) if own.policy.graph.absent]
+    if policy.graph.groups is not None and not minding:
+        return Part("What this costs", ())
     sentences = []
     if policy.presence == "secret":
         sentences.append(
@@ -193,7 +226,7 @@ def _costs(policy: Policy) -> Part:
             f"the loss, and with it the noise, is {policy.rows_per_person:,} times that of one row."
         )
     sentences.extend(cost_of_dependence(policy.attackers))
-    examples = (presence_example(policy),) if policy.graph.absent else ()
+    examples = (presence_example(policy, *minding[:1]),) if policy.graph.absent else ()
     return Part("What this costs", tuple(sentences), examples)
 
 

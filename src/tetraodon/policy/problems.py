@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from tetraodon.errors import PolicyError, Refused, TetraodonError, did_you_mean
-from tetraodon.policy.document import SECTIONS, PolicyDocument
+from tetraodon.policy.document import section_at
 from tetraodon.policy.source import KeyPath, Source
 from tetraodon.policy.typed import OURS
 
@@ -80,8 +80,7 @@ def _in_words(detail: ErrorDetails, path: KeyPath) -> PolicyError:
         return _ours(detail.get("ctx", {}))
     last = str(path[-1]) if path else ""
     if kind == "extra_forbidden":
-        section = SECTIONS[str(path[0])] if len(path) > 1 else PolicyDocument
-        return PolicyError(f"the key {last!r} is not known here", fix=did_you_mean(last, section.keys()))
+        return PolicyError(f"the key {last!r} is not known here", fix=did_you_mean(last, section_at(path[:-1]).keys()))
     if kind == "missing":
         example = _EXAMPLES.get(last, f"{last}: ...")
         return PolicyError(f"`{last}` is missing", fix=f"add `{example}`")

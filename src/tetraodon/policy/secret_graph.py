@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -42,6 +43,18 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """People whose secrets depend on an attribute that is not protected: graphs of those groups that have their own.
+
+    `own` lists the codes of these groups, rising, each with its graph. A graph without any edge is that of people
+    who do not mind.
+    """
+
+    by: str
+    own: tuple[tuple[int, SecretGraph], ...]
+
+
+@dataclass(frozen=True)
 class SecretGraph:
     """Pairs of records that an observer must not tell apart. An edge IS protected.
 
@@ -49,6 +62,8 @@ class SecretGraph:
     Cartesian product ("one attribute at a time"), the number of factors is "all at once". With
     `absent`, the value ABSENT is joined to every record. `known` lists what is public about the data already: it
     changes no edge, but decides which datasets are neighbours, and is kept here so that no certificate forgets it.
+    With `groups`, two records are a secret if they are in the same group and its own graph joins them; the factors
+    here are those of groups that have none.
 
     >>> from tetraodon.domain import Attribute, Integers
     >>> from tetraodon.policy.attribute_graph import Within
@@ -63,6 +78,7 @@ class SecretGraph:
     at_most: int
     absent: bool = False
     known: tuple[Known, ...] = ()
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         named = sorted(name for factor in self.factors for name in factor.names)
@@ -73,6 +89,47 @@ class SecretGraph:
                 raise PolicyError("a graph does not fit its attribute", fix="use all values of the attribute")
         if self.at_most < 1:
             raise PolicyError("`at most` is below one", fix="let at least one attribute change")
+        if self.groups is not None:
+            self._check_groups(self.groups)
+
+    def _check_groups(self, groups: Groups) -> None:
+        graphs = [graph for _, graph in groups.own]
+        if any(g.domain != self.domain or g.known or g.groups or g.absent > self.absent for g in graphs):
+            raise PolicyError("a group's graph is not one of this table", fix="let groups differ in their secrets only")
+        if any(g.factor_of(groups.by) != Factor((groups.by,), Public(self._groups_size)) for g in (self, *graphs)):
+            raise PolicyError(
+                f"{groups.by} is a secret, so that it cannot say whose secrets are which", fix="let it be public"
+            )
+        codes = [code for code, _ in groups.own]
+        if codes != sorted({*codes}) or any(not 0 <= code < self._groups_size for code in codes):
+            raise PolicyError("the groups are not values of their attribute, each once", fix="name each value once")
+
+    # -- people with secrets of their own --------------------------------------------------------
+
+    @property
+    def _groups_size(self) -> int:
+        assert self.groups is not None
+        return self.domain[self.groups.by].size
+
+    def of_group(self, code: int) -> SecretGraph:
+        """The graph of the people of one group, and what is known; this one where nobody has their own."""
+        if self.groups is None:
+            return self
+        own = dict(self.groups.own).get(code, self)
+        return replace(own, known=self.known, groups=None)
+
+    @cached_property
+    def by_graph(self) -> tuple[tuple[SecretGraph, tuple[int, ...]], ...]:
+        """Every graph that some group has, with the groups that have it."""
+        assert self.groups is not None
+        found: dict[SecretGraph, list[int]] = {}
+        for code in range(self._groups_size):
+            found.setdefault(self.of_group(code), []).append(code)
+        return tuple((graph, tuple(codes)) for graph, codes in found.items())
+
+    def _graph_at(self, x: object) -> SecretGraph:
+        assert self.groups is not None
+        return self.of_group(self.domain.codes(x)[self.domain.position(self.groups.by)])
 
     # -- asking about two values ---------------------------------------------------------------
 
@@ -80,7 +137,10 @@ class SecretGraph:
         """Whether an observer must not tell x from y."""
         if x is ABSENT or y is ABSENT:
             self._check_absent()
-            return x is not y
+            return x is not y and (self.groups is None or self._graph_at(y if x is ABSENT else x).absent)
+        if self.groups is not None:
+            own = self._graph_at(x)
+            return own == self._graph_at(y) and own.is_edge(x, y)
         moves = [
             (factor, a, b) for factor, a, b in zip(self.factors, self.local(x), self.local(y), strict=True) if a != b
         ]
@@ -95,7 +155,10 @@ class SecretGraph:
         """
         if x is ABSENT or y is ABSENT:
             self._check_absent()
-            return 0 if x is y else 1
+            return 0 if x is y else 1 if self.is_edge(x, y) else INFINITE
+        if self.groups is not None:
+            own, other = self._graph_at(x), self._graph_at(y)
+            return own.distance(x, y) if own == other else 2 if own.absent and other.absent else INFINITE
         if self.absent:
             return 0 if self.local(x) == self.local(y) else 1 if self.is_edge(x, y) else 2
         steps = [f.graph.distance(a, b) for f, a, b in zip(self.factors, self.local(x), self.local(y), strict=True)]
@@ -103,6 +166,9 @@ class SecretGraph:
 
     def component(self, x: object) -> tuple[int, ...]:
         """A label that two values share exactly when some chain of edges joins them."""
+        if self.groups is not None and x is not ABSENT:
+            own = self._graph_at(x)  # the group is a part of the label, since no step changes it
+            return own.component(x)
         if self.absent or x is ABSENT:
             self._check_absent()
             return ()
@@ -129,6 +195,8 @@ class SecretGraph:
     @cached_property
     def has_edges(self) -> bool:
         """Whether anything is a secret at all."""
+        if self.groups is not None:
+            return any(graph.has_edges for graph, _ in self.by_graph)
         return self.absent or any(not isinstance(f.graph, Public) and f.graph.edge_count > 0 for f in self.factors)
 
     def factor_of(self, name: str) -> Factor:
@@ -143,6 +211,13 @@ class SecretGraph:
                 f"the domain has more than {MATRIX_LIMIT:,} cells, too many to list every pair",
                 fix="use fewer or coarser attributes",
             )
+        if self.groups is not None:
+            found = [graph.edge_cells() for graph, _ in self.by_graph]
+            mine = [self._in_groups(x, codes) for (x, _), (_, codes) in zip(found, self.by_graph, strict=True)]
+            first, second = (
+                np.concatenate([pair[end][own] for pair, own in zip(found, mine, strict=True)]) for end in (0, 1)
+            )
+            return first, second
         cells = np.arange(size)
         axes = dict(zip(self.domain.names, np.unravel_index(cells, self.domain.shape), strict=True))
         changed = np.zeros((size, size), np.int64)
@@ -157,6 +232,35 @@ class SecretGraph:
         first, second = np.nonzero(np.triu(allowed & (changed <= self.at_most)))
         return first.astype(np.int64), second.astype(np.int64)
 
+    def absent_cells(self) -> Codes:
+        """The records that ABSENT is joined to, as cell numbers."""
+        cells = np.arange(self.domain.size if self.absent else 0)
+        if self.groups is None:
+            return cells
+        return cells[self._in_groups(cells, [code for g, codes in self.by_graph for code in codes if g.absent])]
+
+    def _in_groups(self, cells: Codes, codes: Sequence[int]) -> NDArray[np.bool_]:
+        assert self.groups is not None
+        place = self.domain.position(self.groups.by)
+        return np.isin(np.unravel_index(cells, self.domain.shape)[place], codes)
+
+    def part(self, names: Iterable[str]) -> SecretGraph:
+        """The graph on the factors that some attributes belong to, and on the groups; nothing is taken as known.
+
+        Why  an edge that changes some of these attributes stays an edge when the others are left alone.
+        """
+        graphs = [self] if self.groups is None else [self, *(graph for _, graph in self.groups.own)]
+        kept = {*names} if self.groups is None else {*names, self.groups.by}
+        while True:
+            joined = {n for g in graphs for f in g.factors if kept & set(f.names) for n in f.names}
+            if joined == kept:
+                break
+            kept = joined
+        domain = self.domain.project([name for name in self.domain.names if name in kept])
+        factors = tuple(f for f in self.factors if kept & set(f.names))
+        groups = self.groups and Groups(self.groups.by, tuple((code, g.part(kept)) for code, g in self.groups.own))
+        return SecretGraph(domain, factors, min(self.at_most, len(factors)), self.absent, groups=groups)
+
 
 def complete_graph(graph: SecretGraph) -> SecretGraph:
     """Plain differential privacy on the same domain: any two records are a secret, and no count is taken as known."""
@@ -164,6 +268,11 @@ def complete_graph(graph: SecretGraph) -> SecretGraph:
 
     factors = tuple(Factor((a.name,), Everything(a.size)) for a in graph.domain)
     return SecretGraph(graph.domain, factors, len(factors), graph.absent)
+
+
+def no_secrets(domain: Domain) -> SecretGraph:
+    """The graph of people who do not mind: nothing of theirs is a secret, not even that they are in the data."""
+    return SecretGraph(domain, tuple(Factor((a.name,), Public(a.size)) for a in domain), len(domain.names))
 
 
 def steps_text(distance: float) -> str:

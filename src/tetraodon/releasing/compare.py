@@ -146,6 +146,12 @@ def compare(
     about, if more than one could be meant. `pair` is the pair of values whose protection is matched; by
     default two values as far apart as the policy's own theta, or the two ends.
     """
+    if policy.graph.groups is not None:
+        raise Refused(
+            "policies are compared where everybody has the same secrets",
+            fix="drop `groups` from a copy of the policy, and compare that",
+            where="groups",
+        )
     about = _attribute(policy, attribute)
     factor = policy.graph.factor_of(about.name)
     graphs = [_graph(about, distance) for distance in theta]
