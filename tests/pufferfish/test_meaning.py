@@ -46,6 +46,7 @@ def test_a_verdict_in_words_numbers_and_a_picture():
     assert "even odds become at most 75.0%" in said.sentence
     assert (said.table[0].at_least, said.table[0].at_most) == pytest.approx((0.25, 0.75))
     assert said.table[1].at_most == pytest.approx(0.25)
+    assert said.text.splitlines()[1:3] == [" before  at least  at most", "  50.0%     25.0%    75.0%"]
     assert said.plot["data"]["values"][0]["before"] == 0.5
     certain = Channel([[1, 0], [0, 1]], [(0,), (1,)], [0, 1])
     assert "certain" in meaning(verify(certain, named.indistinguishability(epsilon=2))).sentence

@@ -91,6 +91,13 @@ def test_a_definition_with_its_own_priors_needs_no_world():
     assert found.loss != free.loss
 
 
+def test_a_wrong_answer_costs_one():
+    world, definition = counts(2, 1)
+    zero_one = optimal_mechanism(definition, lambda k, w: k != w, world=world)
+    assert zero_one.matrix == optimal_mechanism(definition, lambda k, w: int(k != w), world=world).matrix
+    assert 0 < zero_one.loss < 1
+
+
 def test_epsilon_zero_leaves_the_best_constant():
     world, definition = counts(4, 0)
     found = optimal_mechanism(definition, lambda k, w: abs(k - w), world=world)

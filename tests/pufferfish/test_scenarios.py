@@ -61,6 +61,8 @@ def test_every_kind_draws_samples_and_conditions(scenario):
         (lambda: scenarios.network([((1,), {}), ((), {})]), "does not come before"),
         (lambda: scenarios.network([((), {(): {0: "1/2"}})]), "do not sum to 1"),
         (lambda: scenarios.informed(-1), "negative"),
+        (lambda: scenarios.chain(transition=[]), "no transition matrix"),
+        (lambda: scenarios.explicit([TWINS], source="fitted to the data we release"), "would leak"),
         (lambda: scenarios.groups([(0,)], {(0,): 1}).priors(WORLD), "speaks of 1 individuals"),
         (lambda: scenarios.network([((), {(): {0: 1}})]).priors(WORLD), "speaks of 1 individuals"),
         (lambda: scenarios.chain(transition=[[1]]).priors(World.product((0,), individuals=1, absent=True)), "absent"),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.pufferfish.statement import And, Interval, Is, Near, Not, OneOf, Present, number_of, number_text
+from tetraodon.pufferfish.statement import And, Interval, Is, Near, Not, OneOf, Present, number_of, number_text, shown
 
 
 def test_intervals_are_half_open():
@@ -30,3 +30,8 @@ def test_numbers_of_records():
     assert number_of(ABSENT, None) is None
     assert number_of((7, 0.1), 1) == Fraction(1, 10)
     assert number_text(Fraction(1, 4)) == "0.25"
+
+
+def test_what_is_shown_reads_as_people_write():
+    assert shown((Fraction(1, 3), (Fraction(2),), "a", ABSENT)) == f"(1/3, (2,), 'a', {ABSENT!r})"
+    assert shown(0.5) == "0.5"

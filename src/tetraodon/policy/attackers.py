@@ -68,13 +68,20 @@ class Chain:
 
 Attackers: TypeAlias = Independent | Groups | Chain
 INDEPENDENT = Independent()
+OWN_DATA = re.compile(
+    r"\b(protected|secret|confidential|same|this|our|own|"
+    r"(estimated|fitted|learned|learnt|computed|counted|derived) (from|to|on|in) the) "
+    r"(table|data|data ?set|file|records)\b",
+    re.IGNORECASE,
+)
+"""How people write that numbers come from the table that is to be protected."""
 
 
 def checked_source(source: str) -> str:
     """Where a scenario's numbers come from. Refuses the protected table itself and an empty answer."""
     if not source.strip():
         raise Refused("a scenario does not say where its numbers come from", fix="name the study or the judgement")
-    if re.search(r"\b(protected|secret|confidential|same|this|our) (table|data|data ?set|file)\b", source, re.I):
+    if OWN_DATA.search(source):
         raise Refused(
             "a scenario was estimated from the protected table, so publishing under it would leak",
             fix="take the numbers from another study, or protect against a whole set of scenarios",

@@ -15,6 +15,7 @@ from tetraodon.pufferfish.extreme import Peak, Peaks, ratio
 from tetraodon.pufferfish.likelihood import SLACK, Table
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.statement import shown
 from tetraodon.pufferfish.world import World
 
 
@@ -139,7 +140,8 @@ def _peak(
     half = Fraction(1, 2)
     datasets = table.world.datasets
     prior = Prior(
-        ((datasets[x], half), (datasets[y], half)), f"the attacker who knows it is {datasets[x]!r} or {datasets[y]!r}"
+        ((datasets[x], half), (datasets[y], half)),
+        f"the attacker who knows it is {shown(datasets[x])} or {shown(datasets[y])}",
     )
     high, low = values[spot.high], values[spot.low]
     first, second = (high, low) if turn == 0 else (low, high)

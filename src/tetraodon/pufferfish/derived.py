@@ -1,20 +1,31 @@
 """What is made of mechanisms that cannot be written out: post-processed, or chosen at random.
 
-Both axioms of [KM12] Thm 5.1 give an upper bound; the loss may well be smaller, so the verdict is a bracket.
+Both axioms of [KM12] Thm 5.1 give an upper bound; the loss may well be smaller. For mixtures an attacker gives a lower
+one, and with one kind of noise the two meet: likelihoods are sums of e^(-|w - a| / b) still, so the worst output is a
+combination of true answers, as for one such noise. What a function makes of noisy answers is bounded from above only.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import PolicyError
 from tetraodon.pufferfish.additive import Additive
-from tetraodon.pufferfish.verdict import Verdict
+from tetraodon.pufferfish.exponent import DIGITS, exp_below
+from tetraodon.pufferfish.extreme import Peaks
+from tetraodon.pufferfish.likelihood import Table
+from tetraodon.pufferfish.noise_kind import Gaussian, Laplace
+from tetraodon.pufferfish.pair import Masks
+from tetraodon.pufferfish.verdict import Verdict, log_range, witness_of
 from tetraodon.pufferfish.world import World
 from tetraodon.rational import rational
+
+MIXTURE_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,73 @@ class Mixed:
     @property
     def world(self) -> World:
         return self.parts[0].world
+
+
+def likelihoods(mixed: Mixed) -> Table | None:
+    """Likelihoods of a mixture at all combinations of its parts' true answers; None where there are too many, or where
+    the answer itself says which part it came from.
+    """
+    kinds = [tuple(map(type, part.noises)) for part in mixed.parts]
+    if len(set(kinds)) > 1 or Gaussian in kinds[0]:
+        return None
+    every = [answer for part in mixed.parts for answer in part.answers]
+    axes = [sorted({answer[n] for answer in every}) for n in range(len(kinds[0]))]
+    if math.prod(map(len, axes)) * mixed.world.size * len(mixed.parts) > MIXTURE_LIMIT:
+        return None
+    outputs = tuple(itertools.product(*axes))
+    heights = [weight * _height(part) for weight, part in zip(mixed.weights, mixed.parts, strict=True)]
+    powers: dict[Fraction, Fraction] = {}
+    rows = []
+    for dataset in range(mixed.world.size):
+        row = []
+        for output in outputs:
+            exponents = [part.exponent(dataset, output) for part in mixed.parts]
+            for power in exponents:
+                powers.setdefault(power, exp_below(-power))
+            row.append(sum((h * powers[p] for h, p in zip(heights, exponents, strict=True)), Fraction(0)))
+        rows.append(row)
+    seen = tuple(output[0] if len(output) == 1 else output for output in outputs)
+    return Table(mixed.world, seen, rows, Fraction(1, 10 ** (DIGITS // 2)))
+
+
+def _height(part: Additive) -> Fraction:
+    """The likelihood of the true answers themselves: the constant of the noise, far more exact than is said."""
+    height = Fraction(1)
+    for noise in part.noises:
+        assert not isinstance(noise, Gaussian)
+        if isinstance(noise, Laplace):
+            height /= 2 * noise.scale
+        else:
+            ratio = exp_below(-1 / noise.scale)
+            height *= (1 - ratio) / (1 + ratio)
+    return height
+
+
+def attacked(above: Verdict, table: Table, masks: Masks, peaks: Peaks, *, sharp: bool) -> Verdict:
+    """An upper bound together with the best attacker among those who see one of the table's outputs.
+
+    `sharp` says that no other output is worse, so that the two ends are the same.
+    """
+    if peaks.forward is None or peaks.backward is None:
+        return above
+    slack = 1 + 4 * table.error
+    ends = [Fraction(peak.odds) for peak in (peaks.forward, peaks.backward)]
+    best = peaks.forward if ends[0] >= ends[1] else peaks.backward
+    low, high = log_range(max(ends) / slack)[0], log_range(max(ends) * slack)[1]
+    holds = above.holds
+    if not above.definition.allows(ends[0] / slack, ends[1] / slack):
+        holds = False
+    elif sharp and above.definition.allows(ends[0] * slack, ends[1] * slack):
+        holds = True
+    return replace(
+        above,
+        lower=min(low, above.upper),
+        upper=min(high, above.upper) if sharp else above.upper,
+        exact=sharp,
+        holds=holds,
+        witness=witness_of(table, masks, best, above.definition),
+        method="all outputs at which a mixture of one kind of noise is worst" if sharp else above.method,
+    )
 
 
 def no_more_than(verdicts: Sequence[Verdict], how: str) -> Verdict:

@@ -17,6 +17,7 @@ from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.noise_kind import Gaussian
 from tetraodon.pufferfish.pair import Masks, Pair
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.statement import shown
 from tetraodon.pufferfish.verdict import Verdict, Witness, no_loss
 from tetraodon.pufferfish.world import World
 
@@ -149,7 +150,7 @@ def _witness(mechanism: Additive, definition: Definition, world: World, worst: _
     """An output `far` standard deviations beyond the answer on x, away from y, and the odds there."""
     half = Fraction(1, 2)
     x, y = world.datasets[worst.x], world.datasets[worst.y]
-    prior = Prior(((x, half), (y, half)), f"the attacker who knows it is {x!r} or {y!r}")
+    prior = Prior(((x, half), (y, half)), f"the attacker who knows it is {shown(x)} or {shown(y)}")
     a, b = (mechanism.answers[mechanism.world.index[dataset]] for dataset in (x, y))
     distance = math.sqrt(worst.squared)
     output = tuple(
@@ -157,5 +158,5 @@ def _witness(mechanism: Additive, definition: Definition, world: World, worst: _
     )
     power = distance * far + worst.squared / 2
     after = math.inf if power > 700 else Fraction(math.exp(power))
-    shown = output[0] if len(output) == 1 else output
-    return Witness(worst.pair, prior, shown, Fraction(1), after, definition.scenarios.text)
+    seen = output[0] if len(output) == 1 else output
+    return Witness(worst.pair, prior, seen, Fraction(1), after, definition.scenarios.text)

@@ -38,6 +38,12 @@ class Meaning:
     table: tuple[Belief, ...]
     plot: dict[str, Any]
 
+    @property
+    def text(self) -> str:
+        """The sentence, and the table below it."""
+        rows = [f"{row.before:7.1%} {row.at_least:9.1%} {row.at_most:8.1%}" for row in self.table]
+        return "\n".join([self.sentence, " before  at least  at most", *rows] if rows else [self.sentence])
+
 
 def posterior(prior: Number, epsilon: Number) -> float:
     """The largest belief that an attacker can reach from a prior belief, rounded up at the last digit.

@@ -153,7 +153,9 @@ def _value(matrix: list[list[Fraction]], costs: list[list[Fraction]], weights: l
 
 def _plain(number: Any) -> Any:
     if hasattr(number, "item"):
-        return number.item()
+        number = number.item()
+    if isinstance(number, bool):  # a loss of one for a wrong answer: lambda d, w: d != w
+        return int(number)
     if isinstance(number, complex):
         raise PolicyError("a loss is not a real number", fix="return a number")
     return number

@@ -18,6 +18,7 @@ from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.features import Event, best_event
 from tetraodon.pufferfish.pair import Masks, Pair
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.statement import shown
 from tetraodon.pufferfish.verdict import Verdict, Witness, no_loss
 from tetraodon.pufferfish.world import World
 from tetraodon.rational import rational
@@ -134,6 +135,6 @@ def _contrasts(
             yield Contrast(pair, x.given(pair.first), x.given(pair.second), x)
         else:
             one_, other_ = world.datasets[x], world.datasets[y]
-            name = f"the attacker who knows it is {one_!r} or {other_!r}"
+            name = f"the attacker who knows it is {shown(one_)} or {shown(other_)}"
             prior = Prior(((one_, half), (other_, half)), name)
             yield Contrast(pair, Prior(((one_, half * 2),)), Prior(((other_, half * 2),)), prior)

@@ -83,6 +83,8 @@ def chain(
 
     Pre   row x, column y of `transition` is P(next = y | now = x), states in the order of `states` or sorted.
     """
+    if not len(transition) or not len(transition[0]):
+        raise PolicyError("a chain has no transition matrix", fix="write one row of probabilities for each state")
     several = isinstance(transition[0][0], Sequence) and not isinstance(transition[0][0], str)
     matrices = tuple(transition_matrix(m) for m in (transition if several else [transition]))
     if isinstance(start, str):

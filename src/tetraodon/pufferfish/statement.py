@@ -130,6 +130,19 @@ def number_of(record: Any, attribute: int | None) -> Fraction | None:
     return rational(record if attribute is None else record[attribute], name="a record's value")
 
 
+def shown(value: Any) -> str:
+    """A dataset, record or output for reading: exact numbers as people write them.
+
+    >>> shown((Fraction(1, 2), "cancer", (Fraction(2),)))
+    "(0.5, 'cancer', (2,))"
+    """
+    if isinstance(value, Fraction):
+        return number_text(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(shown, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
 def number_text(number: Fraction) -> str:
     """A number for reading."""
     return decimal_text(number)

@@ -13,6 +13,7 @@ from tetraodon.pufferfish.extreme import Peak, Peaks
 from tetraodon.pufferfish.likelihood import Table
 from tetraodon.pufferfish.pair import Masks, Pair
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.statement import shown
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Witness:
     def text(self) -> str:
         return (
             f"{self.prior.name} thinks “{self.pair.first.text}” {_odds(self.prior_odds)} as likely as "
-            f"“{self.pair.second.text}”, and {_odds(self.posterior_odds)} as likely on seeing {self.output!r}"
+            f"“{self.pair.second.text}”, and {_odds(self.posterior_odds)} as likely on seeing {shown(self.output)}"
         )
 
 
@@ -78,13 +79,16 @@ class Verdict:
                 f"Smallest epsilon: at least {_number(self.lower)} with confidence {float(self.confidence):.7g}; "
                 f"sampling never proves an upper bound ({self.method})."
             )
+        elif self.witness is None:
+            lines.append(f"Smallest epsilon: at most {_number(self.upper)}, proved ({self.method}).")
         else:
             lines.append(f"Smallest epsilon: {_bracket(self.lower, self.upper)} ({self.method}).")
         if self.witness is not None:
             lines.append(f"Witness: {self.witness.text}.")
         if self.skipped:
+            number = "1 pair was" if len(self.skipped) == 1 else f"{len(self.skipped)} pairs were"
             lines.append(
-                f"{len(self.skipped)} pairs were skipped, because no attacker thinks both of their secrets possible; "
+                f"{number} skipped, because no attacker thinks both of their secrets possible; "
                 f"for example {self.skipped[0].text}."
             )
         return "\n".join(lines)

@@ -13,7 +13,7 @@ from tetraodon.pufferfish.attackers import search
 from tetraodon.pufferfish.blocks import for_blocks
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.derived import Mixed, Processed, no_more_than
+from tetraodon.pufferfish.derived import Mixed, Processed, attacked, likelihoods, no_more_than
 from tetraodon.pufferfish.extreme import Peaks, for_prior
 from tetraodon.pufferfish.gaussian import judge_gaussian
 from tetraodon.pufferfish.hockey import judge_delta
@@ -79,7 +79,8 @@ def verify(
         return judge_laplace(mechanism, definition, question.world, question.masks, question.groups, priors)
     if isinstance(mechanism, Processed | Mixed):
         how = "post-processing" if isinstance(mechanism, Processed) else "mixing"
-        return no_more_than([verify(part, definition) for part in mechanism.parts], f"{how} never adds to a loss")
+        above = no_more_than([verify(part, definition) for part in mechanism.parts], f"{how} never adds to a loss")
+        return above if isinstance(mechanism, Processed) else _attack_mixture(mechanism, above)
     if not callable(mechanism) or world is None:
         raise PolicyError(
             "this is no mechanism that can be verified",
@@ -87,6 +88,23 @@ def verify(
         )
     question = ask(definition, world)
     return judge_samples(mechanism, definition, question.world, question.masks, question.groups, samples, alarm)
+
+
+def _attack_mixture(mechanism: Mixed, above: Verdict) -> Verdict:
+    """The bound of a mixture's parts, with the best attacker at the true answers where the attackers are known."""
+    question = ask(above.definition, mechanism.world)
+    priors = above.definition.scenarios.priors(mechanism.world)
+    table = likelihoods(mechanism)
+    if table is None or (priors is None and not question.exact):
+        return above
+    sharp = len({part.noises for part in mechanism.parts}) == 1
+    if priors is None:
+        table = table.restricted(question.world)
+        return attacked(above, table, question.masks, for_blocks(table, question.masks, question.groups), sharp=sharp)
+    peaks = for_prior(table, question.masks, priors[0])
+    for prior in priors[1:]:
+        peaks = peaks.joined(for_prior(table, question.masks, prior))
+    return attacked(above, table, question.masks, peaks, sharp=sharp)
 
 
 def judge(table: Table, definition: Definition) -> Verdict:
