@@ -57,6 +57,7 @@ PINNED = [
     "pairs",
     "plan",
     "plan_for_error",
+    "publish",
     "quantiles",
     "ranges",
     "release",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tetraodon.policy.policy import Policy
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
     from tetraodon.publish.domain_count import domain_count
+    from tetraodon.publish.run import publish
     from tetraodon.publish.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
     from tetraodon.releasing.compare import compare
@@ -87,6 +88,7 @@ _HOMES = {
     "pairs": "tetraodon.pufferfish",
     "plan": "tetraodon.releasing.plan",
     "plan_for_error": "tetraodon.releasing.plan",
+    "publish": "tetraodon.publish.run",
     "quantiles": "tetraodon.workload.query",
     "ranges": "tetraodon.workload.query",
     "release": "tetraodon.releasing.run",
@@ -143,6 +145,7 @@ __all__ = [
     "pairs",
     "plan",
     "plan_for_error",
+    "publish",
     "quantiles",
     "ranges",
     "release",

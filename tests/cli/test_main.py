@@ -24,6 +24,7 @@ COMMANDS = {
     ("ledger", "open"),
     ("ledger", "show"),
     ("ledger", "reprice"),
+    ("publish",),
     ("release",),
     ("show",),
     ("verify",),

@@ -151,6 +151,8 @@ def _entry_document(entry: Entry) -> dict[str, Any]:
 
 
 def _items(entry: Entry) -> list[str]:
+    if "view" in entry.document["plan"]:
+        return ["a published view"]
     return [str(query["name"]) for query in entry.document["plan"].get("queries", [])]
 
 

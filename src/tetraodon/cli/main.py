@@ -17,6 +17,7 @@ from tetraodon.cli import (
     ledger_commands,
     plan_command,
     policy_commands,
+    publish_command,
     release_commands,
     reprice_command,
 )
@@ -61,6 +62,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (ledger, "show", "What was asked, charged and is left.", ledger_commands.show),
     (ledger, "reprice", "What past releases have cost under another policy.", reprice_command.reprice),
     (app, "release", "Count, charge the ledger, add noise, write the folder.", release_commands.release),
+    (app, "publish", "Publish a view of a whole table that hides who is in it.", publish_command.publish),
     (app, "show", "A release: its promise and its answers.", release_commands.show),
     (app, "verify", "Recompute every certificate and hash, without the data.", release_commands.verify),
     (app, "ask", "Ask a release how many records satisfy a condition.", release_commands.ask),

@@ -41,7 +41,9 @@ def plan(
     --json gives {"dataset", "budget", "epsilon", "certificate": {"epsilon", "epsilon_exact", "witness", "method",
       "exact"}, "queries": [{"name", "asked", "mechanism", "epsilon", "expected_error", "unit", "baseline_error",
       "baseline_mechanism", "expected_error_if_presence_public", "certificate", "measurements", "table"}],
-      "target": null or {"error", "confidence"}, "notes": [TEXT]}.
+      "target": null or {"error", "confidence"}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",
+      "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper"}}.
+    A policy with an `adversary` and nothing to release gives {"dataset", "budget", "view"}.
     Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon.
     """
     with Edge(as_json):
@@ -56,6 +58,9 @@ def plan(
         from tetraodon.policy.load import load_policy
 
         read = load_policy(policy)
+        if read.adversary is not None and not read.items:
+            _only_view(read, as_json)
+            return
         with working("finding the epsilon" if error else "planning"):
             found = _plan(read, target, sure, budget)
             public = _errors_if_public(found)
@@ -66,10 +71,40 @@ def plan(
             told.insert(0, found_in_words(found, error, confidence or "95"))
         if as_json:
             goal = None if error is None else {"error": float(target), "confidence": float(sure)}
-            emit(plan_shape(found, public) | {"target": goal, "notes": told})
+            emit(plan_shape(found, public) | {"target": goal, "notes": told, "view": _view_shape(read)})
             return
         show_plan(found)
         listed(told)
+        if read.adversary is not None:
+            _show_view(read)
+
+
+def _only_view(policy: Policy, as_json: bool) -> None:
+    """Plan a policy that has nothing to release but a view to publish."""
+    from tetraodon.releasing.documents import number
+
+    if as_json:
+        emit({"dataset": policy.dataset, "budget": number(policy.epsilon), "view": _view_shape(policy)})
+    else:
+        _show_view(policy)
+
+
+def _view_shape(policy: Policy) -> dict[str, Any] | None:
+    from tetraodon.publish.plan import plan_view
+
+    return None if policy.adversary is None else plan_view(policy).document()
+
+
+def _show_view(policy: Policy) -> None:
+    from tetraodon.publish.plan import plan_view
+    from tetraodon.publish.words import errors, plan_in_words
+
+    planned = plan_view(policy)
+    heading(f"View of {policy.title or policy.dataset}: no data was touched")
+    say()
+    head, *rows = errors(planned)
+    table(list(head), [list(row) for row in rows], right=list(head[1:]))
+    listed(plan_in_words(planned))
 
 
 def _plan(policy: Policy, error: Fraction | None, confidence: Fraction, epsilon: Fraction | None) -> Plan:

@@ -31,7 +31,7 @@ class Adversary:
     views:   how many views of the table, as it changes, are to be published in all.
 
     >>> Adversary(k=10, gamma="0.2", records=30162).prior(648_023_040)
-    Fraction(25135, 54001920)
+    Fraction(5027, 10800384)
     """
 
     gamma: Fraction

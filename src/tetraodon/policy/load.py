@@ -63,6 +63,7 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
         adversary=_adversary(document, domain.size, problems),
         public=tuple(sorted(document.public.items())),
         source=read.name,
+        folder=folder,
     )
     hints = document.table.model_dump(exclude_none=True) if document.table else {}
     return replace(policy, document=canonical(policy, hints))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tetraodon.domain import Domain
@@ -60,6 +61,7 @@ class Policy:
     attackers: Attackers = INDEPENDENT
     document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     source: str = field(default="", compare=False)
+    folder: Path = field(default=Path(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0:

@@ -59,15 +59,23 @@ def channel_from(document: Mapping[str, Any]) -> ViewChannel:
             raise ReleaseError("the view is of an unknown kind", fix="upgrade tetraodon")
 
 
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """view.json as plain data."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReleaseError(f"there is no {MANIFEST}", fix="give a view folder", where=str(folder)) from None
+    except (OSError, ValueError, RecursionError):
+        manifest = None
+    if not isinstance(manifest, dict):
+        raise ReleaseError(f"{MANIFEST} cannot be read", fix="ask for a new copy", where=str(folder))
+    return manifest
+
+
 def load_view(path: str | os.PathLike[str]) -> View:
     """A view folder, read back."""
     folder = Path(path)
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ReleaseError(f"there is no {MANIFEST}", fix="give a view folder", where=str(folder)) from None
-    except (OSError, ValueError, RecursionError):
-        raise ReleaseError(f"{MANIFEST} cannot be read", fix="ask for a new copy", where=str(folder)) from None
+    manifest = read_manifest(folder)
     try:
         domain = load_policy(manifest["policy"]).domain
         public = {str(name): _inside(folder, file) for name, file in manifest["public"].items()}

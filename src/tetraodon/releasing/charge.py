@@ -11,6 +11,7 @@ from tetraodon.ledger import Account
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
+from tetraodon.workload.query import histogram
 
 
 def governing_certificate(plan: Plan, account: Account) -> Certificate:
@@ -34,6 +35,20 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
 def charge_of(certificate: Certificate) -> Fraction:
     """What is taken from the total: the loss, exactly."""
     return Fraction(certificate.epsilon)
+
+
+def view_loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction:
+    """What a published view loses under a policy, from its losses for one record more or less, and for one replaced.
+
+    Why  neighbours differ in what the histogram over all attributes moves by: 2 for every record replaced, 1 for one
+         more or less. Each record's loss is bounded by itself, so losses of several records add up.
+    """
+    moved = policy.sensitivity(histogram(*policy.domain.names)).value
+    if moved == 1:
+        loss = presence
+    else:
+        loss = max(-(-moved // 2) * replace, presence if policy.presence == "secret" else Fraction(0))
+    return loss * policy.rows_per_person
 
 
 def check_same_data(asked: Policy, governing: Policy) -> None:

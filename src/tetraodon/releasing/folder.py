@@ -16,7 +16,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,28 +33,32 @@ from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release
 
 VERSION = 1
+MANIFEST = "release.json"
 BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, ZeroDivisionError)
 """What reading a file that somebody else wrote may run into."""
 
 
-def check_target(target: Path, *, force: bool) -> None:
+def check_target(target: Path, *, force: bool, manifest: str = MANIFEST) -> None:
     """Refuse early if the folder cannot become ours."""
     if target.exists() and not force:
         raise ReleaseError(
             "the output folder exists", fix="choose another, or pass --force to replace it", where=str(target)
         )
-    if target.exists() and not (target / "release.json").is_file():
+    if target.exists() and not (target / manifest).is_file():
         raise ReleaseError(
-            "the output folder is not a release, so it is not replaced", fix="choose another folder", where=str(target)
+            f"the output folder has no {manifest}, so it is not replaced",
+            fix="choose another folder",
+            where=str(target),
         )
 
 
-def write_folder(release: Release, target: Path, *, force: bool = False) -> str:
-    """Write the whole folder beside its place, then move it there; return the hash of release.json.
+@contextmanager
+def written_folder(target: Path, *, force: bool, manifest: str = MANIFEST) -> Iterator[Path]:
+    """An empty folder beside its place, to be filled; it is moved there at the end.
 
     A crash, a full disk or Ctrl-C leaves the old folder as it was, or none.
     """
-    check_target(target, force=force)
+    check_target(target, force=force, manifest=manifest)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -61,13 +66,18 @@ def write_folder(release: Release, target: Path, *, force: bool = False) -> str:
         raise _cannot_write(target, error) from None
     try:
         draft.chmod(0o755)
-        digest = _fill(release, draft)
+        yield draft
         _move(draft, target, force=force)
     except OSError as error:
         raise _cannot_write(target, error) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return digest
+
+
+def write_folder(release: Release, target: Path, *, force: bool = False) -> str:
+    """Write the whole folder; return the hash of release.json."""
+    with written_folder(target, force=force) as draft:
+        return _fill(release, draft)
 
 
 def _cannot_write(target: Path, error: OSError) -> ReleaseError:

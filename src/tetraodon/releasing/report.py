@@ -38,6 +38,12 @@ def report_html(release: Release) -> str:
     parts = [_promise(explain(policy)), _answers(release, specs), together(release), reading(release)]
     drawing = [vega_bundle()] if any(spec is not None for spec in specs.values()) else []
     codes = [*drawing, _file("report.js")]
+    body = [_header(release, title), element("main", *(piece for part in parts for piece in part))]
+    return page(title, body, codes)
+
+
+def page(title: str, body: Sequence[Html], codes: Sequence[str] = ()) -> str:
+    """A page that loads nothing and runs only the given scripts."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -47,14 +53,9 @@ def report_html(release: Release) -> str:
         element("title", title),
         element("style", Html(_file("report.css"))),
     )
-    body = element(
-        "body",
-        _header(release, title),
-        element("main", *(piece for part in parts for piece in part)),
-        element("footer", element("p", "This page loads nothing from the network and sends nothing anywhere.")),
-        *map(script, codes),
-    )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+    footer = element("footer", element("p", "This page loads nothing from the network and sends nothing anywhere."))
+    whole = element("html", head, element("body", *body, footer, *map(script, codes)), lang="en")
+    return f"<!doctype html>\n{whole}\n"
 
 
 def _file(name: str) -> str:
@@ -64,7 +65,7 @@ def _file(name: str) -> str:
 def _rules(codes: Sequence[str]) -> str:
     """What a browser may do with the page: run these scripts, and nothing else."""
     hashes = (base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes) or "'none'"
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 

@@ -1,0 +1,72 @@
+"""`tetraodon publish`: a view of a whole table that hides who is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tetraodon.cli.edge import Edge, existing, existing_table
+from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
+from tetraodon.cli.output import Json, emit, say, working
+from tetraodon.cli.policy_commands import PolicyPath
+from tetraodon.cli.release_commands import STATES, follow
+
+
+def publish(
+    policy: PolicyPath,
+    data: Annotated[
+        str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, or file.duckdb#table.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="The view folder to write.")] = Path("view"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier view folder.")] = False,
+    ledger: LedgerUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Publish a view of a whole table: its records, some left out, hidden among tuples that nobody has.
+
+    The policy's `adversary` says whom it must withstand. The view's exact loss is charged before a tuple is drawn,
+    large as it is, and never taken back. `tetraodon plan` tells everything beforehand, without data.
+
+    \b
+    Example:
+      tetraodon publish people.policy.yaml people.csv --out view/
+
+    \b
+    --json gives {"dataset", "folder", "report", "ledger", "keep", "noise", "rows", "tuples", "charged", "left"};
+    "keep" and "noise" are exact fractions, "rows" the rows of the view, "tuples" those of the domain.
+    """
+    with Edge(as_json) as edge:
+        edge.state = STATES["counting"]
+        existing(policy, option="POLICY")
+        source = existing_table(data)
+        from tetraodon.ledger import Ledger, shown_below
+        from tetraodon.policy.load import load_policy
+        from tetraodon.publish.run import publish
+        from tetraodon.publish.view import read_manifest
+
+        read = load_policy(policy)
+        with working("planning") as progress, Ledger(ledger) as book:
+            made = publish(read, source, ledger=book, out=out, force=force, progress=follow(edge, progress))
+            left = shown_below(book.account(read.dataset).left)
+        manifest = read_manifest(out)
+        if as_json:
+            emit(
+                {
+                    "dataset": read.dataset,
+                    "folder": str(out),
+                    "report": str(out / "report.html"),
+                    "ledger": ledger_name(ledger),
+                    "keep": str(made.channel.keep),
+                    "noise": str(made.channel.noise),
+                    "rows": manifest["tuples"],
+                    "tuples": made.domain.size,
+                    "charged": manifest["charged"],
+                    "left": left,
+                }
+            )
+            return
+        say(f"Published {manifest['tuples']:,} rows to {out}; nobody can tell which of them are records.")
+        say(f"Charged epsilon {manifest['charged']} to {read.dataset}; {left} left.")
+        say(f"The report: {out / 'report.html'}")

@@ -1,0 +1,103 @@
+"""Publishing: count, charge, draw, write. The order is that of a release, and so is what a crash can lose: budget."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from tetraodon.engine import Counts, DataRefusal, Source
+from tetraodon.ledger import Ledger, shown_above
+from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.publish.columns import cells_of
+from tetraodon.publish.folder import fill_folder, side_tables
+from tetraodon.publish.plan import ViewPlan, plan_view
+from tetraodon.publish.sampling import view_cells
+from tetraodon.publish.view import MANIFEST, View, load_view
+from tetraodon.releasing.charge import check_same_data, view_loss
+from tetraodon.releasing.folder import check_target, written_folder
+from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
+
+
+def publish(
+    policy: Policy,
+    table: Source,
+    *,
+    adversary: Adversary | None = None,
+    ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
+    out: str | os.PathLike[str] = "view",
+    force: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> View:
+    """Publish a view of a table that withstands the adversary of its policy, charging the ledger first.
+
+    The table is counted, and refused if its domain does not cover it, before anything is spent. The view's exact loss
+    under the governing policy is committed before a tuple is drawn.
+    """
+    if not isinstance(ledger, Ledger):
+        with Ledger(ledger) as book:
+            return publish(policy, table, adversary=adversary, ledger=book, out=out, force=force, progress=progress)
+    target = Path(out)
+    check_target(target, force=force, manifest=MANIFEST)
+    side = side_tables(policy)
+    chosen = adversary or policy.adversary
+    if chosen is not None and not (policy.size_is_public and chosen.k is not None and chosen.records is None):
+        plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
+    governing = load_policy(ledger.account(policy.dataset).policy)
+    check_same_data(policy, governing)
+    progress("counting")
+    try:
+        counts = _counts(policy, table)
+        plan = plan_view(policy, chosen, records=counts.total if policy.size_is_public else None)
+        _check_distinct(plan, counts)
+    except DataRefusal:
+        ledger.record_refusal(policy.dataset, "table-refused")
+        raise
+    progress("charging the ledger")
+    charged = view_loss(governing, plan.channel.loss_presence, plan.channel.loss_replace)
+    reservation = ledger.reserve(policy.dataset, asked=plan.loss, charged=charged, item=_item(plan, charged))
+    progress("adding noise")
+    cells = cells_of(policy.domain, counts.codes)
+    when = dt.datetime.now(dt.UTC).date().isoformat()
+    with written_folder(target, force=force, manifest=MANIFEST) as draft:
+        parts = view_cells(plan.channel, plan.tuples, cells, counts.counts)
+        digest = fill_folder(draft, plan, parts, side=side, charged=shown_above(charged), when=when)
+        progress("writing the report")
+    ledger.settle(reservation, manifest_hash=digest)
+    return load_view(target)
+
+
+def _item(plan: ViewPlan, charged: Fraction) -> dict[str, object]:
+    """What the ledger keeps of a view."""
+    return {
+        "policy": {**plan.policy.document, "adversary": plan.adversary.document()},
+        "plan": {"view": plan.document()},
+        "certificate": {"epsilon_exact": str(charged), "method": "worst likelihood ratio of a view", "exact": True},
+    }
+
+
+def _counts(policy: Policy, table: Source) -> Counts:
+    """How many records each tuple has. Refuses a table with values outside the declared ones."""
+    with open_policy_table(policy, table) as engine:
+        for report in engine.dry_run():
+            if report.name in policy.domain.names and report.outside:
+                raise DataRefusal(
+                    "the declared values do not cover the data, and a view would show what nobody has",
+                    fix="declare every value, or bring the column into its range first",
+                    where=report.name,
+                )
+        return engine.counts([policy.domain.names])[0]
+
+
+def _check_distinct(plan: ViewPlan, counts: Counts) -> None:
+    if plan.adversary.rows == "distinct" and int(np.max(counts.counts)) > 1:
+        raise DataRefusal(
+            "the table repeats rows, and the policy says that it does not",
+            fix="write `rows: repeated` under `adversary`",
+        )

@@ -1,0 +1,59 @@
+"""`tetraodon publish` and the plan of a view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+from tests.publish.test_run import POLICY, people
+
+import tetraodon as td
+
+
+@pytest.fixture
+def view_place(place: Path) -> Path:
+    (place / "view.policy.yaml").write_text(json.dumps(POLICY))
+    people().write_csv(place / "rows.csv")
+    return place
+
+
+def test_a_view_is_planned_without_data(view_place: Path, run: Run, run_json: Callable[..., Any]) -> None:
+    (view_place / "rows.csv").unlink()
+    told = run("plan", "view.policy.yaml").stdout
+    assert "no data was touched" in told
+    assert "1,200 possible tuples" in told
+    found = run_json("plan", "view.policy.yaml")
+    assert set(found) == {"dataset", "budget", "view"}
+    assert found["view"]["channel"]["keep"] == "3/5"
+
+
+def test_a_plan_can_have_answers_and_a_view(view_place: Path, run: Run, run_json: Callable[..., Any]) -> None:
+    both = {**POLICY, "release": [{"name": "ages", "histogram": "age"}]}
+    (view_place / "view.policy.yaml").write_text(json.dumps(both))
+    assert "View of people" in run("plan", "view.policy.yaml").stdout
+    assert run_json("plan", "view.policy.yaml")["view"]["tuples"] == 1200
+
+
+@pytest.mark.usefixtures("view_place")
+def test_publishing(run: Run, run_json: Callable[..., Any]) -> None:
+    run("ledger", "open", "view.policy.yaml", "--total", "20")
+    told = run("publish", "view.policy.yaml", "rows.csv").stdout
+    assert "nobody can tell" in told
+    assert "Charged epsilon 2.3025" in told
+    assert td.load_view("view").n == 120
+    run("publish", "view.policy.yaml", "rows.csv", code=1)  # the folder exists
+    found = run_json("publish", "view.policy.yaml", "rows.csv", "--out", "view", "--force")
+    keys = {"dataset", "folder", "report", "ledger", "keep", "noise", "rows", "tuples", "charged", "left"}
+    assert set(found) == keys
+    assert (found["keep"], found["tuples"]) == ("3/5", 1200)
+    assert "a published view" in run("ledger", "show").stdout
+
+
+@pytest.mark.usefixtures("view_place")
+def test_a_policy_without_an_adversary_is_refused(run: Run) -> None:
+    run("ledger", "open", "people.policy.yaml", "--total", "20")
+    assert "whom a view must withstand" in run("publish", "people.policy.yaml", "people.csv", code=1).stderr
