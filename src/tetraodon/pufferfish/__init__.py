@@ -3,6 +3,7 @@
 from tetraodon.pufferfish import named, pairs, scenarios
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.axioms import convexity_counterexample, k_anonymity, post_processing_counterexample
+from tetraodon.pufferfish.calibrated import Calibrated, Told
 from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.composition import Composition, compose
 from tetraodon.pufferfish.definition import Definition
@@ -13,13 +14,16 @@ from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import Composable, Scenario
 from tetraodon.pufferfish.secret import Secret
+from tetraodon.pufferfish.sums import absolute_sum, relative_sum
 from tetraodon.pufferfish.template import Template, compiled
 from tetraodon.pufferfish.verdict import Verdict, Witness
 from tetraodon.pufferfish.verification import verify
+from tetraodon.pufferfish.wasserstein import wasserstein
 from tetraodon.pufferfish.world import World
 
 __all__ = [
     "Additive",
+    "Calibrated",
     "Channel",
     "Composable",
     "Composition",
@@ -34,9 +38,11 @@ __all__ = [
     "Scenario",
     "Secret",
     "Template",
+    "Told",
     "Verdict",
     "Witness",
     "World",
+    "absolute_sum",
     "choose_epsilon",
     "compiled",
     "compose",
@@ -51,6 +57,8 @@ __all__ = [
     "post_processing_counterexample",
     "posterior",
     "readings",
+    "relative_sum",
     "scenarios",
     "verify",
+    "wasserstein",
 ]

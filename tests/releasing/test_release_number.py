@@ -1,0 +1,66 @@
+"""One number through the ledger: terms, charges, types of entries, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tetraodon as td
+from tetraodon.engine import DataRefusal
+from tetraodon.errors import BudgetExhausted, Refused
+from tetraodon.ledger.entry import ADDS_UP, JOINTLY
+from tetraodon.pufferfish import absolute_sum, relative_sum, wasserstein
+from tetraodon.releasing.release_number import release_number
+
+
+def test_charges_add_up_until_the_total_is_spent(tmp_path: Path) -> None:
+    mechanism = absolute_sum(individual=5, epsilon="0.4")
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("firm", 1, mechanism.document())
+        for _ in range(2):
+            told = release_number(mechanism, [1000.5, 2000], dataset="firm", ledger=book)
+            assert told.lower < told.median < told.upper
+        with pytest.raises(BudgetExhausted):
+            release_number(mechanism, [1000.5, 2000], dataset="firm", ledger=book)
+        assert [(entry.charged, entry.composition, entry.state) for entry in book.entries("firm")] == [
+            (mechanism.epsilon, ADDS_UP, "settled")
+        ] * 2
+
+
+def test_intervals_hold_the_truth(tmp_path: Path) -> None:
+    """Each misses with probability 0.05 at most; that more than 8 of 10 do has probability below 2e-11."""
+    mechanism = relative_sum(c="0.9", epsilon=1)
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("firm", 10, mechanism.document())
+        told = [release_number(mechanism, [300, 700], dataset="firm", ledger=book) for _ in range(10)]
+    assert sum(one.lower <= 1000 <= one.upper for one in told) >= 2
+
+
+def test_other_terms_are_refused(tmp_path: Path) -> None:
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("firm", 1, absolute_sum(individual=5, epsilon=1).document())
+        with pytest.raises(Refused, match="another promise"):
+            release_number(absolute_sum(individual=4, epsilon=1), [1], dataset="firm", ledger=book)
+
+
+def test_a_second_release_whose_joint_loss_is_not_known_is_refused(tmp_path: Path) -> None:
+    world = td.World.product((0, 1), individuals=2)
+    scenario = td.scenarios.chain(transition=[["0.9", "0.1"], ["0.1", "0.9"]], source="a study")
+    mechanism, _ = wasserstein(sum, td.Definition(td.pairs.values(), scenario, epsilon=1), world)
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("pair", 5, mechanism.document())
+        release_number(mechanism, (0, 1), dataset="pair", ledger=book)
+        with pytest.raises(Refused, match="how this release composes"):
+            release_number(mechanism, (0, 1), dataset="pair", ledger=book)
+        assert [entry.composition for entry in book.entries("pair")] == [JOINTLY]
+
+
+def test_refusals_because_of_the_data_are_recorded_and_cost_nothing(tmp_path: Path) -> None:
+    mechanism = relative_sum(c="0.9", epsilon=1)
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("firm", 1, mechanism.document())
+        with pytest.raises(DataRefusal):
+            release_number(mechanism, [1, 0], dataset="firm", ledger=book)
+        assert len(book.refusals("firm")) == 1
+        assert book.account("firm").charged == 0
