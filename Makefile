@@ -4,13 +4,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check bench docs clean help
+.PHONY: demo test check bench bench-peers bench-check docs clean help
 
 help:
 	@echo "make demo    set up, release the bundled data, print where the report is"
 	@echo "make test    set up, run all tests"
 	@echo "make check   set up, run ruff, mypy and the documentation checks"
 	@echo "make bench   set up, run the benchmarks"
+	@echo "make bench-peers   set up, run the same work in other libraries, each in an environment of its own"
+	@echo "make bench-check   set up, run the benchmarks, fail where a figure is a third worse than the committed one"
 	@echo "make docs    set up, build the documentation site into site/"
 
 $(READY): requirements.lock pyproject.toml
@@ -36,9 +38,15 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+bench-peers: $(READY)
+	$(BIN)/python -m benchmarks.peers
+
+bench-check: $(READY)
+	$(BIN)/python -m benchmarks --check
+
 docs: $(READY)
 	$(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The site is in site/index.html"
 
 clean:
-	rm -rf $(VENV) site demo build dist
+	rm -rf $(VENV) .peers site demo build dist

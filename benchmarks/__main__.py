@@ -1,4 +1,7 @@
-"""`python -m benchmarks [--quick] [NAME ...]`: run the benchmarks, print a table, write results.json.
+"""`python -m benchmarks [--quick | --check] [NAME ...]`: run the benchmarks, print a table, write results.json.
+
+With `--check` nothing is written: the figures are compared with the committed ones (see `gate`), and the exit code is 1
+when one has worsened.
 
 Every figure is a ratio to a reference measured in the same run, or to the stated limit; the detail holds the parts.
 """
@@ -16,9 +19,27 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.gate import check
 from benchmarks.page import merged, write_page
 
 HERE = Path(__file__).parent
+
+
+def gate(console: Console, names: list[str]) -> int:
+    """Compare fresh figures with the committed ones; 1 when one has worsened by more than a third."""
+    committed = json.loads((HERE / "results.json").read_text())["results"]
+    worse = []
+    for name in names:
+        short = name.removeprefix("bench_")
+        rows = [row for row in committed if row["benchmark"] == short]
+        module = importlib.import_module(f"benchmarks.{name}")
+        with console.status(f"checking {short}"):
+            found = check(rows, lambda module=module: module.run(False))
+        console.print(f"{short}: {len(rows)} figures, {len(found)} worse")
+        worse += found
+    for one in worse:
+        console.print(f"  {one}", highlight=False)
+    return 1 if worse else 0
 
 
 def main() -> None:
@@ -27,6 +48,8 @@ def main() -> None:
     wanted = [name for name in arguments if not name.startswith("-")]
     names = sorted(path.stem for path in HERE.glob("bench_*.py"))
     console = Console()
+    if "--check" in arguments:
+        raise SystemExit(gate(console, [name for name in names if not wanted or name.removeprefix("bench_") in wanted]))
     results = []
     for name in names:
         if wanted and name.removeprefix("bench_") not in wanted:

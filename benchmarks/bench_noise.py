@@ -66,6 +66,7 @@ def compare(
         "name": name,
         "ratio": ratio,
         "target": target,
+        "better": "higher",
         "reached": target is None or ratio >= target,
         "detail": {
             "ours_per_second": our_rate,

@@ -1,0 +1,57 @@
+"""`python -m benchmarks.peers [--quick] [NAME ...]`: our figures beside those of other libraries."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.peers.environments import ASKED, HOME, python_of
+from benchmarks.peers.page import write_page
+from benchmarks.peers.tasks import TASKS
+
+RESULTS = Path(__file__).parent / "results.json"
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv
+    wanted = [name for name in sys.argv[1:] if not name.startswith("-")] or list(TASKS)
+    console = Console()
+    HOME.mkdir(exist_ok=True)
+    for peer in ASKED:
+        with console.status(f"setting up {peer}"):
+            python_of(peer)
+    old = json.loads(RESULTS.read_text())["results"] if RESULTS.exists() else {}
+    for name in wanted:
+        with console.status(f"running {name}"), tempfile.TemporaryDirectory() as folder:
+            rows = list(TASKS[name](quick, Path(folder)))
+        old[name] = rows
+        table = Table(title=name, show_lines=False)
+        for column in ("what", "who", "ratio", "from", "to"):
+            table.add_column(column, justify="left" if column in ("what", "who") else "right")
+        for row in rows:
+            missing = row["ratio"] is None
+            shown = ["-" if missing else f"{row[key]:.3g}" for key in ("ratio", "least", "most")]
+            table.add_row(row["what"], row["who"], *shown)
+        console.print(table)
+    report = {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "quick": quick,
+        "results": {name: old[name] for name in TASKS if name in old},
+    }
+    RESULTS.write_text(json.dumps(report, indent=1) + "\n")
+    write_page(report)
+    console.print("written to benchmarks/peers/results.json and docs/peers.md")
+
+
+if __name__ == "__main__":
+    main()

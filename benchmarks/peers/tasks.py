@@ -1,0 +1,266 @@
+"""The comparisons. Each is a list of rows: what, whose, the ratio to the reference of the same run, spread and parts.
+
+A ratio is always "how many times the reference": of speed (above 1 is faster), of time or of error (below 1 is better);
+each row says which way is better.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from benchmarks.data import adult
+from benchmarks.peers.environments import Done, Missing, work
+
+STATES = [f"S{number:02d}" for number in range(51)]
+OURS = "tetraodon"
+Row = dict[str, Any]
+
+
+def noise(quick: bool, _: Path) -> Iterator[Row]:
+    """Discrete Laplace noise of scale 10, values a second."""
+    count, repeats = (100_000, 5) if quick else (1_000_000, 15)
+    runs = _all("noise", ["plain", OURS, "opendp", "diffprivlib", "tumult"], scale=10.0, count=count, repeats=repeats)
+    what = "integer Laplace noise of scale 10: values a second, over NumPy's floating-point noise"
+    yield from _compared(what, runs, "plain", lambda done: done.answer["rates"], better="higher")
+
+
+def histogram(quick: bool, folder: Path) -> Iterator[Row]:
+    """Counts by age and state, from a Parquet file to noisy cells in memory, fresh process and imports included."""
+    rows, repeats = (1_000_000, 1) if quick else (10_000_000, 3)
+    table = folder / "people.parquet"
+    duckdb.sql(
+        f"copy (select (hash(i) % 100)::int as age, 'S' || lpad((hash(i + 1) % 51)::varchar, 2, '0') as state, "
+        f"random() as other from range({rows}) t(i)) to '{table}' (format parquet)"
+    )
+    peers = ["plain", OURS, "opendp", "diffprivlib", "smartnoise", "tumult", "pipelinedp"]
+    given = {"table": str(table), "epsilon": 1, "rows": rows, "states": STATES}
+    runs: dict[str, list[Done] | Missing] = {}
+    for peer in peers:
+        times = 1 if peer == "pipelinedp" else repeats  # it takes minutes
+        runs[peer] = _repeated(lambda peer=peer: work(peer, "histogram", **given), times)
+    what = f"histogram of {rows:,} rows by age and state: seconds, over plain DuckDB"
+    yield from _compared_runs(what, runs, "plain", lambda done: done.seconds)
+    what = f"histogram of {rows:,} rows by age and state: peak memory, over plain DuckDB"
+    yield from _compared_runs(what, runs, "plain", lambda done: done.megabytes)
+
+
+def ranges(quick: bool, folder: Path) -> Iterator[Row]:
+    """Mean squared error of a random range of capital_loss, epsilon 1, one record replaced."""
+    losses = adult("capital_loss")
+    size = 4357
+    np.save(folder / "losses.npy", losses)
+    truth = np.bincount(losses, minlength=size)
+    errors: dict[str, list[float] | Missing] = {}
+    seconds: dict[str, list[float] | Missing] = {}
+    versions: dict[str, str] = {}
+    for peer in [OURS, "opendp", "diffprivlib"]:
+        out = folder / f"ranges-{peer}.npy"
+        given = {"values": str(folder / "losses.npy"), "size": size, "epsilon": 1, "repeats": 10 if quick else 50}
+        done = work(peer, "ranges", out=str(out), **given)
+        if isinstance(done, Missing):
+            errors[peer] = seconds[peer] = done
+            continue
+        versions[peer] = done.answer["version"]
+        errors[peer] = [_over_ranges(made - truth) for made in np.load(out)]
+        seconds[peer] = done.answer["seconds"]
+    what = f"random ranges of capital_loss, {len(losses):,} records, epsilon 1: "
+    yield from _ratios(what + "mean squared error, over ours", errors, OURS, versions)
+    yield from _ratios(what + "seconds of a release, over ours", seconds, OURS, versions)
+
+
+def quantiles(quick: bool, folder: Path) -> Iterator[Row]:
+    """Five quantiles of age: how far the rank of the answer is from the rank that was asked for."""
+    ages = adult("age")
+    np.save(folder / "ages.npy", ages)
+    at = [0.1, 0.25, 0.5, 0.75, 0.9]
+    errors: dict[str, list[float] | Missing] = {}
+    seconds: dict[str, list[float] | Missing] = {}
+    versions: dict[str, str] = {}
+    for peer in [OURS, "opendp", "diffprivlib"]:
+        given = {"values": str(folder / "ages.npy"), "low": 17, "high": 90, "at": at}
+        done = work(peer, "quantiles", epsilon=0.01, repeats=10 if quick else 50, **given)
+        if isinstance(done, Missing):
+            errors[peer] = seconds[peer] = done
+            continue
+        versions[peer] = done.answer["version"]
+        errors[peer] = [_rank_error(np.sort(ages), at, found) for found in done.answer["estimates"]]
+        seconds[peer] = done.answer["seconds"]
+    what = f"five quantiles of age, {len(ages):,} records, epsilon 0.01: "
+    yield from _ratios(what + "mean error in rank, over ours", errors, OURS, versions)
+    yield from _ratios(what + "seconds of a release, over ours", seconds, OURS, versions)
+
+
+def kmeans(quick: bool, folder: Path) -> Iterator[Row]:
+    """Objective over that of plain k-means, on 1,000 points of (0, 1)^4 around 4 centres, sigma 0.2."""
+    coins = np.random.default_rng(31_337)
+    sets = np.array([_mixture(coins) for _ in range(10 if quick else 60)])
+    np.save(folder / "points.npy", sets)
+    best = [float(KMeans(4, n_init=10, random_state=0).fit(points).inertia_) for points in sets]
+    for epsilon in (0.1, 0.5, 1.0):
+        found: dict[str, list[float] | Missing] = {}
+        versions: dict[str, str] = {}
+        for peer in [OURS, "diffprivlib"]:
+            done = work(peer, "kmeans", points=str(folder / "points.npy"), clusters=4, epsilon=epsilon)
+            if isinstance(done, Missing):
+                found[peer] = done
+                continue
+            versions[peer] = done.answer["version"]
+            found[peer] = [
+                _objective(points, np.array(centres)) / plain
+                for points, centres, plain in zip(sets, done.answer["centres"], best, strict=True)
+            ]
+        what = (
+            f"k-means, 4 clusters, epsilon {epsilon:g}: objective, over plain k-means (mean of {len(sets)} data sets)"
+        )
+        for peer, ratios in found.items():
+            yield _row(what, peer, ratios, versions, reference="scikit-learn, no privacy")
+
+
+def strategies(quick: bool, folder: Path) -> Iterator[Row]:
+    """All ranges at epsilon 1, one record replaced, Laplace noise: what a strategy found for them gives."""
+    size = 256 if quick else 1024
+    ours = work(OURS, "strategy", size=size)
+    assert isinstance(ours, Done), ours
+    gram = _range_gram(size)
+    np.save(folder / "root.npy", np.linalg.cholesky(gram).T)
+    done = work("jaxprivacy", "strategy", workload=str(folder / "root.npy"), out=str(folder / "strategy.npy"))
+    what = f"all ranges of {size} values: mean squared error of the strategy with Laplace noise, over ours"
+    yield _row(what, OURS, [1.0], {OURS: ours.answer["version"]}, error=ours.answer["error"])
+    if isinstance(done, Missing):
+        yield _row(what, "jaxprivacy", done, {})
+    else:
+        error = _laplace_error(np.load(folder / "strategy.npy"), gram)
+        versions = {"jaxprivacy": done.answer["version"]}
+        yield _row(what, "jaxprivacy", [error / ours.answer["error"]], versions, error=error)
+    tree = _laplace_error(_tree(size, 16), gram)
+    yield _row(what, "a 16-ary tree with least squares", [tree / ours.answer["error"]], {}, error=tree)
+
+
+TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
+    "noise": noise,
+    "histogram": histogram,
+    "ranges": ranges,
+    "quantiles": quantiles,
+    "kmeans": kmeans,
+    "strategies": strategies,
+}
+
+
+def _all(task: str, peers: list[str], **given: Any) -> dict[str, Done | Missing]:
+    return {peer: work(peer, task, **given) for peer in peers}
+
+
+def _repeated(run: Callable[[], Done | Missing], repeats: int) -> list[Done] | Missing:
+    found: list[Done] = []
+    for _ in range(repeats):
+        done = run()
+        if isinstance(done, Missing):
+            return done
+        found.append(done)
+    return found
+
+
+def _compared(
+    what: str, runs: dict[str, Done | Missing], reference: str, figures: Callable[[Done], list[float]], better: str
+) -> Iterator[Row]:
+    numbers = {peer: done if isinstance(done, Missing) else figures(done) for peer, done in runs.items()}
+    versions = {peer: done.answer["version"] for peer, done in runs.items() if isinstance(done, Done)}
+    yield from _ratios(what, numbers, reference, versions, better)
+
+
+def _compared_runs(
+    what: str, runs: dict[str, list[Done] | Missing], reference: str, figure: Callable[[Done], float]
+) -> Iterator[Row]:
+    numbers = {
+        peer: done if isinstance(done, Missing) else [figure(one) for one in done] for peer, done in runs.items()
+    }
+    versions = {peer: done[0].answer["version"] for peer, done in runs.items() if not isinstance(done, Missing)}
+    yield from _ratios(what, numbers, reference, versions)
+
+
+def _ratios(
+    what: str,
+    numbers: dict[str, list[float] | Missing],
+    reference: str,
+    versions: dict[str, str],
+    better: str = "lower",
+) -> Iterator[Row]:
+    base = numbers[reference]
+    assert not isinstance(base, Missing), base
+    middle = statistics.mean(base) if "error" in what else statistics.median(base)
+    for peer, found in numbers.items():
+        ratios = found if isinstance(found, Missing) else [one / middle for one in found]
+        yield _row(what, peer, ratios, versions, better, reference=reference)
+
+
+def _row(
+    what: str, peer: str, ratios: list[float] | Missing, versions: dict[str, str], better: str = "lower", **more: Any
+) -> Row:
+    if isinstance(ratios, Missing):
+        return {"what": what, "who": peer, "ratio": None, "why": ratios.why, "better": better}
+    middle = statistics.mean(ratios) if "error" in what or "objective" in what else statistics.median(ratios)
+    return {
+        "what": what,
+        "who": peer,
+        "version": versions.get(peer),
+        "ratio": middle,
+        "least": min(ratios),
+        "most": max(ratios),
+        "repeats": len(ratios),
+        "better": better,
+        **more,
+    }
+
+
+def _over_ranges(wrong: NDArray[np.float64]) -> float:
+    """The mean over all ranges of the squared error of a range, in one pass over the running sums."""
+    running = np.append(0.0, np.cumsum(wrong))
+    points = len(running)
+    return float((points * (running**2).sum() - running.sum() ** 2) / (points * (points - 1) / 2))
+
+
+def _rank_error(values: NDArray[np.int64], at: list[float], found: list[float]) -> float:
+    """Records between the asked rank and the nearest rank that the answer holds."""
+    asked = np.array(at) * len(values)
+    low, high = np.searchsorted(values, found, "left"), np.searchsorted(values, found, "right")
+    return float(np.maximum(0, np.maximum(low - asked, asked - high)).mean())
+
+
+def _mixture(coins: np.random.Generator) -> NDArray[np.float64]:
+    centres = coins.random((4, 4))
+    return np.clip(centres[coins.integers(4, size=1000)] + coins.normal(0, 0.2, (1000, 4)), 0, 1)
+
+
+def _objective(points: NDArray[np.float64], centres: NDArray[np.float64]) -> float:
+    return float(((points[:, None, :] - centres) ** 2).sum(axis=2).min(axis=1).sum())
+
+
+def _range_gram(size: int) -> NDArray[np.float64]:
+    """W'W for the workload of all ranges: min(i, j) (size + 1 - max(i, j)), counting from one."""
+    places = np.arange(1, size + 1)
+    return np.minimum.outer(places, places) * (size + 1.0 - np.maximum.outer(places, places))
+
+
+def _laplace_error(strategy: NDArray[np.float64], gram: NDArray[np.float64]) -> float:
+    """Mean squared error of a range by least squares from Laplace measurements at epsilon 1, one record replaced."""
+    moved = max(float(np.abs(strategy - strategy[:, [j]]).sum(axis=0).max()) for j in range(strategy.shape[1]))
+    spread = np.trace(np.linalg.solve(strategy.T @ strategy, gram))
+    return float(2 * moved**2 * spread / (len(gram) * (len(gram) + 1) / 2))
+
+
+def _tree(size: int, fanout: int) -> NDArray[np.float64]:
+    """Every node of a tree below its root, one row each."""
+    rows, width = [np.eye(size)], fanout
+    while width < size:
+        blocks = np.arange(size) // width
+        rows.append((blocks == np.arange(blocks[-1] + 1)[:, None]).astype(float))
+        width *= fanout
+    return np.concatenate(rows)
