@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check bench bench-peers bench-check docs clean help
+.PHONY: demo test check bench bench-peers bench-check reproduce docs clean help
 
 help:
 	@echo "make demo    set up, release the bundled data, print where the report is"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench   set up, run the benchmarks"
 	@echo "make bench-peers   set up, run the same work in other libraries, each in an environment of its own"
 	@echo "make bench-check   set up, run the benchmarks, fail where a figure is a third worse than the committed one"
+	@echo "make reproduce     set up, make the papers' figures again; QUICK=1 only checks what must hold"
 	@echo "make docs    set up, build the documentation site into site/"
 
 $(READY): requirements.lock pyproject.toml
@@ -43,6 +44,9 @@ bench-peers: $(READY)
 
 bench-check: $(READY)
 	$(BIN)/python -m benchmarks --check
+
+reproduce: $(READY)
+	$(BIN)/python -m reproduce $(if $(QUICK),--quick)
 
 docs: $(READY)
 	$(BIN)/python -m mkdocs build --strict --quiet

@@ -63,36 +63,52 @@ def split(size: int, theta: int) -> float:
     return sums ** (1 / 3) / (sums ** (1 / 3) + trees ** (1 / 3))
 
 
-def hierarchical_noise(size: int, theta: int, epsilon: Fraction) -> NDArray[np.float64]:
-    """The error of every running count by the ordered hierarchical mechanism with safe scales.
+@dataclass(frozen=True)
+class Scales:
+    """The noise of the ordered hierarchical mechanism: of s_1 and its block, of the other S nodes, of other blocks."""
 
-    S nodes s_2.. have scale 1/eps_S, blocks 2.. have 2(h+1)/eps_H, and s_1 with its block has 2(h+1)/eps; h is the
-    height of a block. The last S node counts everybody, which is public.
-    """
+    blocks: int
+    height: int
+    first: Fraction
+    sums: Fraction
+    trees: Fraction
+
+
+def safe_scales(size: int, theta: int, epsilon: Fraction) -> Scales:
+    """Scales that keep epsilon in every reading of [HMD14] section 7.2: see the page on errata."""
     blocks = -(-size // theta)
-    height = math.ceil(math.log(theta, FANOUT) - 1e-12) if theta > 1 else 0
+    height = 0
+    while FANOUT**height < theta:
+        height += 1
     share = Fraction(split(size, theta)).limit_denominator(1000) if blocks > 1 else Fraction(0)
-    sums_epsilon, trees_epsilon = share * epsilon, (1 - share) * epsilon
+    levels = 2 * (height + 1)
+    if height == 0:  # theta = 1: the ordered mechanism
+        return Scales(blocks, 0, 1 / epsilon, 1 / epsilon, Fraction(0))
+    sums = 1 / (share * epsilon) if share else Fraction(0)
+    return Scales(blocks, height, levels / epsilon, sums, levels / ((1 - share) * epsilon))
+
+
+def hierarchical_noise(size: int, theta: int, epsilon: Fraction) -> NDArray[np.float64]:
+    """The error of every running count. The last S node counts everybody, which is public."""
+    scales = safe_scales(size, theta, epsilon)
+    blocks = scales.blocks
     running = np.zeros(blocks + 1)
     if blocks > 1:
-        running[1:] = discrete_laplace(1 / sums_epsilon, blocks)
-        running[1] = discrete_laplace(2 * (height + 1) / epsilon, 1)[0] if height else running[1]
+        running[1:] = discrete_laplace(scales.sums, blocks)
+        running[1] = discrete_laplace(scales.first, 1)[0]
     running[blocks] = 0
     places = np.arange(1, size + 1)
     block, rest = places // theta, places % theta
     error = running[np.minimum(block, blocks)]
-    error[-1] = 0
-    width = 1
-    for _ in range(height):
+    inside = np.minimum(block, blocks - 1)
+    for level in range(scales.height):
+        width = FANOUT**level
         nodes = -(-theta // width)
-        scale = 2 * (height + 1) / trees_epsilon if trees_epsilon else Fraction(0)
-        noise = discrete_laplace(scale, (blocks, nodes)).astype(float)
-        noise[0] = discrete_laplace(2 * (height + 1) / epsilon, nodes)
+        noise = discrete_laplace(scales.trees, (blocks, nodes)).astype(float)
+        noise[0] = discrete_laplace(scales.first, nodes)
         before = np.pad(np.cumsum(noise, axis=1), ((0, 0), (1, 0)))
-        last, first = rest // width, rest // (width * FANOUT) * FANOUT
-        inside = np.minimum(block, blocks - 1)
-        error[:-1] += (before[inside, last] - before[inside, first])[:-1]
-        width *= FANOUT
+        error += before[inside, rest // width] - before[inside, rest // (width * FANOUT) * FANOUT]
+    error[-1] = 0
     return error
 
 
