@@ -30,7 +30,7 @@ from tetraodon.policy.schema import policy_schema
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "CITATION.cff")]
 BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.M | re.S)
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
@@ -270,7 +270,7 @@ def test_the_site_lists_every_page() -> None:
                 collect(child)
 
     collect(config["nav"])
-    assert sorted(listed) == [page.name for page in PAGES]
+    assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
     assert config["theme"]["font"] is False
 
 
