@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from tetraodon.cli.release_commands import answer_in_words
-from tetraodon.releasing.estimate import Estimate
+from tetraodon.inference.estimate import Estimate
 
 
 def test_the_shape_of_a_release(run: Run, run_json: Callable[..., Any]) -> None:

@@ -15,7 +15,7 @@ from tetraodon.cli.output import Json, emit, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
 
 if TYPE_CHECKING:
-    from tetraodon.releasing.estimate import Estimate
+    from tetraodon.inference.estimate import Estimate
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release folder.", show_default=False)]
 STATES = {

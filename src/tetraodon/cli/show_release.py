@@ -27,8 +27,8 @@ def promise_of(release: Release) -> str:
 
 def release_document(release: Release, answers: Sequence[Answer], rows: int | None) -> dict[str, Any]:
     """A release as JSON, with the first rows of each answer, or with all."""
+    from tetraodon.inference.estimate import CONFIDENCE
     from tetraodon.releasing.documents import number
-    from tetraodon.releasing.estimate import CONFIDENCE
 
     policy = release.plan.policy
     return {

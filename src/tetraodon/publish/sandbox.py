@@ -20,6 +20,8 @@ from tetraodon.publish.sql_value import sql_type, sql_value
 Public: TypeAlias = Mapping[str, Any]
 """Public side tables by name: paths of CSV or Parquet files, frames, or arrow tables."""
 NOTHING: Final[Public] = {}
+LARGE: Final = 2**28
+"""Files above this size are read anew for each question."""
 ROW: Final = "t"
 """The name under which expressions know the tuple they look at."""
 
@@ -35,7 +37,6 @@ class Sandbox:
         self.connection = duckdb.connect(":memory:")
         self.public: dict[str, tuple[str, ...]] = {}
         self._values: set[int] = set()
-        self._views = 0
         for name, table in public.items():
             self._load(name, table)
         columns = ", ".join(f"a{place} {sql_type(attribute)}" for place, attribute in enumerate(domain))
@@ -49,12 +50,16 @@ class Sandbox:
             self.connection.execute("SET lock_configuration = true")
             self._locked = True
 
-    def hold(self, select: str) -> None:
-        """Keep the tuples of a view as the table `tuples`: one column of codes or values for each attribute.
+    def hold(self, file: Path, columns: str) -> None:
+        """Keep the tuples of a Parquet file as the table `tuples`; a large file stays where it is, and stays readable.
 
-        Pre   `select` was written by this program, gives columns a0, a1, ... and is not locked out yet.
+        Pre   `columns` was written by this program: it names the attributes a0, a1, ...
         """
-        self.connection.execute(f"CREATE TABLE tuples AS {select}")
+        large = file.stat().st_size > LARGE
+        if large:
+            self.connection.execute(f"SET allowed_paths = [{text(str(file))}]")
+        kind = "VIEW" if large else "TABLE"
+        self.connection.execute(f"CREATE {kind} tuples AS SELECT {columns} FROM read_parquet({text(str(file))})")
 
     def types_of(self, expressions: Sequence[str]) -> list[str]:
         """The types of expressions over a tuple."""
@@ -75,17 +80,13 @@ class Sandbox:
         holds[np.asarray(found, np.int64)] = True
         return holds.reshape(shape)
 
-    def samples_where(self, condition: str, codes: Mapping[int, NDArray[np.int64]], count: int) -> int:
+    def samples_where(self, condition: str, codes: Mapping[int, NDArray[np.int64]]) -> int:
         """How many of some tuples, given by the codes of the attributes that matter, satisfy a condition."""
-        self.connection.register(
-            "drawn", {f"c{place}": column for place, column in codes.items()} or {"c": [0] * count}
-        )
-        values = [f"{sql_value(self.domain.attributes[p], f'c{p}')} AS a{p}" for p in codes] or ["0 AS nothing"]
-        found = self.run(
-            f"SELECT count(*) FROM (SELECT {', '.join(values)} FROM drawn) AS {ROW} WHERE {condition}"
-        ).fetchone()
-        assert found is not None
-        return int(found[0])
+        self.connection.register("drawn", {f"c{place}": column for place, column in codes.items()})
+        values = ", ".join(f"{sql_value(self.domain.attributes[place], f'c{place}')} AS a{place}" for place in codes)
+        sql = f"SELECT count(*) FROM (SELECT {values} FROM drawn) AS {ROW} WHERE {condition}"
+        [(found,)] = self.run(sql).fetchall()
+        return int(found)
 
     def run(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Run a statement that was written out from a checked syntax tree."""

@@ -8,12 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
+from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.policy.load import load_policy
 from tetraodon.publish.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.rational import Number
+
+if TYPE_CHECKING:
+    from tetraodon.publish.estimate import Groups
 
 MANIFEST = "view.json"
 
@@ -38,6 +43,16 @@ class View:
     rows: Path
     n: int | None = None
     public: Mapping[str, Path] = field(default_factory=dict, hash=False)
+
+    def ask(self, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Estimate | Groups:
+        """The unbiased estimate of a count, sum or average, with an interval that holds the truth with `confidence`.
+
+        A bare condition asks how many records satisfy it. With `group by`, one estimate for each group of the domain.
+        `sample` is how many tuples may be drawn when counting over the whole domain would cost too much.
+        """
+        from tetraodon.publish.estimate import ask
+
+        return ask(self, sql, confidence=confidence, sample=sample)
 
 
 def channel_document(channel: ViewChannel) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
+from tetraodon.inference.estimate import Estimate
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.columns import Columns, columns_of
-from tetraodon.releasing.estimate import Estimate
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import quantile_codes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tetraodon.errors import QueryError
+from tetraodon.inference.estimate import Estimate
 from tetraodon.releasing.answer import cells_where
-from tetraodon.releasing.estimate import Estimate
 from tetraodon.releasing.release import Release
 from tetraodon.workload.condition import truth_table
 

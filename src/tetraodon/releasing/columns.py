@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import Refused
+from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.inference.interval import sum_quantile
-from tetraodon.releasing.estimate import CONFIDENCE
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import read_quantile

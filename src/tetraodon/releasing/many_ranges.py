@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import QueryError
+from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.inference.interval import sum_quantile
-from tetraodon.releasing.estimate import CONFIDENCE
 from tetraodon.releasing.smooth_reach import range_reach
 from tetraodon.releasing.table_answer import TableAnswer
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.inference.interval import sum_quantile
-from tetraodon.releasing.estimate import CONFIDENCE
 from tetraodon.releasing.smooth_reach import running_reach
 from tetraodon.releasing.table_answer import TableAnswer
 

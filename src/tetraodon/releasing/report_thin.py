@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.inference.interval import sum_quantile
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.estimate import CONFIDENCE
 from tetraodon.releasing.report_picture import Axis, Picture
 
 Places: TypeAlias = NDArray[np.int64]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
+from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.inference.interval import sum_quantile
 from tetraodon.inference.margin import Margin
-from tetraodon.releasing.estimate import CONFIDENCE, Estimate
 from tetraodon.releasing.estimates import Measured, raw_table
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.smooth_reach import running_reach, sum_reach

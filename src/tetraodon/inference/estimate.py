@@ -19,16 +19,18 @@ class Bounds:
 
 
 class Estimate(float):
-    """A number with its interval: it is a float, and knows `lower` and `upper`."""
+    """A number with its interval: it is a float, and knows `lower`, `upper` and `confidence`."""
 
-    __slots__ = ("lower", "upper")
+    __slots__ = ("confidence", "lower", "upper")
     lower: float
     upper: float
+    confidence: Fraction
 
-    def __new__(cls, value: float, lower: float, upper: float) -> Estimate:
+    def __new__(cls, value: float, lower: float, upper: float, confidence: Fraction = CONFIDENCE) -> Estimate:
         made = super().__new__(cls, value)
         made.lower = min(lower, value)
         made.upper = max(upper, value)
+        made.confidence = confidence
         return made
 
     @property
@@ -38,11 +40,11 @@ class Estimate(float):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Lower and upper end, holding the truth with at least 95% probability."""
+        """Lower and upper end, holding the truth with at least the probability `confidence`."""
         return self.lower, self.upper
 
     def document(self) -> dict[str, Any]:
-        return {"value": float(self), "lower": self.lower, "upper": self.upper, "confidence": float(CONFIDENCE)}
+        return {"value": float(self), "lower": self.lower, "upper": self.upper, "confidence": float(self.confidence)}
 
     def __repr__(self) -> str:
         return f"Estimate({float(self):g}, {self.lower:g}..{self.upper:g})"

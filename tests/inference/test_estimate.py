@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tetraodon.releasing.estimate import Estimate
+from tetraodon.inference.estimate import Estimate
 
 
 def test_it_is_a_float_with_ends_that_hold_it() -> None:
