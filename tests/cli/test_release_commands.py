@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 
-from tetraodon.cli.release_commands import answer_in_words
-from tetraodon.inference.estimate import Estimate
-
 
 def test_the_shape_of_a_release(run: Run, run_json: Callable[..., Any]) -> None:
     run("ledger", "open", "people.policy.yaml")
@@ -76,24 +73,3 @@ def test_a_manifest_that_cannot_be_read(run_json: Callable[..., Any], released: 
     found = run_json("verify", "release", code=1)
     assert found["verified"] is False
     assert found["error"]["type"] == "ReleaseError"
-
-
-@pytest.mark.usefixtures("released")
-def test_the_shape_of_an_answer(run_json: Callable[..., Any]) -> None:
-    found = run_json("ask", "release", "age between 30 and 39")
-    assert set(found) == {"condition", "item", "value", "lower", "upper", "confidence"}
-    assert found["item"] == "ages"
-    assert found["lower"] <= found["value"] <= found["upper"]
-
-
-@pytest.mark.usefixtures("released")
-@pytest.mark.parametrize("condition", ["agee > 3", "age >", "age = 'x", "age > 3 and loss > 3", "1 = 1; drop"])
-def test_conditions_that_cannot_be_answered(run: Run, condition: str) -> None:
-    assert "Fix:" in run("ask", "release", condition, code=1).stderr
-
-
-def test_answers_in_words() -> None:
-    assert answer_in_words("ages", Estimate(12964.6, 12854.2, 13103.5)) == (
-        "about 12,965 (95%: 12,854 to 13,104), from 'ages'"
-    )
-    assert answer_in_words("sexes", Estimate(5, 5, 5)) == "exactly 5, from 'sexes'"

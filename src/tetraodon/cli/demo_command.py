@@ -33,9 +33,10 @@ def demo(
     with Edge(as_json) as edge:
         import shutil
 
+        from tetraodon.cli.ask_command import answer_document, answer_in_words
         from tetraodon.cli.plan_command import show_plan
         from tetraodon.cli.plan_in_words import notes
-        from tetraodon.cli.release_commands import answer_document, answer_in_words, follow
+        from tetraodon.cli.release_commands import follow
         from tetraodon.errors import ReleaseError
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.explain import explain

@@ -10,6 +10,7 @@ import typer
 
 from tetraodon import __version__
 from tetraodon.cli import (
+    ask_command,
     attack_command,
     compare_command,
     demo_command,
@@ -65,7 +66,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (app, "publish", "Publish a view of a whole table that hides who is in it.", publish_command.publish),
     (app, "show", "A release: its promise and its answers.", release_commands.show),
     (app, "verify", "Recompute every certificate and hash, without the data.", release_commands.verify),
-    (app, "ask", "Ask a release how many records satisfy a condition.", release_commands.ask),
+    (app, "ask", "Ask a release or a view how many records satisfy a condition.", ask_command.ask),
     (app, "attack", "Run an attack of the gallery, and what defends.", attack_command.attack),
     (app, "schema", "Print the JSON Schema of policy files.", policy_commands.schema),
     (app, "demo", "Release the bundled example from end to end.", demo_command.demo),

@@ -1,21 +1,17 @@
-"""`tetraodon release`, `show`, `verify` and `ask`: making a release, and reading one."""
+"""`tetraodon release`, `show` and `verify`: making a release, and reading one."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tetraodon.cli.edge import Edge, WrongUse, existing, existing_table, fail
+from tetraodon.cli.edge import Edge, existing, existing_table, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
-
-if TYPE_CHECKING:
-    from tetraodon.inference.estimate import Estimate
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release folder.", show_default=False)]
 STATES = {
@@ -175,47 +171,3 @@ def verify(folder: Folder, as_json: Json = False) -> None:
             say(f"All {len(checks)} checks hold." if good else f"{failed} of {len(checks)} checks FAILED.")
         if not good:
             fail()
-
-
-def ask(
-    folder: Folder,
-    condition: Annotated[
-        str, typer.Argument(metavar="CONDITION", help='Such as "age between 30 and 39".', show_default=False)
-    ],
-    as_json: Json = False,
-) -> None:
-    """Ask a release how many records satisfy a condition. It costs nothing, however often.
-
-    \b
-    Examples:
-      tetraodon ask release/ "age between 30 and 39"
-      tetraodon ask release/ "age < 30 and sex = 'Female'"
-
-    \b
-    --json gives {"condition", "item", "value", "lower", "upper", "confidence"}.
-    """
-    with Edge(as_json):
-        existing(folder, option="FOLDER", folder=True)
-        if not condition.strip():
-            raise WrongUse("the condition is empty", fix='write one such as "age between 30 and 39"')
-        from tetraodon.releasing.folder import load_release
-
-        with working("reading the release"):
-            name, estimate = load_release(folder).ask(condition)
-        if as_json:
-            emit(answer_document(condition, name, estimate))
-        else:
-            say(answer_in_words(name, estimate))
-
-
-def answer_document(condition: str, item: str, estimate: Estimate) -> dict[str, Any]:
-    """The answer to a condition as JSON."""
-    return {"condition": condition, "item": item} | estimate.document()
-
-
-def answer_in_words(item: str, estimate: Estimate) -> str:
-    """The answer to a condition in words; the interval is rounded outwards."""
-    if estimate.lower == estimate.upper:
-        return f"exactly {estimate.value:,.0f}, from {item!r}"
-    lower, upper = math.floor(estimate.lower), math.ceil(estimate.upper)
-    return f"about {estimate.value:,.0f} (95%: {lower:,} to {upper:,}), from {item!r}"

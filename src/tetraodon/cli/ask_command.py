@@ -1,0 +1,113 @@
+"""`tetraodon ask`: one question to a release or to a view."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tetraodon.cli.edge import Edge, WrongUse, existing
+from tetraodon.cli.output import Json, emit, say, table, working
+
+if TYPE_CHECKING:
+    from tetraodon.inference.estimate import Estimate
+
+MOST_ROWS = 100
+
+
+def ask(
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="A release folder, or a view folder.", show_default=False)
+    ],
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help='Such as "age between 30 and 39".', show_default=False)
+    ],
+    confidence: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Of a view: how often the interval holds.", show_default="0.95"),
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Of a view: draw N tuples where counting all is too costly.")
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """Ask a release or a view how many records satisfy a condition. It costs nothing, however often.
+
+    A view also answers SELECT of one count(*), sum(attribute) or avg(attribute), with WHERE and GROUP BY.
+
+    \b
+    Examples:
+      tetraodon ask release/ "age between 30 and 39"
+      tetraodon ask release/ "age < 30 and sex = 'Female'"
+      tetraodon ask view/ "select sex, count(*) from people where score < 3 * age group by sex"
+
+    \b
+    --json gives {"condition", "item", "value", "lower", "upper", "confidence"} or
+      {"condition", "item", "groups": [{"group", "value", "lower", "upper", "confidence"}]}.
+    """
+    with Edge(as_json):
+        existing(folder, option="FOLDER", folder=True)
+        if not question.strip():
+            raise WrongUse("the question is empty", fix='write one such as "age between 30 and 39"')
+        from tetraodon.publish.view import MANIFEST
+
+        if (Path(folder) / MANIFEST).exists():
+            _ask_view(folder, question, confidence, sample, as_json)
+            return
+        if confidence is not None or sample:
+            raise WrongUse("a release has intervals of its own", fix="leave out --confidence and --sample")
+        from tetraodon.releasing.folder import load_release
+
+        with working("reading the release"):
+            name, estimate = load_release(folder).ask(question)
+        if as_json:
+            emit(answer_document(question, name, estimate))
+        else:
+            say(answer_in_words(name, estimate))
+
+
+def _ask_view(folder: str, question: str, confidence: str | None, sample: int, as_json: bool) -> None:
+    from tetraodon.inference.estimate import CONFIDENCE, Estimate
+    from tetraodon.publish.view import load_view
+
+    with working("reading the view"):
+        view = load_view(folder)
+        found = view.ask(question, confidence=CONFIDENCE if confidence is None else confidence, sample=sample)
+    if isinstance(found, Estimate):
+        if as_json:
+            emit(answer_document(question, view.name, found))
+        else:
+            say(answer_in_words(view.name, found))
+        return
+    groups = [([str(part) for part in (key if isinstance(key, tuple) else (key,))], one) for key, one in found.items()]
+    if as_json:
+        listed = [{"group": group} | estimate.document() for group, estimate in groups]
+        emit({"condition": question, "item": view.name, "groups": listed})
+        return
+    rows = [[", ".join(group), *_numbers(estimate)] for group, estimate in groups[:MOST_ROWS]]
+    table(["group", "about", "from", "to"], rows, right=["about", "from", "to"])
+    if len(groups) > MOST_ROWS:
+        say(f"{len(groups) - MOST_ROWS} more groups; --json gives all.")
+
+
+def answer_document(condition: str, item: str, estimate: Estimate) -> dict[str, Any]:
+    """The answer to a condition as JSON."""
+    return {"condition": condition, "item": item} | estimate.document()
+
+
+def answer_in_words(item: str, estimate: Estimate) -> str:
+    """The answer to a condition in words; the interval is rounded outwards."""
+    if estimate.lower == estimate.upper:
+        return f"exactly {estimate.value:,.0f}, from {item!r}"
+    value, lower, upper = _numbers(estimate)
+    return f"about {value} ({float(100 * estimate.confidence):.4g}%: {lower} to {upper}), from {item!r}"
+
+
+def _numbers(estimate: Estimate) -> tuple[str, str, str]:
+    """Value and ends as whole numbers, the ends rounded outwards; with decimals where the interval is short."""
+    if estimate.upper - estimate.lower < 5 and estimate.value != round(estimate.value):
+        lower, upper = math.floor(100 * estimate.lower) / 100, math.ceil(100 * estimate.upper) / 100
+        return f"{estimate.value:,.2f}", f"{lower:,.2f}", f"{upper:,.2f}"
+    return f"{estimate.value:,.0f}", f"{math.floor(estimate.lower):,}", f"{math.ceil(estimate.upper):,}"

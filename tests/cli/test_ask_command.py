@@ -1,0 +1,87 @@
+"""Asking a release or a view from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.cli.conftest import Run
+
+from tetraodon.cli.ask_command import answer_in_words
+from tetraodon.inference.estimate import Estimate
+
+
+@pytest.mark.usefixtures("released")
+def test_the_shape_of_an_answer(run_json: Callable[..., Any]) -> None:
+    found = run_json("ask", "release", "age between 30 and 39")
+    assert set(found) == {"condition", "item", "value", "lower", "upper", "confidence"}
+    assert found["item"] == "ages"
+    assert found["lower"] <= found["value"] <= found["upper"]
+
+
+@pytest.mark.usefixtures("released")
+@pytest.mark.parametrize("condition", ["agee > 3", "age >", "age = 'x", "age > 3 and loss > 3", "1 = 1; drop"])
+def test_conditions_that_cannot_be_answered(run: Run, condition: str) -> None:
+    assert "Fix:" in run("ask", "release", condition, code=1).stderr
+
+
+def test_answers_in_words() -> None:
+    assert answer_in_words("ages", Estimate(12964.6, 12854.2, 13103.5)) == (
+        "about 12,965 (95%: 12,854 to 13,104), from 'ages'"
+    )
+    assert answer_in_words("sexes", Estimate(5, 5, 5)) == "exactly 5, from 'sexes'"
+    assert answer_in_words("people", Estimate(3.51, 1, 5)) == "about 3.51 (95%: 1.00 to 5.00), from 'people'"
+
+
+@pytest.fixture
+def view(place: Path) -> Path:
+    folder = place / "view"
+    folder.mkdir()
+    ages = list(range(20, 40)) * 2
+    pl.DataFrame({"age": ages, "sex": ["f", "m"] * 20}).write_parquet(folder / "tuples.parquet")
+    attributes = {"age": {"integer": [20, 39]}, "sex": {"categories": ["f", "m"], "other": "f"}}
+    manifest = {
+        "name": "people",
+        "policy": {"dataset": "people", "attributes": attributes, "budget": {"epsilon": 12}},
+        "channel": {"rows": "repeated", "keep": "1/2", "noise": "1/101"},
+        "rows": "tuples.parquet",
+        "n": None,
+        "public": {},
+    }
+    (folder / "view.json").write_text(json.dumps(manifest))
+    return folder
+
+
+@pytest.mark.usefixtures("view")
+def test_a_view_answers(run: Run, run_json: Callable[..., Any]) -> None:
+    found = run_json("ask", "view", "age < 30")
+    assert set(found) == {"condition", "item", "value", "lower", "upper", "confidence"}
+    assert (found["item"], found["value"]) == ("people", pytest.approx(2 * (20 - 0.2)))
+    wide = run_json("ask", "view", "select count(*) from people where age < 30", "--confidence", "0.99")
+    assert wide["confidence"] == 0.99
+    assert wide["lower"] <= found["lower"] <= found["upper"] <= wide["upper"]
+    assert "95%" in run("ask", "view", "age < 30").stdout
+    assert "99%" in run("ask", "view", "age < 30", "--confidence", "0.99").stdout
+
+
+@pytest.mark.usefixtures("view")
+def test_groups(run: Run, run_json: Callable[..., Any]) -> None:
+    found = run_json("ask", "view", "select sex, count(*) from people group by sex")
+    assert set(found) == {"condition", "item", "groups"}
+    assert [group["group"] for group in found["groups"]] == [["f"], ["m"]]
+    assert set(found["groups"][0]) == {"group", "value", "lower", "upper", "confidence"}
+    shown = run("ask", "view", "select sex, age, count(*) from people group by sex, age").stdout
+    assert "f, 20" in shown
+    many = run("ask", "view", "select age, sum(age) from people group by age", code=1).stderr
+    assert "also grouped by" in many
+
+
+@pytest.mark.usefixtures("view", "released")
+def test_wrong_use(run: Run) -> None:
+    assert "empty" in run("ask", "view", " ", code=2).stderr
+    assert "--confidence" in run("ask", "release", "age < 30", "--confidence", "0.9", code=2).stderr
+    assert "not a public table" in run("ask", "view", "sex in (select x from y)", code=1).stderr
