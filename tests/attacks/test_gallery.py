@@ -46,6 +46,13 @@ def test_the_page_tells_every_attack_in_order() -> None:
     assert sorted(path.stem for path in (DOCS / "img" / "attacks").glob("*.svg")) == sorted(NAMES)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_says_what_was_measured(name: str) -> None:
+    told = story(name)
+    numbers = " | ".join(f"{number:.4g}" for number in (told.attacked, told.allowed, told.defended))
+    assert f"| `{name}` | {told.measure} | {numbers} |" in (DOCS / "gallery.md").read_text("utf-8")
+
+
 def test_papers_are_cited_by_their_keys() -> None:
     for attack in GALLERY:
         assert set(re.findall(r"\[(\w+)\]", attack.paper)) <= set(PAPERS)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from tests.attacks.stories import story
 
 from tetraodon.attacks.low_prior import SCORES, after_the_table, of_joe
-from tetraodon.attacks.noisy_view import view
+from tetraodon.attacks.noisy_view import keeping_half, view
 from tetraodon.pufferfish import named, verify
 
 
@@ -24,5 +24,5 @@ def test_the_belief_by_hand() -> None:
 
 def test_less_noise_would_break_the_promise() -> None:
     promise = named.dgamma(d=Fraction(33, 500), gamma=Fraction(1, 5))
-    assert verify(view(Fraction(1, 2), Fraction(3, 20), people=1), promise).holds
-    assert verify(view(Fraction(1, 2), Fraction(14, 100), people=1), promise).holds is False
+    assert verify(view(keeping_half(Fraction(3, 20)), people=1), promise).holds
+    assert verify(view(keeping_half(Fraction(14, 100)), people=1), promise).holds is False

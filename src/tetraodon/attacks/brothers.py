@@ -6,12 +6,12 @@ from fractions import Fraction
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.exact_bayes import belief
-from tetraodon.attacks.noisy_view import IN, OUT, view
+from tetraodon.attacks.noisy_view import IN, OUT, keeping_half, view
 from tetraodon.attacks.picture import lines, rounded
 from tetraodon.pufferfish import Prior, Secret, named, scenarios, verify
 
 D, GAMMA = Fraction(1, 20), Fraction(3, 10)
-KEPT, ALONE, TOGETHER = Fraction(1, 2), Fraction(1, 16), Fraction(9, 50)
+ALONE, TOGETHER = keeping_half(Fraction(1, 16)), keeping_half(Fraction(9, 50))
 STEPS = 10
 
 
@@ -25,11 +25,11 @@ def family(correlation: Fraction) -> Prior:
 def run() -> Story:
     rows, last = [], {}
     joe, both = Secret.present(0), (True, True)
-    alone, together = (view(KEPT, invented, people=2) for invented in (ALONE, TOGETHER))
-    for channel, name in ((alone, "one tuple at a time"), (together, "the two together")):
+    alone, together = (view(channel, people=2) for channel in (ALONE, TOGETHER))
+    for written, name in ((alone, "one tuple at a time"), (together, "the two together")):
         for step in range(STEPS + 1):
             correlation = Fraction(step, STEPS)
-            last[name] = float(belief(family(correlation), channel, joe, both))
+            last[name] = float(belief(family(correlation), written, joe, both))
             rows.append(
                 {
                     "correlation of the brothers": float(correlation),

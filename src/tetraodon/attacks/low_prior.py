@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.exact_bayes import belief
-from tetraodon.attacks.noisy_view import IN, OUT, view
+from tetraodon.attacks.noisy_view import IN, OUT, keeping_half, view
 from tetraodon.attacks.picture import bars, rounded
 from tetraodon.pufferfish import Prior, Secret, named, verify
 
@@ -34,7 +34,7 @@ def after_the_table() -> dict[int, Fraction]:
 
 def run() -> Story:
     after = after_the_table()
-    channel = view(Fraction(1, 2), Fraction(3, 20), people=1)
+    channel = view(keeping_half(Fraction(3, 20)), people=1)
     promise = verify(channel, named.dgamma(d=LIKELY, gamma=GAMMA))
     thinks = Prior.of({(IN,): LIKELY, (OUT,): 1 - LIKELY}, "the attacker")
     seen = belief(thinks, channel, Secret.present(0), (True,))

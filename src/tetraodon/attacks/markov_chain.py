@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import lines, rounded
+from tetraodon.policy.load import load_policy
 from tetraodon.pufferfish import (
     Additive,
     Definition,
@@ -18,6 +19,7 @@ from tetraodon.pufferfish import (
     scenarios,
     verify,
 )
+from tetraodon.releasing.plan import plan
 
 HOURS = 8
 STAYS = tuple(Fraction(n, 100) for n in (50, 60, 70, 80, 90, 95, 99))
@@ -30,6 +32,23 @@ def day(stay: Fraction) -> Scenario:
     """A person is active or not in each hour, and goes on as before with probability `stay`."""
     leave = 1 - stay
     return scenarios.chain(transition=[[stay, leave], [leave, stay]], source="a made-up study")
+
+
+def planned_scale(length: int | None) -> Fraction:
+    """The scale that a plan takes where the policy file states the chain, for a series of a stated length or of any."""
+    rows = [[str(STAY), str(1 - STAY)], [str(1 - STAY), str(STAY)]]
+    chain = {"along": "hour", "states": 2, "transition": rows, "start": "stationary", "source": "a made-up study"}
+    policy = load_policy(
+        {
+            "dataset": "day",
+            "presence": "public",
+            "attributes": {"active": {"integer": [0, 1]}},
+            "attackers": [{"chain": chain | ({} if length is None else {"length": length})}],
+            "budget": {"epsilon": 1},
+            "release": [{"name": "hours", "total": "active"}],
+        }
+    )
+    return plan(policy)["hours"].scale
 
 
 def smallest_scale(world: World, promise: Definition) -> Fraction:
@@ -47,7 +66,9 @@ def run() -> Story:
     promise = Definition(pairs.values(), day(STAY), epsilon=1)
     scale = smallest_scale(world, promise)
     loss = {}
-    for name, noise in (("scale 1", Laplace(1)), (f"scale {float(scale):g}", Laplace(scale))):
+    planned = planned_scale(HOURS)
+    for size in (Fraction(1), scale, planned):
+        name, noise = f"scale {float(size):g}", Laplace(size)
         found = if_the_scenario_is_wrong(Additive(sum, noise, world), promise, day, STAYS)
         loss[name] = {stay: verdict.epsilon for stay, verdict in found}
     rows = [
@@ -55,22 +76,24 @@ def run() -> Story:
         for name, each in loss.items()
         for stay, number in each.items()
     ]
-    attacked, defended = (each[STAY] for each in loss.values())
+    attacked, _, defended = (each[STAY] for each in loss.values())
     return Story(
         words=f"The number of active hours of a day of {HOURS} is published with Laplace noise of scale 1, which hides "
         "any one hour if hours are independent. A person goes on as before nine times in ten. An attacker who knows "
         f"that learns about each hour from all others: the loss is {attacked:.2f}, not 1.",
-        defence=f"State the chain, and let `verify` find the scale: {float(scale):g} keeps epsilon 1, less than the "
-        f"{HOURS} that hiding the whole day would take. If the chain is stickier than was said, the picture shows what "
-        "is lost.",
+        defence=f"State the chain under `attackers:`. The plan then takes scale {float(planned):g} for a day, which is "
+        f"that of all hours together, and {float(planned_scale(None)):.1f} for a series of any length. `verify` finds "
+        f"that {float(scale):g} would do for a day. If the chain is stickier than was said, the picture shows what is "
+        "lost.",
         measure="epsilon of an hour, chance to go on 0.9",
         attacked=attacked,
         allowed=1.0,
         defended=defended,
         numbers={
-            "scale that keeps epsilon 1": float(scale),
+            "scale of the plan, a day": float(planned),
+            "scale of the plan, any length": rounded(float(planned_scale(None))),
+            "smallest scale that verifies, a day": float(scale),
             "odds move by at most": rounded(math.exp(attacked)),
-            "scale for the whole day": float(HOURS),
         },
         chart=lines(rows, x="chance to go on as before", y="epsilon", colour="noise"),
     )

@@ -8,24 +8,28 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.publish.channel import SetChannel
 from tetraodon.pufferfish import Channel, World
 
 IN, OUT = "in", ABSENT
 """A tuple is in the table, or is not."""
 
 
-def view(kept: Fraction, invented: Fraction, *, people: int) -> Channel:
-    """Tuples in the table are shown with probability `kept`, all others with probability `invented`.
+def keeping_half(noise: Fraction) -> SetChannel:
+    """Half of the table's tuples are shown, and of all others a share of `noise`."""
+    return SetChannel(Fraction(1, 2) - noise, noise)
 
-    In the paper's letters, alpha + beta and beta. The output says of each tuple whether it is shown.
 
-    >>> view(Fraction(1, 2), Fraction(1, 16), people=1).probability((OUT,), (True,))
+def view(channel: SetChannel, *, people: int) -> Channel:
+    """A view as the verifier sees it: for each of some people, whether their tuple is shown.
+
+    >>> view(keeping_half(Fraction(1, 16)), people=1).probability((OUT,), (True,))
     Fraction(1, 16)
     """
     world = World.product((IN,), individuals=people, absent=True)
 
     def law(dataset: Any) -> dict[tuple[bool, ...], Fraction]:
-        chances = [kept if record == IN else invented for record in dataset]
+        chances = [channel.shown if record == IN else channel.noise for record in dataset]
         return {
             shown: math.prod((p if one else 1 - p) for one, p in zip(shown, chances, strict=True))  # type: ignore[misc]
             for shown in itertools.product((True, False), repeat=people)
@@ -34,9 +38,9 @@ def view(kept: Fraction, invented: Fraction, *, people: int) -> Channel:
     return Channel.of(law, world)
 
 
-def views(number: int, kept: Fraction, invented: Fraction) -> Channel:
+def views(number: int, channel: SetChannel) -> Channel:
     """The same tuple in several views, each made afresh; the output says in how many it is shown."""
-    one = view(kept, invented, people=1)
+    one = view(channel, people=1)
 
     def law(dataset: Any) -> dict[int, Fraction]:
         p = one.probability(dataset, (True,))
