@@ -46,6 +46,7 @@ PINNED = [
     "count",
     "domain_count",
     "explain",
+    "frapp",
     "histogram",
     "load_policy",
     "load_release",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tetraodon.policy.policy import Policy
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
     from tetraodon.publish.domain_count import domain_count
+    from tetraodon.publish.frapp import frapp
     from tetraodon.publish.run import publish
     from tetraodon.publish.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
@@ -79,6 +80,7 @@ _HOMES = {
     "count": "tetraodon.workload.query",
     "domain_count": "tetraodon.publish.domain_count",
     "explain": "tetraodon.policy.explain",
+    "frapp": "tetraodon.publish.frapp",
     "histogram": "tetraodon.workload.query",
     "load_policy": "tetraodon.policy.load",
     "load_release": "tetraodon.releasing.folder",
@@ -134,6 +136,7 @@ __all__ = [
     "count",
     "domain_count",
     "explain",
+    "frapp",
     "histogram",
     "load_policy",
     "load_release",
