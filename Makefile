@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 
 help:
 	@echo "make demo    set up, release the bundled data, print where the report is"
-	@echo "make test    set up, run all tests"
+	@echo "make test    set up, install Java and Postgres if they are missing, run all tests"
 	@echo "make check   set up, run ruff, mypy and the documentation checks"
 	@echo "make bench   set up, run the benchmarks"
 	@echo "make bench-peers   set up, run the same work in other libraries, each in an environment of its own"
@@ -28,7 +28,8 @@ demo: $(READY)
 	$(BIN)/tetraodon demo --out demo --force
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m scripts.services
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import duckdb
+from tests.services import postgres, spark
 
 from tetraodon.engine import Counts
 
-FORMS = ("parquet", "csv", "pandas", "polars", "lazy", "arrow", "duckdb", "relation", "ibis")
+FORMS = ("parquet", "csv", "pandas", "polars", "lazy", "arrow", "duckdb", "relation", "ibis", "postgres", "spark")
+POSTGRES = {
+    "DOUBLE": "double precision",
+    "FLOAT": "real",
+    "HUGEINT": "numeric(39, 0)",
+    "UBIGINT": "numeric(20, 0)",
+    "VARCHAR": "text",
+    "STRUCT(a INTEGER)": "jsonb",
+    "BLOB": "bytea",
+}
+numbers = count()
 
 
 @contextmanager
 def table(form: str, folder: Path, columns: dict[str, str], records: Sequence[Sequence[object]]) -> Iterator[Any]:
     """A table with columns of the given DuckDB types, as a source for `open_table`."""
+    if form == "postgres":
+        yield postgres_table(columns, records)
+        return
+    if form == "spark":
+        columns = {name: "BLOB" if kind == "TIME" else kind for name, kind in columns.items()}  # it has no such type
     file = folder / f"table.{form}"
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     with duckdb.connect(str(file) if form == "duckdb" else ":memory:") as connection:
@@ -51,8 +68,34 @@ def table(form: str, folder: Path, columns: dict[str, str], records: Sequence[Se
                 backend.raw_sql("SET TimeZone = 'Asia/Kathmandu'")
                 yield backend.read_parquet(path)
                 backend.disconnect()
+            case "spark":  # in two files and an empty one, so that partitions are of several sizes
+                half = len(records) // 2
+                for place, part in enumerate((f"LIMIT {half}", f"OFFSET {half}", "LIMIT 0")):
+                    connection.execute(f"COPY (FROM made {part}) TO '{folder / f'{place}.parquet'}' (FORMAT parquet)")
+                yield spark().read.parquet(*(str(folder / f"{place}.parquet") for place in range(3)))
     if form == "duckdb":
         yield f"{file}#made"
+
+
+def postgres_table(columns: dict[str, str], records: Sequence[Sequence[object]]) -> str:
+    """A new table that the role `reader` may read, by its address."""
+    import psycopg
+    from psycopg import sql
+
+    server, name = postgres(), f"made {next(numbers)}"
+    title = sql.Identifier("house", name)
+    kinds = [POSTGRES.get(kind, kind) for kind in columns.values()]
+    listed = sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(kind))  # type: ignore[arg-type]
+        for column, kind in zip(columns, kinds, strict=True)
+    )
+    with psycopg.connect(server.address("owner")) as connection:
+        connection.execute(sql.SQL("CREATE TABLE {} ({})").format(title, listed))
+        connection.execute(sql.SQL("GRANT SELECT ON {} TO reader").format(title))
+        marks = sql.SQL(", ").join(sql.Placeholder() for _ in columns)
+        with connection.cursor() as cursor:
+            cursor.executemany(sql.SQL("INSERT INTO {} VALUES ({})").format(title, marks), list(records))
+    return f"{server.address()}#house.{name}"
 
 
 def found(counts: Counts) -> dict[tuple[int, ...], int]:

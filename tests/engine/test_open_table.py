@@ -12,6 +12,7 @@ import ibis
 import polars
 import pytest
 from tests.engine.tables import FORMS, table
+from tests.services import forms
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import DataRefusal, Individuals, open_table
@@ -32,7 +33,7 @@ def told(error: BaseException) -> str:
     return text + (told(chain) if chain else "")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms(*FORMS))
 def test_a_missing_column_is_refused_with_the_nearest_name(form, tmp_path):
     with table(form, tmp_path, {"agee": "INTEGER", "x": "INTEGER"}, [(1, 2)]) as source:
         with pytest.raises(TableError, match=r"no column 'age'.*did you mean 'agee'"):
@@ -43,7 +44,7 @@ def test_a_missing_column_is_refused_with_the_nearest_name(form, tmp_path):
             open_table(source, Domain((Attribute("x", Integers(0, 1)),)), Individuals("kee"))
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("csv", "pandas")])
+@pytest.mark.parametrize("form", forms(*(form for form in FORMS if form not in ("csv", "pandas"))))
 @pytest.mark.parametrize(
     ("attribute", "kind"),
     [
@@ -65,7 +66,7 @@ def test_a_column_of_another_type_is_refused_before_counting(form, attribute, ki
         assert not isinstance(refusal.value, DataRefusal)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms(*FORMS))
 @pytest.mark.parametrize("attribute", [AGE, DAY, Attribute("age", Grid(*map(AGE.values.number, (0, 9, 1))))])
 def test_text_without_one_number_or_date_is_another_type(form, attribute, tmp_path):
     rows, domain = [(MARKER,), ("b",), (None,)], Domain((attribute,))
@@ -76,7 +77,7 @@ def test_text_without_one_number_or_date_is_another_type(form, attribute, tmp_pa
         assert engine.dry_run()[0].unreadable == 2
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms(*FORMS))
 def test_an_empty_table_is_refused(form, tmp_path):
     with table(form, tmp_path, {"age": "INTEGER"}, []) as source, open_table(source, DOMAIN) as engine:
         for group in ((), ("age",)):
@@ -85,7 +86,7 @@ def test_an_empty_table_is_refused(form, tmp_path):
         assert engine.dry_run()[0].rows == 0
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms(*FORMS))
 def test_a_column_of_nothing_is_missing(form, tmp_path):
     columns = {"age": "VARCHAR", "x": "INTEGER"}
     with table(form, tmp_path, columns, [(None, 1)]) as source, open_table(source, DOMAIN) as engine:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ class Counts:
     names:  the attributes, in the order of the columns of `codes`.
     codes:  one row per cell, in lexicographic order; int64.
     counts: how many rows of the table are in that cell; int64. Without attributes, one cell holds all.
+    sums:   for attributes that were to be added up, the sum of their codes over the rows of that cell; int64.
 
     >>> counts = Counts(("a", "b"), np.array([[0, 1], [2, 0]]), np.array([3, 4]))
     >>> counts.total, counts.by(()).counts.tolist(), counts.by(("b",)).codes.tolist()
@@ -29,9 +30,11 @@ class Counts:
     names: tuple[str, ...]
     codes: NDArray[np.int64]
     counts: NDArray[np.int64]
+    sums: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.codes.shape != (len(self.counts), len(self.names)):
+        fits = all(len(sums) == len(self.counts) for sums in self.sums.values())
+        if not fits or self.codes.shape != (len(self.counts), len(self.names)):
             raise QueryError("codes and counts do not fit together", fix="give one row of codes per count")
 
     @property
@@ -47,19 +50,29 @@ class Counts:
         for name in wanted:
             if name not in self.names:
                 raise QueryError(f"these counts are not by {name!r}", fix=did_you_mean(name, self.names)) from None
-        return summed(wanted, self.codes[:, [self.names.index(name) for name in wanted]], self.counts)
+        return summed(wanted, self.codes[:, [self.names.index(name) for name in wanted]], self.counts, self.sums)
 
 
-def summed(names: tuple[str, ...], codes: NDArray[np.int64], counts: NDArray[np.int64]) -> Counts:
-    """Counts from cells in any order, equal cells added up and empty ones dropped."""
+def summed(
+    names: tuple[str, ...],
+    codes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    sums: Mapping[str, NDArray[np.int64]] | None = None,
+) -> Counts:
+    """Counts and sums from cells in any order, equal cells added up and empty ones dropped."""
+    given = sums or {}
     if not names:
-        return Counts((), np.zeros((1, 0), np.int64), np.array([counts.sum()], np.int64))
-    held = counts != 0
-    codes, counts = codes[held], counts[held]
+        totals = {name: np.array([values.sum()], np.int64) for name, values in given.items()}
+        return Counts((), np.zeros((1, 0), np.int64), np.array([counts.sum()], np.int64), totals)
     order = np.lexsort(codes.T[::-1])
+    order = order[counts[order] != 0]
     codes, counts = codes[order], counts[order]
     fresh = np.ones(len(codes), dtype=bool)
     fresh[1:] = (codes[1:] != codes[:-1]).any(axis=1)
     starts = np.flatnonzero(fresh)
-    sums = np.add.reduceat(counts, starts) if len(starts) else counts
-    return Counts(names, np.ascontiguousarray(codes[starts]), sums.astype(np.int64))
+    added = {name: _added(values[order], starts) for name, values in given.items()}
+    return Counts(names, np.ascontiguousarray(codes[starts]), _added(counts, starts), added)
+
+
+def _added(values: NDArray[np.int64], starts: NDArray[np.intp]) -> NDArray[np.int64]:
+    return np.asarray(np.add.reduceat(values, starts) if len(starts) else values, np.int64)

@@ -19,7 +19,7 @@ from tetraodon.engine.counts import Counts
 from tetraodon.engine.duckdb_sql import code, outside, present, read
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.individuals import Individuals
-from tetraodon.engine.passes import covering, passes
+from tetraodon.engine.passes import covering, passes, require_summable
 from tetraodon.engine.report import ColumnReport
 from tetraodon.engine.sound import require_sound, wrong_type
 
@@ -41,12 +41,13 @@ class DuckDBEngine:
         if individuals.key:
             require_key(self._column(individuals.key))
 
-    def counts(self, groups: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Exact counts by each group of attributes, from one scan of the table."""
+    def counts(self, groups: Sequence[tuple[str, ...]], add: Sequence[str] = ()) -> list[Counts]:
+        """Exact counts, and sums of the codes of `add`, by each group of attributes, from one scan of the table."""
         asked = [tuple(group) for group in groups]
         needed = passes(asked, self._domain)
-        self._require_readable({name for names in needed for name in names})
-        done = self._tabulate(needed)
+        require_summable(add, self._domain)
+        self._require_readable({name for names in needed for name in names} | set(add))
+        done = self._tabulate(needed, tuple(add))
         for counted in done:
             require_sound(counted, self._domain)
         return [done[covering(group, needed)].by(group) for group in asked]
@@ -109,40 +110,52 @@ class DuckDBEngine:
             f"QUALIFY row_number() OVER (PARTITION BY k ORDER BY {order}) <= {self._individuals.at_most}"
         )
 
-    def _tabulate(self, needed: list[tuple[str, ...]]) -> list[Counts]:
+    def _tabulate(self, needed: list[tuple[str, ...]], add: tuple[str, ...]) -> list[Counts]:
         """Counts by every pass; several passes share one scan."""
         columns = [[f"c{self._domain.position(name)}" for name in names] for names in needed]
         if len(needed) < 2 or self._table.relation is not None:
-            return [self._group(names, by) for names, by in zip(needed, columns, strict=True)]
+            return [self._group(names, by, add) for names, by in zip(needed, columns, strict=True)]
         every = sorted({name for names in needed for name in names}, key=self._domain.position)
+        scanned = [*every, *(name for name in add if name not in every)]
+        totals = "".join(f", {total}" for total in self._totals(add))
         codes = ", ".join(f"c{self._domain.position(name)}" for name in every)
         sets = ", ".join(f"({', '.join(by)})" for by in columns)
         self._table.fetch(
             lambda origin: (
-                f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {codes}, grouping_id({codes}) AS w, count(*) AS n "
-                f"FROM ({self._rows(every, origin)}) GROUP BY GROUPING SETS ({sets})"
+                f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {codes}, grouping_id({codes}) AS w, count(*) AS n"
+                f"{totals} FROM ({self._rows(scanned, origin)}) GROUP BY GROUPING SETS ({sets})"
             )
         )
         done = []
         for names, by in zip(needed, columns, strict=True):
             absent = sum(1 << place for place, name in enumerate(reversed(every)) if name not in names)
             listed = ", ".join(by)
-            sql = f"SELECT {', '.join([*by, 'n'])} FROM cells WHERE w = {absent} ORDER BY {listed or 'n'}"
-            done.append(_counts(names, by, self._table.fetch(lambda _, sql=sql: sql)))  # type: ignore[misc]
+            kept = [*by, "n", *(f"s{self._domain.position(name)}" for name in add)]
+            sql = f"SELECT {', '.join(kept)} FROM cells WHERE w = {absent} ORDER BY {listed or 'n'}"
+            done.append(self._counts(names, by, add, self._table.fetch(lambda _, sql=sql: sql)))  # type: ignore[misc]
         self._table.fetch(lambda _: "DROP TABLE cells")
         return done
 
-    def _group(self, names: tuple[str, ...], by: list[str]) -> Counts:
+    def _totals(self, add: tuple[str, ...]) -> list[str]:
+        places = [self._domain.position(name) for name in add]
+        return [f"CAST(coalesce(sum(c{place}), 0) AS BIGINT) AS s{place}" for place in places]
+
+    def _group(self, names: tuple[str, ...], by: list[str], add: tuple[str, ...]) -> Counts:
         grouped = f"GROUP BY {', '.join(by)} ORDER BY {', '.join(by)}" if by else ""
-        return _counts(
-            names,
-            by,
-            self._table.fetch(
-                lambda origin: (
-                    f"SELECT {', '.join([*by, 'count(*) AS n'])} FROM ({self._rows(names, origin)}) {grouped}"
-                )
-            ),
-        )
+        scanned = [*names, *(name for name in add if name not in names)]
+        listed = ", ".join([*by, "count(*) AS n", *self._totals(add)])
+        found = self._table.fetch(lambda origin: f"SELECT {listed} FROM ({self._rows(scanned, origin)}) {grouped}")
+        return self._counts(names, by, add, found)
+
+    def _counts(
+        self, names: tuple[str, ...], by: list[str], add: tuple[str, ...], found: dict[str, NDArray[np.int64]]
+    ) -> Counts:
+        counts = np.asarray(found["n"], np.int64)
+        codes = np.empty((len(counts), len(by)), np.int64)
+        for place, name in enumerate(by):
+            codes[:, place] = found.pop(name)
+        sums = {name: np.asarray(found[f"s{self._domain.position(name)}"], np.int64) for name in add}
+        return Counts(names, codes, counts, sums)
 
     def _require_readable(self, names: set[str]) -> None:
         """Refuse a column of text that should hold numbers or dates and holds none at all."""
@@ -169,11 +182,3 @@ class DuckDBEngine:
 
 def _whole(found: dict[str, NDArray[np.int64]], name: str) -> int:
     return int(found[name][0])
-
-
-def _counts(names: tuple[str, ...], by: list[str], found: dict[str, NDArray[np.int64]]) -> Counts:
-    counts = np.asarray(found["n"], np.int64)
-    codes = np.empty((len(counts), len(by)), np.int64)
-    for place, name in enumerate(by):
-        codes[:, place] = found.pop(name)
-    return Counts(names, codes, counts)

@@ -1,6 +1,8 @@
 """How an attribute is read from a column and numbered, as Ibis expressions: the twin of `duckdb_sql`.
 
-Dates become days since 1970, so that numbers and dates share one numbering.
+Dates become days since 1970, so that numbers and dates share one numbering. Engines differ in what they do with a
+cast that fails, an infinite date or the end of a text, so nothing here relies on any of it. The dialect is asked only
+where Ibis gives one expression several meanings.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import ibis
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.engine.column import REALS, Column, Kind
+from tetraodon.engine.ibis_calendar import EPOCH, calendar_day, calendar_instant
 from tetraodon.engine.ladder import Ladder, decimals_of_doubles, ladder
 from tetraodon.engine.written import DAY, FALSE, INSTANT, TRUE, number_pattern
 from tetraodon.errors import TableError
@@ -19,30 +22,39 @@ from tetraodon.errors import TableError
 Expression: TypeAlias = Any
 """An Ibis column; Ibis has no types for what a column holds."""
 
-EPOCH = dt.date(1970, 1, 1)
+FAR = (ibis.literal(dt.date(1, 1, 1)), ibis.literal(dt.date(9999, 12, 31)))
 WIDEST = "decimal(38, 0)"
+MOST = 10**37
 MOST_STEPS = 2**50
+END = {"duckdb": "\\z", "postgres": "$", "pyspark": "\\z"}
+"""The end of a text in regular expressions. In Java's, `$` also stands before a last line break."""
+
+SAFE = "[ \\t]*[+-]?[0-9]{0,200}([.][0-9]{0,200})?([eE][+-]?0*[0-9]{1,2})?[ \\t]*"
+"""A number that is far from overflowing a double, if it is one at all."""
+HUGE = 1e40
 
 
-def present(column: Column, place: Expression) -> Expression:
+def present(column: Column, place: Expression, dialect: str) -> Expression:
     """Whether there is a value; NaN is none."""
     held = place.notnull()
+    if column.kind in (Kind.DECIMAL, Kind.WIDE) and dialect == "postgres":  # it keeps NaN in them
+        return held & (place.cast("string") != "NaN")
     return held & ~place.isnan() if column.kind in REALS else held
 
 
-def read(attribute: Attribute, column: Column, place: Expression) -> Expression:
+def read(attribute: Attribute, column: Column, place: Expression, dialect: str) -> Expression:
     """The value as a number in units, days since 1970, a label or 0/1/2 (neither); NULL if missing or unreadable."""
     if column.kind is Kind.TEXT:
         place = place.cast("string")
     match attribute.values:
         case Integers() | Grid():
-            return _number(attribute.values, column, place)
+            return _number(attribute.values, column, place, dialect)
         case Dates():
-            return _day(column, place)
+            return _day(column, place, dialect)
         case Categories():
-            return _label(column, place)
+            return _label(column, place, dialect)
         case Booleans():
-            return _truth(column, place)
+            return _truth(column, place, dialect)
         case _:
             assert_never(attribute.values)
 
@@ -111,23 +123,32 @@ def rungs(values: Integers | Grid | Dates, column: Column) -> Ladder:
     return steps
 
 
-def _number(values: Integers | Grid, column: Column, place: Expression) -> Expression:
+def _number(values: Integers | Grid, column: Column, place: Expression, dialect: str) -> Expression:
     match column.kind:
         case Kind.INTEGER:
             return place.cast("int64" if rungs(values, column).narrow else WIDEST)
-        case Kind.WIDE:
-            return place.cast(WIDEST)
+        case Kind.WIDE:  # Postgres has whole numbers of any length
+            near = ibis.least(ibis.greatest(place, ibis.literal(-MOST, WIDEST)), ibis.literal(MOST, WIDEST))
+            return _real(column, dialect, place, near.cast(WIDEST))
         case Kind.DECIMAL:
-            return place.cast("string").replace(".", "").cast(WIDEST)
-        case Kind.SINGLE:
-            return _units(_real(place, place.cast("string").cast("float64")), values)
+            return _real(column, dialect, place, place.cast("string").replace(".", "").cast(WIDEST))
+        case Kind.SINGLE:  # by way of text: a single 0.1 means one tenth, not the double nearest to it
+            return _units(_real(column, dialect, place, place.cast("string").cast("float64")), values)
         case Kind.DOUBLE:
-            return _units(_real(place, place), values)
+            return _units(_real(column, dialect, place, place), values)
         case Kind.TEXT:
-            number = _matching(place, number_pattern("."), place.try_cast("float64"))
-            return _units(number, values)
+            return _units(_matching(place, number_pattern("."), _written(place, dialect), dialect), values)
         case _:
             raise _unexpected(column)
+
+
+def _written(place: Expression, dialect: str) -> Expression:
+    """A text that looks like a number, as a double; one that is too long for Postgres is huge, or nothing."""
+    if dialect != "postgres":
+        return place.try_cast("float64")
+    huge = place.re_search("^[ \\t]*-").ifelse(-HUGE, HUGE)
+    tiny = place.re_search("[eE]-|^[ \\t]*[+-]?0*[.]|^[ \\t]*[+-]?0+[eE]")
+    return _matching(place, SAFE, place.cast("float64"), dialect).coalesce(tiny.ifelse(0.0, huge))
 
 
 def _units(number: Expression, values: Integers | Grid) -> Expression:
@@ -153,32 +174,32 @@ def _numbered(steps: Ladder, value: Expression) -> Expression:
     return (whole / _int(steps.by)).round().cast("int64")  # exact: the quotient is whole and below 2^50
 
 
-def _day(column: Column, place: Expression) -> Expression:
+def _day(column: Column, place: Expression, dialect: str) -> Expression:
     match column.kind:
         case Kind.DATE:
             return _since(place)
         case Kind.TIMESTAMP:
             return _since(place.date())
+        case Kind.ZONED if dialect == "duckdb":  # its session may have any time zone; those of the others keep UTC
+            seconds = place.delta(ibis.timestamp("1970-01-01", timezone="UTC"), unit="second")
+            return (seconds // _int(86400)).cast("int64")
         case Kind.ZONED:
-            return _utc(place)
+            return _since(place.date())
         case Kind.TEXT:
-            plain = place.try_cast("timestamp").notnull().ifelse(_since(place.try_cast("date")), ibis.null("int64"))
-            zoned = _matching(place, INSTANT, _utc(place.try_cast("timestamp('UTC')")))
-            return place.re_search(f"^({DAY})$").ifelse(plain, zoned)
+            plain = _matching(place, DAY, calendar_day(place), dialect)
+            zoned = _matching(place, INSTANT, calendar_instant(place), dialect)
+            return plain.coalesce(zoned)
         case _:
             raise _unexpected(column)
 
 
 def _since(day: Expression) -> Expression:
-    return day.delta(ibis.literal(EPOCH), unit="day").cast("int64")
+    """Days since 1970. An infinite date is none; it is looked for only where it can be."""
+    finite = (day >= FAR[0]) & (day <= FAR[1]) | day.cast("string").notin(["infinity", "-infinity"])
+    return finite.ifelse(day.delta(ibis.literal(EPOCH), unit="day").cast("int64"), ibis.null("int64"))
 
 
-def _utc(instant: Expression) -> Expression:
-    seconds = instant.delta(ibis.timestamp("1970-01-01", timezone="UTC"), unit="second")
-    return (seconds // _int(86400)).cast("int64")
-
-
-def _label(column: Column, place: Expression) -> Expression:
+def _label(column: Column, place: Expression, dialect: str) -> Expression:
     written = place.cast("string")
     match column.kind:
         case Kind.SINGLE | Kind.DOUBLE:  # 1.0 is spelt '1'
@@ -186,30 +207,33 @@ def _label(column: Column, place: Expression) -> Expression:
             whole = small.ifelse(place, ibis.literal(0.5)).cast("float64")
             whole = small & (whole == whole.floor())
             short = ibis.least(ibis.greatest(place, -1e15), 1e15).cast("int64").cast("string")
-            return _real(place, whole.ifelse(short, written))
+            return _real(column, dialect, place, whole.ifelse(short, written))
         case Kind.DECIMAL if column.scale:
-            return written.re_replace("[.]?0*$", "")
+            return _real(column, dialect, place, written.re_replace("[.]?0*$", ""))
         case _:
             return written
 
 
-def _truth(column: Column, place: Expression) -> Expression:
+def _truth(column: Column, place: Expression, dialect: str) -> Expression:
     if column.kind is Kind.BOOLEAN:
-        return place.cast("int64")
+        return ibis.cases((place.isnull(), ibis.null("int64")), (place, _int(1)), else_=_int(0))
     if column.kind is Kind.TEXT:
         word = place.lower()
         yes, no = word.isin(list(TRUE)), word.isin(list(FALSE))
     else:
         yes, no = place == 1, place == 0
-    return ibis.cases((~present(column, place), ibis.null("int64")), (yes, _int(1)), (no, _int(0)), else_=_int(2))
+    return ibis.cases(
+        (~present(column, place, dialect), ibis.null("int64")), (yes, _int(1)), (no, _int(0)), else_=_int(2)
+    )
 
 
-def _real(place: Expression, value: Expression) -> Expression:
-    return place.isnan().ifelse(ibis.null(value.type()), value)
+def _real(column: Column, dialect: str, place: Expression, value: Expression) -> Expression:
+    return present(column, place, dialect).ifelse(value, ibis.null(value.type()))
 
 
-def _matching(place: Expression, pattern: str, value: Expression) -> Expression:
-    return place.re_search(f"^({pattern})$").ifelse(value, ibis.null(value.type()))
+def _matching(place: Expression, pattern: str, value: Expression, dialect: str) -> Expression:
+    whole = place.re_search(f"^({pattern}){END[dialect]}")
+    return whole.ifelse(value, ibis.null(value.type()))
 
 
 def _int(number: int) -> Expression:

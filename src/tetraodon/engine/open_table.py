@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
 
@@ -15,7 +16,9 @@ from tetraodon.engine.csv_file import CsvFormat
 from tetraodon.engine.duckdb_engine import DuckDBEngine
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.individuals import Individuals
+from tetraodon.engine.postgres_source import SCHEMES, open_postgres
 from tetraodon.engine.protocol import Engine
+from tetraodon.engine.spark_source import SCHEME, open_frame, open_spark
 from tetraodon.errors import TableError
 
 if TYPE_CHECKING:
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    import pyspark.sql
 
 Source: TypeAlias = (
     "str | os.PathLike[str] | pandas.DataFrame | polars.DataFrame | polars.LazyFrame | pyarrow.Table"
-    " | duckdb.DuckDBPyRelation | ibis.Table"
+    " | duckdb.DuckDBPyRelation | ibis.Table | pyspark.sql.DataFrame"
 )
 EVERYBODY = Individuals()
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -40,8 +44,9 @@ def open_table(
     """The engine that counts a table by the attributes of a domain.
 
     Pre   `source` is the path of a CSV file (may end in .gz), of a Parquet file or pattern of files, or of
-          a DuckDB file as `file.duckdb#table`; or a pandas or polars frame, a pyarrow table, a
-          duckdb relation or an Ibis table.
+          a DuckDB file as `file.duckdb#table`; or the address of a table in Postgres or Spark, see
+          `postgres_source` and `spark_source`; or a pandas, polars or Spark frame, a pyarrow table, a duckdb
+          relation or an Ibis table.
     Post  every column is there and of a type that can hold its attribute; no record was looked at, but for
           the encoding of a CSV file. A polars LazyFrame has been run.
     Raises TableError otherwise; it never quotes the table.
@@ -55,12 +60,28 @@ def open_table(
         from tetraodon.engine.ibis_engine import IbisEngine  # importing Ibis takes more than a second
 
         return IbisEngine(source, domain, individuals)
+    if isinstance(source, str) and source.startswith((*SCHEMES, SCHEME)):
+        opened = open_spark(source) if source.startswith(SCHEME) else open_postgres(source)
+        return _through_ibis(opened, domain, individuals)
+    if type(source).__module__.startswith("pyspark.sql."):
+        return _through_ibis(open_frame(source), domain, individuals)
     table = DuckDBTable()
     try:
         _show(table, source, [*domain.names, *([individuals.key] if individuals.key else [])], csv)
         return DuckDBEngine(table, domain, individuals)
     except BaseException:
         table.close()
+        raise
+
+
+def _through_ibis(opened: tuple[Any, Callable[[], None]], domain: Domain, individuals: Individuals) -> Engine:
+    from tetraodon.engine.ibis_engine import IbisEngine
+
+    table, close = opened
+    try:
+        return IbisEngine(table, domain, individuals, close)
+    except BaseException:
+        close()
         raise
 
 
@@ -77,7 +98,8 @@ def _show(table: DuckDBTable, source: object, wanted: list[str], csv: CsvFormat 
     else:
         raise TableError(
             f"a table cannot be a {word}",
-            fix="give a path, a pandas or polars frame, a pyarrow table, a duckdb relation or an Ibis table",
+            fix="give a path or an address, a pandas, polars or Spark frame, a pyarrow table, a duckdb relation or an "
+            "Ibis table",
         )
 
 

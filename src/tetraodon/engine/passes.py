@@ -11,6 +11,9 @@ from tetraodon.errors import QueryError
 FINE_ENOUGH = 2**20
 """Up to this many cells, finer counts cost next to nothing and are added up afterwards."""
 
+LONGEST_SUM = 2**26
+"""Codes below this can be added up in 64 bits over 2^37 rows."""
+
 
 def passes(groups: Sequence[tuple[str, ...]], domain: Domain) -> list[tuple[str, ...]]:
     """Groups of attributes, each in the domain's order, such that every group asked for is inside one.
@@ -43,3 +46,10 @@ def passes(groups: Sequence[tuple[str, ...]], domain: Domain) -> list[tuple[str,
 def covering(group: tuple[str, ...], done: Sequence[tuple[str, ...]]) -> int:
     """Which pass answers a group."""
     return next(place for place, names in enumerate(done) if set(group) <= set(names))
+
+
+def require_summable(names: Sequence[str], domain: Domain) -> None:
+    """Refuse to add up codes that 64 bits may not hold the sum of."""
+    for name in names:
+        if domain[name].size > LONGEST_SUM:
+            raise QueryError(f"{name} has too many values to be added up", fix="count its values instead", where=name)

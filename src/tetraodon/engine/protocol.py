@@ -12,8 +12,10 @@ from tetraodon.engine.report import ColumnReport
 class Engine(Protocol):
     """A table that can be counted. Engines only count: noise, floats and randomness stay out of them."""
 
-    def counts(self, groups: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Exact counts by each group of attributes.
+    def counts(self, groups: Sequence[tuple[str, ...]], add: Sequence[str] = ()) -> list[Counts]:
+        """Exact counts by each group of attributes, and in every cell the sum of the codes of each one in `add`.
+
+        Pre   attributes to add up have at most `passes.LONGEST_SUM` values.
 
         Post  one `Counts` per group, in the order asked, its cells non-empty and sorted; equal on every
               engine. What a row counts as depends on that row and, for keyed tables, on the other rows

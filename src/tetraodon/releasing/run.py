@@ -6,7 +6,7 @@ import datetime as dt
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import assert_never
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.estimates import Measured
+from tetraodon.releasing.exact_answer import added_by, exact_answer, group_of
 from tetraodon.releasing.joint_charge import charge_for
 from tetraodon.releasing.known_data import check_known_data, known_groups
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release
-
-if TYPE_CHECKING:
-    from tetraodon.workload.contribution import Ints
+from tetraodon.workload.contribution import Ints
 
 DEFAULT_LEDGER = "sqlite:///tetraodon.db"
 
@@ -113,17 +112,15 @@ def _individuals(policy: Policy) -> Individuals:
 def _count(plan: Plan, table: Source) -> Mapping[str, tuple[Ints, ...]]:
     """Exact answers to everything the plan measures, in units, from one look at the table."""
     domain = plan.policy.domain
-    groups = sorted({m.query.names for item in plan for m in item.measurements} | known_groups(plan.policy))
+    queries = [m.query for item in plan for m in item.measurements]
+    groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy))
     with open_policy_table(plan.policy, table) as engine:
-        counts = dict(zip(groups, engine.counts(groups), strict=True))
+        counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
     check_known_data(plan.policy, counts)
-    answers: dict[str, tuple[Any, ...]] = {}
-    for item in plan:
-        answers[item.name] = tuple(
-            m.query.evaluate(domain, counts[m.query.names].codes, counts[m.query.names].counts)
-            for m in item.measurements
-        )
-    return answers
+    return {
+        item.name: tuple(exact_answer(m.query, domain, counts[group_of(m.query)]) for m in item.measurements)
+        for item in plan
+    }
 
 
 def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...]) -> Measured:
