@@ -124,6 +124,12 @@ def test_mechanisms_for_independent_people_are_refused() -> None:
         td.certify(here, [[1, 0, 0]], 1)
 
 
+def test_gaussian_noise_is_refused() -> None:
+    here = policy([{"groups": "home", "at most": 4}])
+    with pytest.raises(Refused, match="Gaussian noise is priced"):
+        certify_release(here, [Measurement(linear(total("x"), here.domain), Fraction(3), "gaussian")])
+
+
 def test_secret_pairs_are_the_edges() -> None:
     here = policy(["independent"], secrets={"x": {"within": 1}})
     assert secret_pairs(here.graph).tolist() == [[False, True, False], [True, False, True], [False, True, False]]

@@ -151,6 +151,15 @@ def test_the_distribution_a_chain_settles_in(matrix: Matrix) -> None:
     assert stationary_float(matrix) == pytest.approx([float(p) for p in stationary(matrix)], rel=1e-14)
 
 
+def test_chains_of_many_states_are_bounded_by_how_fast_they_mix() -> None:
+    size = 130
+    rows = [[Fraction(2, size + 1) if x == y else Fraction(1, size + 1) for y in range(size)] for x in range(size)]
+    chain = Chain("t", (transition_matrix(rows),), (), "a study")
+    each = quilt_budget(chain, everything(chain), Fraction(1))
+    assert Fraction(1, 10) < each < 1
+    assert quilt_loss(chain, everything(chain), each) <= 1
+
+
 def test_a_spread_without_options_bounds_nothing() -> None:
     assert Spread(()).loss(Fraction(1)) == math.inf
     assert Spread(()).each(Fraction(1)) == 0

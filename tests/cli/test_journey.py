@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +122,54 @@ def test_the_script_itself(place: Path) -> None:
 def test_nothing_of_a_text_column_reaches_a_release(released: Path) -> None:
     for path in released.rglob("*"):
         assert not path.is_file() or MARKER.encode() not in path.read_bytes()
+
+
+CHAINED = """\
+dataset: meter
+presence: public
+attributes: {load: [low, middle, high]}
+attackers:
+  - chain:
+      along: time
+      states: 3
+      transition: [[0.90, 0.09, 0.01], [0.20, 0.70, 0.10], [0.05, 0.25, 0.70]]
+      start: stationary
+      source: "readings of 2007"
+budget: {epsilon: 1}
+release: [{name: loads, histogram: load}]
+"""
+
+
+def test_along_a_chain(run: Run, place: Path) -> None:
+    """Every command, and two releases that do not add up."""
+    (place / "meter.yaml").write_text(CHAINED)
+    lines = [f"{moment},{('low', 'low', 'middle', 'high')[moment % 4]}" for moment in range(500)]
+    (place / "meter.csv").write_text("\n".join(["time,load", *lines]) + "\n")
+    assert "is valid" in run("check", "meter.yaml", "meter.csv").stdout
+    assert "states of a Markov chain" in " ".join(run("explain", "meter.yaml").stdout.split())
+    planned = " ".join(run("plan", "meter.yaml").stdout.split())
+    assert "this is a proven bound" in planned
+    assert "would promise less than it says" in planned
+    run("ledger", "open", "meter.yaml", "--total", "3")
+    run("release", "meter.yaml", "meter.csv", "--out", "one")
+    run("release", "meter.yaml", "meter.csv", "--out", "two")
+    assert "checks hold" in run("verify", "two").stdout
+    ledger = json.loads(run("ledger", "show", "--json").stdout)
+    (account,) = ledger["datasets"]
+    assert [entry["composition"] for entry in account["entries"]] == ["verified jointly"] * 2
+    assert account["entries"][0]["charged"] == "1"
+    assert 1 < Fraction(account["charged"]) < 2
+    assert "verified jointly" in run("ledger", "show").stdout
+    assert "against the attackers of this policy" in (place / "two" / "report.html").read_text(encoding="utf-8")
+
+
+def test_in_households(run: Run, place: Path) -> None:
+    text = POLICY.replace("attackers: [independent]\n", "") + "attackers: [{groups: home, at most: 3}]\n"
+    (place / "homes.yaml").write_text(text)
+    head, *rows = table_text().splitlines()
+    (place / "homes.csv").write_text("\n".join([f"{head},home", *(f"{row},{n // 4}" for n, row in enumerate(rows))]))
+    assert "all 3 rows of a group" in " ".join(run("check", "homes.yaml").stdout.split())
+    run("ledger", "open", "homes.yaml")
+    run("release", "homes.yaml", "homes.csv", "--out", "homes")
+    assert "checks hold" in run("verify", "homes").stdout
+    assert "adds up" in run("ledger", "show").stdout

@@ -32,6 +32,12 @@ def certify_release(policy: Policy, measurements: Sequence[Measurement]) -> Cert
     alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return alone
+    if any(m.noise == "gaussian" and m.scale > 0 for m in measurements):
+        raise Refused(
+            "Gaussian noise is priced for attackers to whom people are independent only",
+            fix="write a budget without delta",
+            where="attackers",
+        )
     each = certify_measurements(complete_graph(policy.graph), measurements)
     if not each.finite or each.epsilon == 0:
         return each

@@ -109,7 +109,7 @@ def spread(chain: Chain, secrets: bytes, width: int) -> Spread:
     for rows, influence in enumerate(found.tolist(), 1):
         if influence < least:
             least = influence
-            options.append((rounded_up(Fraction(influence)), rows))
+            options.append((rounded_up(Fraction(influence), digits=6), rows))  # the same on every machine
     return Spread((*options, (Fraction(0), chain.length)) if chain.length else tuple(options))
 
 

@@ -161,11 +161,11 @@ def _total(plan: Plan) -> list[str]:
         return ["The release as a whole loses nothing: no secret changes any answer."]
     units = {attribute.name: attribute.unit for attribute in plan.policy.domain}
     worst = certificate_document(whole, plan.policy.domain)["witness"]
-    pair = pair_in_words(worst, units) if worst else "no two datasets are named"
+    pair = f", for the worst pair that there is: {pair_in_words(worst, units)}" if worst else ""
     bound = "" if whole.exact else " at most; this is a proven bound"
     found = [
-        f"The release as a whole loses epsilon {shown_above(plan.epsilon)}{bound}, for the worst pair that there is: "
-        f"{pair}. Nobody's secrets lose more ({whole.method})."
+        f"The release as a whole loses epsilon {shown_above(plan.epsilon)}{bound}{pair}. "
+        f"Nobody's secrets lose more ({whole.method})."
     ]
     added = sum((item.epsilon for item in plan), Fraction(0))
     if added > plan.epsilon:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tetraodon.domain import Attribute
+from tetraodon.policy.attackers import Chain
 from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
@@ -236,6 +237,8 @@ def _assumed(policy: Policy) -> Part:
             f"The column {policy.key} says whose row it is. Of a person with more than "
             f"{number_of(policy.rows_per_person, 'row')} only that many are used."
         )
+    elif isinstance(policy.attackers, Chain):
+        rows = "Every row is a moment of its own, and what it says is a secret of its own."
     else:
         rows = "Every row is about a different person."
     sentences = [
