@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.worlds import graphs, positive, queries
 
-from tetraodon.certificate import kernel, line_axis
+from tetraodon.certificate import combinations, line_axis
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.oracle import changes
@@ -234,7 +234,7 @@ def test_too_many_kinds_of_steps_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     asked = [LinearQuery(One(), (Split(name, bins),)) for name in names for bins in ((0, 0, 1, 1), (0, 1, 1, 1))]
     measurements = [Measurement(query, Fraction(1)) for query in asked]
     assert certify_measurements(SecretGraph(domain, factors, 3), measurements).epsilon == 3 * 2
-    monkeypatch.setattr(kernel, "COMBINATION_LIMIT", 10)
+    monkeypatch.setattr(combinations, "COMBINATION_LIMIT", 10)
     with pytest.raises(Refused, match="too many attributes"):
         certify_measurements(SecretGraph(domain, factors, 3), measurements)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.classes import Classes
+from tetraodon.certificate.spread import Spread
 from tetraodon.certificate.zero_sum import independent_coordinates
 from tetraodon.errors import Refused
 from tetraodon.workload.linear import LinearQuery
@@ -25,12 +26,16 @@ SIGN_ROWS = 11
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerSpace:
-    """Queries over the cells of `classes`, each with a whole weight per unit; all losses are divided by `common`."""
+class AnswerSpace(Spread):
+    """Queries over the cells of some classes, each with a whole weight per unit; all losses are divided by `common`."""
 
-    classes: Classes
+    over: Classes
     queries: tuple[tuple[LinearQuery, int], ...]
     common: int
+
+    @property
+    def classes(self) -> Classes:
+        return self.over
 
     @cached_property
     def _looked_at(self) -> list[tuple[LinearQuery, int, Ints, Ints, Ints]]:
@@ -63,7 +68,6 @@ class AnswerSpace:
 
     @cached_property
     def widest(self) -> Ints:
-        """The largest push of one move, for every pair of classes, and of a move inside each on the diagonal."""
         order = np.concatenate(self.classes.members)
         starts = np.cumsum(self.classes.sizes) - self.classes.sizes
         step = max(1, PAIR_CHUNK // len(order))
@@ -74,55 +78,13 @@ class AnswerSpace:
             best[start : start + step] = np.maximum.reduceat(moved, starts, axis=1)
         return np.maximum.reduceat(best, starts, axis=0)
 
-    @property
-    def diameters(self) -> Ints:
-        """The largest push of a move inside each class."""
-        return np.diagonal(self.widest)
-
-    @property
-    def widest_move(self) -> int:
-        """The largest push of any one move."""
-        return int(self.widest.max())
-
     @cached_property
     def secret_moves(self) -> dict[tuple[int, int], int]:
-        """The largest push of one secret move, for every pair of classes that one joins."""
         x, y = self.classes.crossing
         pair = self.classes.class_of[x] * self.classes.count + self.classes.class_of[y]
         moved = np.zeros(self.classes.count**2, np.int64)
         np.maximum.at(moved, pair, self.apart(x, y))
         return {(a, b): int(moved[a * self.classes.count + b]) for a, b in self.classes.arcs}
-
-    def most_in_a_cycle(self) -> int:
-        """A bound on the push of a cycle through all classes with a secret move in it.
-
-        Why  the moves of a cycle are changes inside each class. Let the secret move go from x in class a to y in
-             class b; then all that changes in a and b is a move between two of their values, and the secret move.
-             In other classes it is at most the diameter; in a and b at most theirs, too.
-        """
-        inside = self.diameters
-        rest = int(inside.sum())
-        return max(
-            rest - int(inside[a] + inside[b]) + min(int(inside[a] + inside[b]), int(self.widest[a, b]) + moved)
-            for (a, b), moved in self.secret_moves.items()
-        )
-
-    def most_in_a_flow(self, balance: Sequence[int]) -> int:
-        """A bound on the push of a flow between classes without cycles.
-
-        Why  the flow is a number of paths from classes that lose records to classes that gain them. On each path all
-             that changes is a move from its first value to its last, and changes inside the classes between. A
-             class is passed by no more paths than neither start nor end there.
-        """
-        paths = sum(entry for entry in balance if entry > 0)
-        gains = [c for c, entry in enumerate(balance) if entry > 0]
-        loses = [c for c, entry in enumerate(balance) if entry < 0]
-        passing = sum((paths - abs(entry)) * int(self.diameters[c]) for c, entry in enumerate(balance))
-        return paths * int(self.widest[np.ix_(loses, gains)].max()) + passing
-
-    def most_in(self, length: int) -> int:
-        """A bound on the push of so many moves, one of them secret."""
-        return (length - 1) * self.widest_move + max(self.secret_moves.values())
 
     @cached_property
     def still(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
@@ -9,10 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.certificate.coarse import Coarse, coarse
 from tetraodon.certificate.zero_sum import Vector, independent_coordinates
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.policy.known import Known, known_names, labels
+from tetraodon.policy.known import Known, known_names, labels_at
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, SecretGraph
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -25,7 +27,8 @@ class Classes:
     `graph` is the secret graph on those attributes, `class_of` the class of every cell; where people may be absent,
     the last cell is ABSENT, which adds nothing. `counted` has one row for each class and one column for each known
     count; `vectors` keeps only columns that are independent of each other and of the number of records. `parts` is
-    the number of classes under each fact alone. `x`, `y` list the secret pairs of cells.
+    the number of classes under each fact alone. `x`, `y` list the secret pairs of cells. Where the cells would be too
+    many, they are those of a `coarse` graph, in which values are taken as one that no fact tells apart.
     """
 
     whole: Domain
@@ -36,6 +39,7 @@ class Classes:
     parts: tuple[int, ...]
     x: Ints
     y: Ints
+    coarse: Coarse | None = None
 
     @property
     def count(self) -> int:
@@ -75,12 +79,37 @@ class Classes:
         same = self.class_of[self.x] == self.class_of[self.y]
         return self.x[same], self.y[same]
 
+    def codes(self, cell: int) -> dict[str, int]:
+        """The codes of a record of a cell, on the attributes that matter."""
+        named = dict(zip(self.graph.domain.names, self.graph.domain.codes_of(int(cell)), strict=True))
+        return named if self.coarse is None else {n: int(self.coarse.codes[n][code]) for n, code in named.items()}
+
     def record(self, cell: int) -> Any:
         """A cell as a whole record: the first value of every attribute that does not matter."""
-        if cell == self.graph.domain.size:
+        return self.record_of(None if cell == self.graph.domain.size else self.codes(cell))
+
+    def record_of(self, codes: Mapping[str, int] | None) -> Any:
+        """A record with some codes, and the first value of every other attribute; ABSENT for None."""
+        if codes is None:
             return ABSENT
-        named = dict(zip(self.graph.domain.names, self.graph.domain.codes_of(int(cell)), strict=True))
-        return self.whole.value_of(tuple(named.get(name, 0) for name in self.whole.names))
+        return self.whole.value_of(tuple(codes.get(name, 0) for name in self.whole.names))
+
+    def secret_pair(self, x: int, y: int) -> tuple[dict[str, int] | None, dict[str, int] | None]:
+        """The codes of two records of cells that a secret joins, which it joins themselves; None for ABSENT."""
+        size = self.graph.domain.size
+        if x == size or y == size:
+            return (None if x == size else self.codes(x)), (None if y == size else self.codes(y))
+        first, second = self.codes(x), self.codes(y)
+        if self.coarse is not None:
+            here, there = (self.graph.domain.codes_of(int(cell)) for cell in (x, y))
+            group = None
+            if self.graph.groups is not None:
+                code = here[self.graph.domain.position(self.graph.groups.by)]
+                group = code if code in dict(self.graph.groups.own) else None
+            for name, u, v in zip(self.graph.domain.names, here, there, strict=True):
+                if u != v:
+                    first[name], second[name] = self.coarse.links[group, name][u, v]
+        return first, second
 
 
 @lru_cache(maxsize=64)
@@ -91,20 +120,27 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
          some of these attributes stays an edge when the others are left alone. So nothing else matters.
     """
     wanted = {*names, *known_names(known, graph.domain)} or {graph.domain.names[0]}
-    part = graph.part(wanted)
+    whole = graph.part(wanted)
+    small = None
+    if whole.domain.size > MATRIX_LIMIT:
+        small = coarse(whole, known) if not names else None
+        if small is None or small.graph.domain.size > MATRIX_LIMIT:
+            raise Refused(
+                f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(whole.domain.names)} would have to "
+                "be compared",
+                fix="use fewer or coarser attributes together with what is known",
+            )
+    part = small.graph if small else whole
     domain = part.domain
-    if domain.size > MATRIX_LIMIT:
-        raise Refused(
-            f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(domain.names)} would have to be "
-            "compared",
-            fix="use fewer or coarser attributes together with what is known",
-        )
     cells = np.arange(domain.size)
+    codes = dict(zip(domain.names, np.unravel_index(cells, domain.shape), strict=True))
+    if small:
+        codes = {name: small.codes[name][code] for name, code in codes.items()}
     x, y = part.edge_cells()
     columns: list[Ints] = []
     parts = []
     for entry in known:
-        label = labels(entry, domain, cells)
+        label = labels_at(entry, whole.domain, codes)
         parts.append(len({*np.unique(label).tolist(), *([-1] if graph.absent else [])}))
         columns += [(label == row).astype(np.int64) for row in range(int(label.max(initial=-1)) + 1)]
     table = np.array(columns, np.int64).reshape(len(columns), domain.size)
@@ -125,6 +161,7 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
         tuple(parts),
         x,
         y,
+        small,
     )
 
 

@@ -71,7 +71,7 @@ def largest_push(
     if not len(classes.crossing[0]):
         return _told(space, alone, None, True, "over edges: no secret changes a known count")
     reach = reach_of(space)
-    together, exact, method = _together(reach, most)
+    together, exact, method = farthest_together(reach, most)
     if together is not None and together.value > alone[0]:
         return _told(space, alone, together, exact, method, reach)
     if together is None or exact:
@@ -80,13 +80,13 @@ def largest_push(
 
 
 @dataclass(frozen=True)
-class _Bound:
+class Bound:
     """An upper bound that nothing is known to attain."""
 
     value: int
 
 
-def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None, bool, str]:
+def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound | None, bool, str]:
     """The farthest of the sequences of two or more moves."""
     space = reach.space
     classes = space.classes
@@ -119,16 +119,16 @@ def _together(reach: Reach, most: int | None) -> tuple[Farthest | _Bound | None,
             fix="declare fewer known counts, or counts that do not overlap",
             where="known",
         )
-    return _Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
+    return Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
 
 
 def _settle(
     reach: Reach, best: Farthest | None, upper: int, how: str, *, few: bool = True
-) -> tuple[Farthest | _Bound | None, bool, str]:
+) -> tuple[Farthest | Bound | None, bool, str]:
     """The best that was found, if it is known to be the best; else the upper bound. `few`: all sequences were tried."""
     if (few and reach.complete) or (best is not None and best.value >= upper):
         return best, True, f"over {how}"
-    return _Bound(upper), False, f"over {how}"
+    return Bound(upper), False, f"over {how}"
 
 
 def _inside(space: AnswerSpace) -> tuple[int, tuple[int, int] | None]:
@@ -144,7 +144,7 @@ def _inside(space: AnswerSpace) -> tuple[int, tuple[int, int] | None]:
 def _told(
     space: AnswerSpace,
     alone: tuple[int, tuple[int, int] | None],
-    together: Farthest | _Bound | None,
+    together: Farthest | Bound | None,
     exact: bool,
     method: str,
     reach: Reach | None = None,
@@ -155,7 +155,7 @@ def _told(
         record = space.classes.record
         witness = (Dataset(tuple(map(record, first))), Dataset(tuple(map(record, second))))
         return Push(Fraction(together.value, space.common), witness, exact, method)
-    if isinstance(together, _Bound):
+    if isinstance(together, Bound):
         return Push(Fraction(together.value, space.common), None, exact, method)
     value, pair = alone
     ends = None if pair is None else (space.classes.record(pair[0]), space.classes.record(pair[1]))

@@ -19,22 +19,24 @@ the same maximum over squares. Laplace noise beside it counts as if s_i were b_i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate import corner_axis
 from tetraodon.certificate.at_value import at_the_heaviest_weight, at_value, with_fixed_weight
-from tetraodon.certificate.axis import Axis, Crossing, Pattern, Peak, Term
+from tetraodon.certificate.axis import Axis, Crossing, Peak, Term
 from tetraodon.certificate.certificate import Certificate, Sensitivity, seal, seal_rho
 from tetraodon.certificate.class_axis import ClassAxis
-from tetraodon.certificate.constrained import largest_push
+from tetraodon.certificate.combinations import combinations
+from tetraodon.certificate.constrained import Push, largest_push
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.grid_axis import GridAxis
 from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.linear_term import by_value, linear_in_code, linear_in_each_code
 from tetraodon.certificate.move_axis import MoveAxis
+from tetraodon.certificate.wide import is_wide, wide_push
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.joint_metric import JointMetric
@@ -42,8 +44,6 @@ from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGr
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.squared import Measured, signed, squared
-
-COMBINATION_LIMIT = 200_000
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,21 @@ def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]
     if not queries or not graph.has_edges:
         return Loss(Fraction(0), None, True)
     if graph.known:
-        push = largest_push(graph, graph.known, queries)
-        return Loss(push.value, push.witness, push.exact, push.method)
+        if is_wide(graph, queries):
+            return _loss(wide_push(graph, queries, _unknowing))
+        return _loss(largest_push(graph, graph.known, queries))
     if graph.groups is not None:
         return _worst_group(graph, graph.groups.by, queries, squares)
     return _over_edges(graph, queries, {}, squares)
+
+
+def _unknowing(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]]) -> Push:
+    loss = _largest(graph, queries)
+    return Push(Fraction(loss.value), loss.witness, loss.exact, loss.how)
+
+
+def _loss(push: Push) -> Loss:
+    return Loss(push.value, push.witness, push.exact, push.method)
 
 
 def _worst_group(graph: SecretGraph, by: str, queries: Sequence[tuple[LinearQuery, Fraction]], squares: bool) -> Loss:
@@ -163,7 +173,7 @@ def _over_edges(
     axes = _axes(graph, plain, squares)
     ones = [Term(n, q.contribution, w) for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)]
     best = Loss(Fraction(0), None, True)
-    for combination in _combinations(axes, graph.at_most):
+    for combination in combinations(axes, graph.at_most):
         crossed = frozenset[int]().union(*(pattern.crossed for pattern in combination))
         peaks = [axis.peak(pattern, crossed) for axis, pattern in zip(axes, combination, strict=True)]
         total = sum(peak.value for peak in peaks) + 2 * sum(one.weight for one in ones if one.number in crossed)
@@ -234,51 +244,6 @@ def _axis(
         return GridAxis(part, terms, crossings)
     complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)
     return ClassAxis(part, terms, crossings, exact=complete)
-
-
-def _combinations(axes: Sequence[Axis], at_most: int) -> Iterator[tuple[Pattern, ...]]:
-    """Every way to give each axis a pattern so that between one and `at_most` factors change.
-
-    On an axis where nothing but splits is measured, a pattern that costs no more and crosses no less than another
-    makes the other superfluous.
-    """
-    choices = [_worth_trying(axis, at_most, sum_of_other_costs=_most(axes, axis)) for axis in axes]
-    if math.prod(len(choice) for choice in choices) > COMBINATION_LIMIT and at_most > 2:
-        raise Refused("too many attributes are asked about at once", fix="split the release into several")
-
-    def extend(rest: Sequence[Sequence[Pattern]], left: int) -> Iterator[tuple[Pattern, ...]]:
-        if not rest:
-            yield ()
-            return
-        for pattern in rest[0]:
-            if pattern.cost <= left:
-                for more in extend(rest[1:], left - pattern.cost):
-                    yield (pattern, *more)
-
-    for combination in extend(choices, at_most):
-        if any(pattern.cost for pattern in combination):
-            yield combination
-
-
-def _most(axes: Sequence[Axis], one: Axis) -> int:
-    return sum(max(p.cost for p in axis.patterns()) for axis in axes if axis is not one)
-
-
-def _worth_trying(axis: Axis, at_most: int, sum_of_other_costs: int) -> list[Pattern]:
-    patterns = list(axis.patterns())
-    if axis.terms:
-        return patterns
-    needed = {crossing.number for crossing in axis.crossings if crossing.signed}
-    no_rivals = max(p.cost for p in patterns) + sum_of_other_costs <= at_most
-
-    def beaten(p: Pattern) -> bool:
-        return any(
-            (q.crossed > p.crossed and not (q.crossed - p.crossed) & needed and (no_rivals or q.cost <= p.cost))
-            or (q.crossed == p.crossed and q.cost < p.cost)
-            for q in patterns
-        )
-
-    return [p for p in patterns if not beaten(p)]
 
 
 def _pair(graph: SecretGraph, axes: Sequence[Axis], peaks: Sequence[Peak], fixed: Mapping[str, int]) -> tuple[Any, Any]:

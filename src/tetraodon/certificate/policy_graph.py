@@ -95,4 +95,5 @@ def _pair(classes: Classes, a: int, b: int, whose: Whose) -> tuple[Any, Any]:
     x, y = classes.crossing
     ends = zip(x.tolist(), y.tolist(), strict=True)
     first, second = next((s, t) for s, t in ends if (classes.class_of[s], classes.class_of[t]) == (a, b))
-    return classes.record(first), classes.record(second)
+    here, there = classes.secret_pair(first, second)
+    return classes.record_of(here), classes.record_of(there)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tetraodon.certificate.answer_space import AnswerSpace, Ints
 from tetraodon.certificate.relation import relation
+from tetraodon.certificate.spread import Spread
 
 Arc: TypeAlias = tuple[int, int]
 EDGE_WORK = 20_000_000
@@ -27,7 +28,7 @@ class Reach:
     `complete` says that the patterns, and the secret moves that were looked at, are all there are.
     """
 
-    space: AnswerSpace
+    space: Spread
     top: Ints
     low: Ints
     arcs: dict[Arc, Ints]
@@ -47,6 +48,7 @@ class Reach:
             gains[a], loses[a] = next((int(c) for c in classes.members[a] if c != first), first), first
             gains[b], loses[b] = second, next((int(c) for c in classes.members[b] if c != second), second)
         else:
+            assert isinstance(self.space, AnswerSpace)
             g = self.signs[row] @ self.space.columns
             gains = [int(cells[np.argmax(g[cells])]) for cells in classes.members]
             loses = [int(cells[np.argmin(g[cells])]) for cells in classes.members]

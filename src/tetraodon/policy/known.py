@@ -6,7 +6,7 @@ are, only on what was asked; answers are kept because they let released tables a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, assert_never
@@ -73,15 +73,20 @@ def known_names(known: Sequence[Known], domain: Domain) -> tuple[str, ...]:
 
 def labels(known: Known, domain: Domain, cells: Ints) -> Ints:
     """Which row of the fact's query each cell of a domain is counted in; -1 for none."""
+    return labels_at(known, domain, dict(zip(domain.names, np.unravel_index(cells, domain.shape), strict=True)))
+
+
+def labels_at(known: Known, domain: Domain, codes: Mapping[str, Ints]) -> Ints:
+    """The same for records that are given by their codes, attribute by attribute."""
     query = known_query(known, domain)
-    codes = dict(zip(domain.names, np.unravel_index(cells, domain.shape), strict=True))
+    count = len(next(iter(codes.values())))
     if isinstance(query.contribution, Table):
         names = query.contribution.names
         if not names:
-            return np.where(query.contribution.matrix[0, 0] > 0, 0, -1) * np.ones(len(cells), np.int64)
+            return np.where(query.contribution.matrix[0, 0] > 0, 0, -1) * np.ones(count, np.int64)
         place = np.ravel_multi_index([codes[n] for n in names], [domain[n].size for n in names])
         return np.where(query.contribution.matrix[0][place] > 0, 0, -1)
-    row = np.zeros(len(cells), np.int64)
+    row = np.zeros(count, np.int64)
     for split in query.by:
         row = row * split.size(domain) + split.of(codes[split.name])
     return row
