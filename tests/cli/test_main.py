@@ -29,6 +29,7 @@ COMMANDS = {
     ("show",),
     ("verify",),
     ("ask",),
+    ("attack",),
     ("schema",),
     ("demo",),
 }
