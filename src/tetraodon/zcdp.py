@@ -48,8 +48,8 @@ def rho_at(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     _check(delta)
     alpha = _best(lambda a: (_beyond(a, float(delta)) - float(epsilon)) / a)
-    rho = (epsilon - _constant(alpha, delta) - _SLACK) / alpha
     unit = Fraction(1, 10**12)
+    rho = (epsilon - 2 * unit - _constant(alpha, delta)) / alpha  # so that rounding up stays within epsilon
     while rho > 0:
         while unit > rho / 10**9:
             unit /= 10
@@ -64,7 +64,7 @@ def sqrt_above(square: Fraction, *, digits: int = 9) -> Fraction:
     """The square root, rounded up to so many decimals of its leading digit.
 
     >>> sqrt_above(Fraction(2)), sqrt_above(Fraction(25, 4))
-    (Fraction(353553391, 250000000), Fraction(5, 2))
+    (Fraction(1414213563, 1000000000), Fraction(5, 2))
     """
     unit = Fraction(1)
     while square / unit**2 < 1:

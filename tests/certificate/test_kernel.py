@@ -21,12 +21,13 @@ from tetraodon.certificate.pair import rho_of_pair
 from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
+from tetraodon.noise.kind import Noise
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import Number, One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Measurement, Noise, Split
+from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.zcdp import epsilon_at
 
 

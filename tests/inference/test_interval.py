@@ -9,7 +9,7 @@ import pytest
 
 from tetraodon.inference import interval
 from tetraodon.inference.interval import sum_quantile
-from tetraodon.noise import laplace_pmf
+from tetraodon.noise import gaussian_pmf, laplace_pmf
 
 SURE = Fraction(95, 100)
 
@@ -39,14 +39,36 @@ def test_more_terms_never_need_less() -> None:
 
 
 def test_rounding_up_terms_costs_little() -> None:
-    exact = interval._quantile(Fraction(3), 1000, SURE)
+    exact = interval._quantile(Fraction(3), 1000, SURE, "laplace")
     assert exact <= sum_quantile(Fraction(3), 1000, SURE) <= 1.02 * exact
 
 
 def test_the_bound_for_long_sums_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = interval._quantile(Fraction(5), 40, SURE)
+    truth = interval._quantile(Fraction(5), 40, SURE, "laplace")
     monkeypatch.setattr(interval, "LONGEST", 16)
     interval._quantile.cache_clear()
-    bound = interval._quantile(Fraction(5), 40, SURE)
+    bound = interval._quantile(Fraction(5), 40, SURE, "laplace")
     interval._quantile.cache_clear()
     assert truth <= bound <= 2 * truth
+
+
+@pytest.mark.parametrize(("sigma", "terms"), [("0.3", 2), ("1", 3), ("7/2", 2), ("40", 5)])
+def test_gaussian_sums_are_those_of_the_law_written_out(sigma: str, terms: int) -> None:
+    """Convolution of the exact weights, term by term."""
+    law = np.array([gaussian_pmf(Fraction(sigma), k) for k in range(-1200, 1201)])
+    whole = law
+    for _ in range(terms - 1):
+        whole = np.convolve(whole, law, mode="same")
+    middle = len(whole) // 2
+    inside = [float(whole[middle - t : middle + t + 1].sum()) for t in range(600)]
+    least = next(t for t, part in enumerate(inside) if part >= float(SURE))
+    assert least <= sum_quantile(Fraction(sigma), terms, SURE, "gaussian") <= least + 1
+
+
+def test_the_bound_for_long_gaussian_sums_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = interval._quantile(Fraction(5), 40, SURE, "gaussian")
+    monkeypatch.setattr(interval, "LONGEST", 8)
+    interval._quantile.cache_clear()
+    bound = interval._quantile(Fraction(5), 40, SURE, "gaussian")
+    interval._quantile.cache_clear()
+    assert truth <= bound <= 1.5 * truth

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tetraodon.inference.tail import tail_reach
-from tetraodon.noise import laplace_pmf
+from tetraodon.inference.tail import gaussian_reach, tail_reach
+from tetraodon.noise import gaussian_pmf, laplace_pmf
 
 
 def law_of_sum(weights: list[int], scales: list[Fraction], length: int) -> np.ndarray:
@@ -47,3 +47,14 @@ def test_many_small_parts_are_nearly_normal() -> None:
     """Chernoff's bound for a normal law is sqrt(2 log(2 / 0.05)) deviations."""
     reach = tail_reach(np.array([1.0]), np.array([0.0]), Fraction(95, 100))
     assert reach[0] == pytest.approx(np.sqrt(2 * np.log(40)), rel=1e-2)
+
+
+def test_gaussian_sums_stay_within_their_bound() -> None:
+    """Sums of two discrete Gaussians of widths 1/2 and 3, weighted 2 and 1, written out."""
+    laws = [np.array([gaussian_pmf(s, k) for k in range(-100, 101)]) for s in (Fraction(1, 2), Fraction(3))]
+    law = np.zeros(801)
+    for k, weight in zip(range(-100, 101), laws[0], strict=True):
+        law[400 + 2 * k - 100 : 400 + 2 * k + 101] += weight * laws[1]
+    for confidence in (Fraction(9, 10), Fraction(99, 100)):
+        reach = int(gaussian_reach(np.array([4 * 0.25 + 9]), confidence)[0])
+        assert law[400 - reach : 401 + reach].sum() >= float(confidence)

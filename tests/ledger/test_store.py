@@ -18,7 +18,9 @@ from sqlalchemy.dialects import postgresql
 import tetraodon.ledger
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash, store
+from tetraodon.ledger.compose import Loss, composed
 from tetraodon.ledger.store import locked
+from tetraodon.zcdp import epsilon_at
 
 Item = dict[str, object]
 POLICY = {"dataset": "adult"}
@@ -221,3 +223,34 @@ def test_reserving_takes_that_lock(ledger: Ledger, item: Item, monkeypatch: pyte
     monkeypatch.setattr(store, "locked", watched)
     ledger.reserve("adult", asked=1, charged=1, item=item)
     assert taken == ["adult"]
+
+
+def test_gaussian_releases_compose(path: Path, item: dict[str, object]) -> None:
+    delta, rho = Fraction(1, 10**6), Fraction(1, 50)
+    cost = epsilon_at(rho, delta)
+    gaussian = {**item, "certificate": {"rho_exact": "1/50"}}
+    with Ledger(path) as ledger:
+        ledger.open("births", 2, {}, delta=delta)
+        for _ in range(2):
+            ledger.reserve("births", asked=1, charged=cost, item=gaussian, delta=delta)
+        ledger.reserve("births", asked=1, charged=Fraction(1, 4), item=item)
+        losses = [Loss(cost, rho), Loss(cost, rho), Loss(Fraction(1, 4))]
+        account = ledger.account("births")
+        assert [entry.loss for entry in ledger.entries("births")] == losses
+        assert account.charged == composed(losses, delta) < 2 * cost
+        assert account.delta == delta
+        with pytest.raises(BudgetExhausted, match="left of 2"):
+            ledger.reserve("births", asked=1, charged=account.left + Fraction(1, 10), item=item)
+        with pytest.raises(LedgerError, match="another total"):
+            ledger.open("births", 2, {})
+
+
+def test_gaussian_noise_needs_the_delta_of_the_account(ledger: Ledger, item: dict[str, object]) -> None:
+    gaussian = {**item, "certificate": {"rho_exact": "1/50"}}
+    with pytest.raises(BudgetExhausted, match="without a delta"):
+        ledger.reserve("adult", asked=1, charged=1, item=gaussian, delta=Fraction(1, 10**6))
+    ledger.open("births", 2, {}, delta=Fraction(1, 10**6))
+    with pytest.raises(BudgetExhausted, match="for a delta of"):
+        ledger.reserve("births", asked=1, charged=1, item=gaussian, delta=Fraction(1, 10**5))
+    with pytest.raises(LedgerError, match="did not write"):
+        ledger.reserve("births", asked=1, charged=1, item=item, delta=Fraction(1, 10**6))

@@ -15,6 +15,7 @@ from tests.policy.mistakes import FILE, WRONG, small
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.zcdp import epsilon_at
 
 
 def saved(folder: Path, text: str | bytes) -> Path:
@@ -104,12 +105,30 @@ def test_every_mistake_is_told_with_its_line(tmp_path: Path, old: str, new: str,
     [
         ("known: []", "known: [{count: age > 3, at most: 5}]", "a known inequality cannot be priced"),
         ("[independent]", "[{groups: a, at most: 2}, {groups: b, at most: 3}]", "two kinds of dependence"),
-        ("{epsilon: 1}", "{epsilon: 1, delta: 1e-6}", "delta is not supported"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
     with pytest.raises(Refused, match=words):
         load_policy(saved(tmp_path, FILE.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("{epsilon: 1, delta: 1e-6}", {"epsilon": 1, "delta": "0.000001"}),
+        ("{rho: 0.5}", {"rho": "0.5", "delta": "0.000001"}),
+        ("{rho: 0.5, delta: 1e-9}", {"rho": "0.5", "delta": "0.000000001"}),
+        ("{epsilon: 1, delta: 0}", {"epsilon": 1}),
+    ],
+)
+def test_a_budget_may_have_a_delta_or_be_a_rho(tmp_path: Path, written: str, kept: dict[str, object]) -> None:
+    policy = load_policy(saved(tmp_path, FILE.replace("{epsilon: 1}", written, 1)))
+    assert policy.document["budget"] == kept == policy.budget
+    assert load_policy(policy.document) == policy
+    if policy.rho is not None:
+        assert policy.epsilon == epsilon_at(policy.rho, policy.delta)
+        assert policy.with_epsilon(Fraction(2)).budget == {"epsilon": 2, "delta": kept["delta"]}
+        assert policy.with_budget(delta=Fraction(1, 1000)).budget == {"rho": kept["rho"], "delta": "0.001"}
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_the_charge_stands_when_a_crash_follows_it(
     def crash(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "discrete_laplace", crash)
+    monkeypatch.setattr(run, "draw_noise", crash)
     with pytest.raises(KeyboardInterrupt):
         td.release(td.plan(policy), table, ledger=ledger)
     (entry,) = ledger.entries(policy.dataset)
@@ -55,14 +55,14 @@ def test_no_noise_is_drawn_before_the_charge_is_committed(
     policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seen = []
-    draw = run.discrete_laplace
+    draw = run.draw_noise
 
     def watched(*arguments: Any) -> Any:
         with td.Ledger(tmp_path / "ledger.db") as other:  # what another process would see
             seen.append(other.account(policy.dataset).charged)
         return draw(*arguments)
 
-    monkeypatch.setattr(run, "discrete_laplace", watched)
+    monkeypatch.setattr(run, "draw_noise", watched)
     td.release(td.plan(policy), table, ledger=ledger)
     assert set(seen) == {Fraction(1)}
 

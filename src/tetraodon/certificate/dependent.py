@@ -20,16 +20,20 @@ from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
 
 
-def certify_release(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
+def certify_release(
+    policy: Policy, measurements: Sequence[Measurement], *, delta: Fraction | None = None
+) -> Certificate:
     """The privacy loss of releasing all the measurements together, against the attackers of the policy.
 
+    Pre   with Gaussian noise, at `delta`; left out, the policy's.
     Post  not below the largest factor by which the output moves anybody's odds between two values that are a secret.
     Why   to whom rows are dependent, a secret of one row shows in any change of those that depend on it, whether or not
           that change is a secret itself. So rows of a group, or inside a quilt, are priced for the worst change there
           is, each of them; and so is the row itself, since counting at most so many rows of a group may put another in
           its place.
     """
-    alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
+    at = policy.delta if delta is None else delta
+    alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return alone
     if any(m.noise == "gaussian" and m.scale > 0 for m in measurements):

@@ -61,7 +61,7 @@ def demo(
         with working("planning") as progress:
             planned = plan(policy)
             with Ledger(ledger_file) as book:
-                book.open(policy.dataset, policy.epsilon, policy.document)
+                book.open(policy.dataset, policy.epsilon, policy.document, delta=policy.delta)
                 release_made = release(
                     planned,
                     bundled / "adult.parquet",

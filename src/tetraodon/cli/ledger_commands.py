@@ -27,6 +27,9 @@ def open_(
     total: Annotated[
         str | None, typer.Option(metavar="EPSILON", help="The total budget.", show_default="the policy's epsilon")
     ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="D", help="Allow Gaussian noise.", show_default="the policy's delta")
+    ] = None,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -40,23 +43,28 @@ def open_(
       tetraodon ledger open people.policy.yaml --total 3
 
     \b
-    --json gives {"ledger", "dataset", "total", "charged", "left", "policy_sha256", "opened"}; amounts are exact
-    texts such as "0.1" or "1/3".
+    --json gives {"ledger", "dataset", "total", "delta", "charged", "left", "policy_sha256", "opened"}; amounts are
+    exact texts such as "0.1" or "1/3".
     """
     with Edge(as_json) as edge:
         existing(policy, option="POLICY")
-        amount = typed_number(total, option="--total")
+        amount, given = typed_number(total, option="--total"), typed_number(delta, option="--delta")
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy
 
         read = load_policy(policy)
         edge.state = "The data set may be open by now (`tetraodon ledger show` tells)."
         with Ledger(ledger) as book:
-            account = book.open(read.dataset, read.epsilon if amount is None else amount, read.document)
+            account = book.open(
+                read.dataset,
+                read.epsilon if amount is None else amount,
+                read.document,
+                delta=read.delta if given is None else given,
+            )
         if as_json:
             emit({"ledger": ledger_name(ledger)} | account_document(account))
             return
-        say(f"{account.dataset} is open in {ledger_name(ledger)}: total epsilon {shown_below(account.total)},")
+        say(f"{account.dataset} is open in {ledger_name(ledger)}: total epsilon {_total(account)},")
         say(f"{shown_below(account.left)} left. Its total and its governing policy cannot be changed any more.")
 
 
@@ -76,10 +84,11 @@ def show(
       tetraodon ledger show household-survey-2026
 
     \b
-    --json gives {"ledger", "datasets": [{"dataset", "total", "asked", "charged", "left", "policy_sha256",
-      "opened", "policy", "entries": [{"id", "when", "asked", "charged", "composition", "state", "settled",
-      "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}]}]}; amounts are exact texts such as "0.1" or
-      "1/3". `composition` is "adds up" or "verified jointly".
+    --json gives {"ledger", "datasets": [{"dataset", "total", "delta", "asked", "charged", "left", "policy_sha256",
+      "opened", "policy", "entries": [{"id", "when", "asked", "charged", "delta", "rho", "composition", "state",
+      "settled", "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}]}]}; amounts are exact texts such as
+      "0.1" or "1/3". `composition` is "adds up" or "verified jointly". With Gaussian noise "charged" is epsilon at
+      "delta", and charges do not simply add up.
     """
     with Edge(as_json):
         from tetraodon.ledger import Ledger
@@ -111,6 +120,7 @@ def account_document(account: Account) -> dict[str, Any]:
     return {
         "dataset": account.dataset,
         "total": decimal_text(account.total),
+        "delta": decimal_text(account.delta),
         "charged": decimal_text(account.charged),
         "left": decimal_text(account.left),
         "policy_sha256": account.policy_hash,
@@ -143,11 +153,20 @@ def _entry_document(entry: Entry) -> dict[str, Any]:
         "asked": decimal_text(entry.asked),
         "charged": decimal_text(entry.charged),
         "composition": entry.composition,
+        "delta": decimal_text(entry.delta),
+        "rho": None if entry.loss.rho is None else decimal_text(entry.loss.rho),
         "state": entry.state,
         "settled": entry.settled or None,
         "release_sha256": entry.manifest_hash or None,
         "items": _items(entry),
     }
+
+
+def _total(account: Account) -> str:
+    from tetraodon.ledger import shown_below
+
+    at = f" at delta {float(account.delta):g}" if account.delta else ""
+    return f"{shown_below(account.total)}{at}"
 
 
 def _items(entry: Entry) -> list[str]:
@@ -164,7 +183,7 @@ def _show_accounts(book: Ledger, accounts: tuple[Account, ...]) -> None:
     rows = []
     for account in accounts:
         asked = sum((entry.asked for entry in book.entries(account.dataset)), Fraction(0))
-        amounts = [shown_below(account.total), shown_above(asked), shown_above(account.charged)]
+        amounts = [_total(account), shown_above(asked), shown_above(account.charged)]
         rows.append([account.dataset, *amounts, shown_below(account.left)])
     names = ["data set", "total", "asked", "charged", "left"]
     table(names, rows, right=names[1:])
@@ -185,7 +204,7 @@ def _show_entries(book: Ledger, account: Account) -> None:
                 str(entry.id),
                 entry.when[:16].replace("T", " "),
                 shown_above(entry.asked),
-                shown_above(entry.charged),
+                shown_above(entry.charged) + (f" (rho {float(entry.loss.rho):.3g})" if entry.loss.rho else ""),
                 entry.composition,
                 "written" if entry.state == "settled" else "charged, not written",
                 ", ".join(_items(entry)),

@@ -28,6 +28,9 @@ def plan(
     epsilon: Annotated[
         str | None, typer.Option(metavar="E", help="Plan for this budget.", show_default="the policy's")
     ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="D", help="Allow Gaussian noise.", show_default="the policy's")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Plan a release: mechanisms, expected errors and the certificate. No data is touched.
@@ -38,9 +41,10 @@ def plan(
       tetraodon plan people.policy.yaml --error 50 --confidence 95
 
     \b
-    --json gives {"dataset", "budget", "epsilon", "certificate": {"epsilon", "epsilon_exact", "witness", "method",
-      "exact"}, "queries": [{"name", "asked", "mechanism", "epsilon", "expected_error", "unit", "baseline_error",
-      "baseline_mechanism", "expected_error_if_presence_public", "certificate", "measurements", "table"}],
+    --json gives {"dataset", "budget", "delta", "epsilon", "certificate": {"epsilon", "epsilon_exact", "witness",
+      "method", "exact"; with Gaussian noise "delta", "rho", "rho_exact"}, "queries": [{"name", "asked", "mechanism",
+      "epsilon", "expected_error", "unit", "baseline_error", "baseline_mechanism",
+      "expected_error_if_presence_public", "certificate", "measurements", "table"}],
       "target": null or {"error", "confidence"}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",
       "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper"}}.
     A policy with an `adversary` and nothing to release gives {"dataset", "budget", "view"}.
@@ -54,15 +58,15 @@ def plan(
             raise WrongUse("--error finds an epsilon, so --epsilon cannot be given too", fix="give one of them")
         target = typed_number(error, option="--error")
         sure = typed_number(confidence or "95", option="--confidence")
-        budget = typed_number(epsilon, option="--epsilon")
+        budget, forgiven = typed_number(epsilon, option="--epsilon"), typed_number(delta, option="--delta")
         from tetraodon.policy.load import load_policy
 
-        read = load_policy(policy)
+        read = load_policy(policy).with_budget(budget, forgiven)
         if read.adversary is not None and not read.items:
             _only_view(read, as_json)
             return
         with working("finding the epsilon" if error else "planning"):
-            found = _plan(read, target, sure, budget)
+            found = _plan(read, target, sure)
             public = _errors_if_public(found)
         from tetraodon.cli.plan_in_words import found_in_words, notes
 
@@ -107,12 +111,12 @@ def _show_view(policy: Policy) -> None:
     listed(plan_in_words(planned))
 
 
-def _plan(policy: Policy, error: Fraction | None, confidence: Fraction, epsilon: Fraction | None) -> Plan:
+def _plan(policy: Policy, error: Fraction | None, confidence: Fraction) -> Plan:
     from tetraodon.releasing.plan import plan, plan_for_error
 
     if error is not None:
         return plan_for_error(policy, error, confidence=confidence)
-    return plan(policy, epsilon=epsilon)
+    return plan(policy)
 
 
 def _errors_if_public(plan: Plan) -> dict[str, float] | None:
@@ -122,7 +126,7 @@ def _errors_if_public(plan: Plan) -> dict[str, float] | None:
 
     if plan.policy.presence == "public":
         return None
-    public = load_policy({**plan.policy.document, "presence": "public"}).with_epsilon(plan.policy.epsilon)
+    public = load_policy({**plan.policy.document, "presence": "public"})
     return {item.name: item.expected_error for item in make_plan(public)}
 
 
@@ -136,7 +140,8 @@ def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]
         query["asked"] = asked_in_words(item.item.query)
         query["unit"] = unit_in_words(item.item.query, plan.policy.domain)
         query["expected_error_if_presence_public"] = None if if_public is None else if_public[item.name]
-    return {"dataset": plan.policy.dataset, "budget": number(plan.policy.epsilon)} | document
+    budget = {"budget": number(plan.policy.epsilon), "delta": number(plan.policy.delta)}
+    return {"dataset": plan.policy.dataset} | budget | document
 
 
 def show_plan(plan: Plan) -> None:

@@ -162,18 +162,31 @@ def _total(plan: Plan) -> list[str]:
     units = {attribute.name: attribute.unit for attribute in plan.policy.domain}
     worst = certificate_document(whole, plan.policy.domain)["witness"]
     pair = f", for the worst pair that there is: {pair_in_words(worst, units)}" if worst else ""
+    at = f" at delta {float(whole.delta):g}" if whole.delta else ""
     bound = "" if whole.exact else " at most; this is a proven bound"
     found = [
-        f"The release as a whole loses epsilon {shown_above(plan.epsilon)}{bound}{pair}. "
-        f"Nobody's secrets lose more ({whole.method})."
+        f"The release as a whole loses epsilon {shown_above(plan.epsilon)}{at}{bound}{pair}. "
+        f"Nobody's secrets lose more ({whole.method}).",
+        *_kind_of_noise(plan),
     ]
     added = sum((item.epsilon for item in plan), Fraction(0))
-    if added > plan.epsilon:
+    if added > plan.epsilon and not whole.delta:
         found.append(
             f"One by one the items lose {shown_above(added)} in all. They need not add up: no single secret moves "
             "all of them as far as each can be moved, and what counts is the worst secret for all of them together."
         )
     return found
+
+
+def _kind_of_noise(plan: Plan) -> list[str]:
+    if plan.certificate.rho is not None:
+        return [
+            f"The noise is Gaussian: the loss is rho {float(plan.certificate.rho):.4g} in zCDP, and epsilon is what "
+            f"follows from it at delta {float(plan.certificate.delta):g}."
+        ]
+    if plan.policy.delta:
+        return ["The noise is Laplace noise: for these items its errors are smaller, and no delta is used."]
+    return []
 
 
 def _exact(plan: Plan) -> list[str]:
@@ -223,8 +236,9 @@ def _gain(plan: Plan) -> list[str]:
 def found_in_words(plan: Plan, error: str, confidence: str) -> str:
     """What `--error` found."""
     epsilon = decimal_text(plan.policy.epsilon)
+    delta = f", delta: {decimal_text(plan.policy.delta)}" if plan.policy.delta else ""
     return (
         f"Every answer is within ±{error} of the truth, in its own unit, with {confidence}% confidence at epsilon "
         f"{epsilon}. "
-        f"To use it, write `budget: {{epsilon: {epsilon}}}` in the policy file."
+        f"To use it, write `budget: {{epsilon: {epsilon}{delta}}}` in the policy file."
     )

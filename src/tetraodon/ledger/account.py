@@ -42,6 +42,8 @@ class Account:
     charged: the sum of all charges, settled or not.
     policy:  the governing policy, under which every release is priced.
     opened:  when, in UTC.
+    delta:   above zero, releases with Gaussian noise are allowed, and `charged` is what all releases together lose at
+             this delta; at zero it is the sum of their losses.
     """
 
     dataset: str
@@ -50,9 +52,12 @@ class Account:
     policy: Mapping[str, Any] = field(hash=False)
     policy_hash: str
     opened: str
+    delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         amount(self.total, name="the total")
+        if not 0 <= self.delta < 1:
+            raise LedgerError("delta is not a probability", fix="give a small one, such as 1e-6")
         if self.charged < 0:
             raise LedgerError("the sum of charges is negative", fix="restore it from a backup")
         if document_hash(self.policy) != self.policy_hash:
@@ -63,5 +68,5 @@ class Account:
 
     @property
     def left(self) -> Fraction:
-        """What the next release may still cost."""
+        """What the next release may still cost. With Gaussian noise it may cost more by itself: losses compose."""
         return self.total - self.charged

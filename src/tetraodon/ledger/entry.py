@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.amount import amount
+from tetraodon.ledger.amount import amount, amount_from_text
+from tetraodon.ledger.compose import Loss
 
 State: TypeAlias = Literal["reserved", "settled"]
 STATES: tuple[State, ...] = get_args(State)
@@ -53,6 +54,7 @@ class Entry:
     state:    `reserved` until the release is written; charged either way.
     when:     when it was reserved, in UTC.
     document: the policy, plan and certificate of the release.
+    delta:    zero, or for a release with Gaussian noise the delta at which it was charged.
     settled:  when it was settled, and `manifest_hash` of what; empty until then.
     """
 
@@ -65,6 +67,21 @@ class Entry:
     document: Mapping[str, Any] = field(hash=False)
     settled: str = ""
     manifest_hash: str = ""
+    delta: Fraction = Fraction(0)
+
+    @property
+    def loss(self) -> Loss:
+        """What the release lost: its epsilon, or with Gaussian noise its rho, of which `charged` is what follows at
+        `delta`.
+        """
+        if not self.delta:
+            return Loss(self.charged)
+        try:
+            return Loss(self.charged, amount_from_text(self.document["certificate"]["rho_exact"]))
+        except (KeyError, TypeError):
+            raise LedgerError(
+                "the ledger holds an entry that Tetraodon did not write", fix="restore the ledger from a backup"
+            ) from None
 
     @property
     def composition(self) -> str:

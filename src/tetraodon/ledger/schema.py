@@ -32,7 +32,7 @@ meta = Table(
     Column("value", Text, nullable=False),
 )
 
-# `delta` is a second amount beside epsilon, kept at zero until something is priced with it.
+# `delta` is a second amount beside epsilon: above zero, `charged` is the epsilon of a loss in zCDP at that delta.
 accounts = Table(
     "accounts",
     tables,

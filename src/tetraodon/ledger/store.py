@@ -21,6 +21,7 @@ from tetraodon.ledger.amount import (
     shown_above,
     shown_below,
 )
+from tetraodon.ledger.compose import Loss, composed
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
 from tetraodon.ledger.entry import DOCUMENT_PARTS, Entry, RecordedRefusal, Reservation
@@ -68,14 +69,16 @@ class Ledger:
         """Let go of the database."""
         self._database.close()
 
-    def open(self, dataset: str, total: Fraction | int, policy: Mapping[str, Any]) -> Account:
-        """Set the total and the governing policy of a data set, once.
+    def open(
+        self, dataset: str, total: Fraction | int, policy: Mapping[str, Any], *, delta: Fraction | int = 0
+    ) -> Account:
+        """Set the total and the governing policy of a data set, once. Releases with Gaussian noise need a delta.
 
         Post  the ledger is made if it was not there. Opening again on the same terms changes nothing;
               on other terms it is refused, since earlier releases were priced on the first ones.
         """
         name = dataset_name(dataset)
-        exact = amount(total, name="the total")
+        exact, forgiven = amount(total, name="the total"), amount(delta, name="delta")
         text = canonical_text(policy)
         digest = document_hash(policy)
         with self._database.writing(make=True) as connection:
@@ -84,13 +87,15 @@ class Ledger:
                     insert(accounts).values(
                         dataset=name,
                         total=amount_text(exact),
+                        delta=amount_text(forgiven),
                         policy=text,
                         policy_hash=digest,
                         opened=_now(),
                     )
                 )
             account = _account(connection, name)
-            same_total, same_policy = account.total == exact, account.policy_hash == digest
+            same_total = (account.total, account.delta) == (exact, forgiven)
+            same_policy = account.policy_hash == digest
             if not (same_total and same_policy):
                 differs = "policy" if same_total else "total" if same_policy else "total and policy"
                 raise LedgerError(
@@ -117,18 +122,20 @@ class Ledger:
         charged: Fraction | int,
         item: Mapping[str, Any],
         after: Fraction | None = None,
+        delta: Fraction | int = 0,
     ) -> Reservation:
         """Charge a data set for a release that is about to be made.
 
         Pre   `charged` is the loss of the release's certificate under the governing policy; `item` holds
               its policy, plan and certificate. No noise has been drawn yet. With `after`, the charge was computed
-              for a data set on which exactly that much had been charged, and is refused on any other.
+              for a data set on which exactly that much had been charged, and is refused on any other. With Gaussian
+              noise the certificate has a `rho_exact`, and `charged` is what follows from it at `delta`, the account's.
         Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
         Raises BudgetExhausted when the charge is more than what is left.
         """
         name = dataset_name(dataset)
         wish = amount(asked, name="the amount asked")
-        cost = amount(charged, name="the charge")
+        cost, forgiven = amount(charged, name="the charge"), amount(delta, name="delta")
         text = canonical_text(item)
         missing = [part for part in DOCUMENT_PARTS if part not in item]
         if missing:
@@ -144,7 +151,13 @@ class Ledger:
                     f"another release of {name!r} was charged while this one was priced, and losses do not add up here",
                     fix="run the same command again",
                 )
-            if cost > account.left:
+            if forgiven != (account.delta if forgiven else 0) or (after is not None and account.delta):
+                raise BudgetExhausted(
+                    f"this release does not fit a data set that was opened {_terms(account)}",
+                    fix="leave delta out of the policy's budget, or write the delta of the data set",
+                )
+            new = Entry(0, name, wish, cost, "reserved", when, item, delta=forgiven)
+            if composed([*_losses(connection, name), new.loss], account.delta) > account.total:
                 raise BudgetExhausted(
                     f"this release costs epsilon {shown_above(cost)}, and data set {name!r} has "
                     f"{shown_below(account.left)} left of {shown_below(account.total)}",
@@ -155,6 +168,7 @@ class Ledger:
                     dataset=name,
                     asked=amount_text(wish),
                     charged=amount_text(cost),
+                    delta=amount_text(forgiven),
                     state="reserved",
                     reserved_at=when,
                     document=text,
@@ -242,10 +256,21 @@ def _account(connection: Connection, name: str, *, lock: bool = False) -> Accoun
         known = _names(connection)
         hint = f", or {did_you_mean(name, known)}" if known else " first"
         raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
-    charges = connection.execute(select(entries.c.charged).where(entries.c.dataset == name))
-    charged = sum((amount_from_text(text) for text in charges.scalars()), Fraction(0))
-    total, policy = amount_from_text(row.total), document_from_text(row.policy)
-    return Account(name, total, charged, policy, row.policy_hash, row.opened)
+    total, delta, policy = amount_from_text(row.total), amount_from_text(row.delta), document_from_text(row.policy)
+    charged = composed(_losses(connection, name), delta)
+    return Account(name, total, charged, policy, row.policy_hash, row.opened, delta)
+
+
+def _terms(account: Account) -> str:
+    return f"for a delta of {shown_below(account.delta)}" if account.delta else "without a delta"
+
+
+def _losses(connection: Connection, name: str) -> list[Loss]:
+    """What every release of a data set lost; documents are read only where noise was Gaussian."""
+    mine = entries.c.dataset == name
+    pure = connection.execute(select(entries.c.charged).where(mine, entries.c.delta == "0")).scalars()
+    mixed = connection.execute(select(entries).where(mine, entries.c.delta != "0"))
+    return [*(Loss(amount_from_text(text)) for text in pure), *(_entry(row).loss for row in mixed)]
 
 
 def _names(connection: Connection) -> list[str]:
@@ -263,6 +288,7 @@ def _entry(row: Row[Any]) -> Entry:
         document=document_from_text(row.document),
         settled=row.settled_at,
         manifest_hash=row.manifest_hash,
+        delta=amount_from_text(row.delta),
     )
 
 

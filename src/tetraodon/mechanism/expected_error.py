@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain
 from tetraodon.mechanism.hierarchical import mean_variance
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise import laplace_variance
+from tetraodon.noise.kind import noise_variance
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
@@ -29,7 +29,7 @@ def expected_error(query: Query, strategy: Strategy, scale: Fraction, domain: Do
     if strategy.mechanism == "hierarchical":
         return math.sqrt(mean_variance(query, strategy, scale, domain))
     unit = float(strategy.noisy[0].contribution.unit)
-    return math.sqrt(laplace_variance(scale) * variance_factor(query, strategy, domain)) * unit
+    return math.sqrt(noise_variance(strategy.noise, scale) * variance_factor(query, strategy, domain)) * unit
 
 
 def variance_factor(query: Query, strategy: Strategy, domain: Domain) -> float:

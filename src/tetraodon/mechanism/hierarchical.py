@@ -18,7 +18,7 @@ from tetraodon.domain import Domain
 from tetraodon.inference.smooth_fit import SmoothFit, levels_of
 from tetraodon.mechanism.smooth_search import Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.strategy import Strategy, free_totals
-from tetraodon.noise import laplace_variance
+from tetraodon.noise.kind import noise_variance
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import One
@@ -79,12 +79,12 @@ def fit_of(strategy: Strategy, scale: Fraction) -> SmoothFit:
     for query, weight in zip(strategy.noisy[1:], strategy.weights[1:], strict=True):
         kind = query.contribution
         assert isinstance(kind, Hats | Ramps)
-        variance = laplace_variance(scale * weight) * float(kind.unit) ** 2
+        variance = noise_variance(strategy.noise, scale * weight) * float(kind.unit) ** 2
         (bins if isinstance(kind, Hats) else running).append((kind.width, variance))
     by = strategy.table[:-1]
     known = any(query == LinearQuery(One(), by) for query in strategy.exact)
     size = _smooth(strategy).size
-    return SmoothFit(size, laplace_variance(scale), levels_of(bins, running), 0.0 if known else None)
+    return SmoothFit(size, noise_variance(strategy.noise, scale), levels_of(bins, running), 0.0 if known else None)
 
 
 def _smooth(strategy: Strategy) -> Hats | Ramps:

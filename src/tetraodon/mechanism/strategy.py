@@ -17,6 +17,7 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError, Refused
 from tetraodon.inference.margin import common_coarsening
 from tetraodon.mechanism.known_totals import known_totals
+from tetraodon.noise.kind import Noise
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
@@ -46,6 +47,7 @@ class Strategy:
     table: tuple[Split, ...] = ()
     weights: tuple[Fraction, ...] = ()
     """Noise of each noisy query in multiples of the common scale; none given means that all are one."""
+    noise: Noise = "laplace"
 
     def __post_init__(self) -> None:
         if self.weights and (len(self.weights) != len(self.noisy) or min(self.weights) <= 0):
@@ -58,7 +60,7 @@ class Strategy:
     def measurements(self, scale: Fraction) -> tuple[Measurement, ...]:
         """Everything that is measured, at a given scale of noise."""
         weights = self.weights or (Fraction(1),) * len(self.noisy)
-        noisy = (Measurement(q, scale * weight) for q, weight in zip(self.noisy, weights, strict=True))
+        noisy = (Measurement(q, scale * weight, self.noise) for q, weight in zip(self.noisy, weights, strict=True))
         return (*noisy, *(Measurement(q, Fraction(0)) for q in self.exact))
 
 

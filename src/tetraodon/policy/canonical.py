@@ -38,7 +38,7 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
         **({"groups": _groups(policy.graph, policy.graph.groups)} if policy.graph.groups else {}),
         "known": [_known(entry) for entry in policy.known],
         "attackers": attackers_document(policy.attackers),
-        "budget": {"epsilon": plain(policy.epsilon)},
+        "budget": policy.budget,
         **({"adversary": policy.adversary.document()} if policy.adversary else {}),
         **({"public": dict(policy.public)} if policy.public else {}),
         **({"table": dict(hints)} if hints else {}),

@@ -72,7 +72,10 @@ class Together(Section):
 class Budget(Section):
     """What may be spent on this release."""
 
-    epsilon: Exact
+    one_of = ("epsilon", "rho")
+
+    epsilon: Exact = Fraction(0)
+    rho: Exact = Fraction(0)
     delta: Exact = Fraction(0)
 
 

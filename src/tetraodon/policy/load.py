@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,15 @@ from tetraodon.policy.build_graph import build_graph
 from tetraodon.policy.build_items import build_items
 from tetraodon.policy.build_known import build_known
 from tetraodon.policy.canonical import canonical
-from tetraodon.policy.document import VERSION, PolicyDocument
-from tetraodon.policy.policy import Policy
+from tetraodon.policy.document import VERSION, Budget, PolicyDocument
+from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.source import KeyPath, Plain, Source, read_source
+
+USUAL_DELTA = Fraction(1, 10**6)
+"""The delta at which a budget in zCDP is told as odds, where the file does not say."""
+LEAST_DELTA, MOST_DELTA = Fraction(1, 10**100), Fraction(1, 100)
+"""Beyond one in a hundred, releasing a few records as they are would pass."""
 
 PLACEHOLDER = "CONFIRM"
 """What a new policy file has wherever only public knowledge can say what belongs there."""
@@ -49,11 +55,12 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
     attackers = build_attackers(document, domain, problems)
     graph = replace(build_graph(document, domain, problems), known=known)
     items = build_items(document, graph, problems)
+    budget = document.budget
     policy = Policy(
         dataset=document.dataset,
         domain=domain,
         graph=graph,
-        epsilon=document.budget.epsilon,
+        epsilon=budget.epsilon or Fraction(1),  # replaced below where the budget is a rho
         items=items,
         attackers=attackers,
         presence="public" if document.presence == "public" else "secret",
@@ -65,6 +72,10 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
         source=read.name,
         folder=folder,
     )
+    if budget.kind == "rho":
+        policy = policy.with_rho(budget.rho, budget.delta or USUAL_DELTA)
+    elif budget.delta:
+        policy = policy.with_budget(delta=budget.delta)
     hints = document.table.model_dump(exclude_none=True) if document.table else {}
     return replace(policy, document=canonical(policy, hints))
 
@@ -122,11 +133,7 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
     if document.known and document.individuals and document.individuals.at_most > 1:
         what = "known counts are priced for people with one row each only"
         problems.add(("known",), Refused(what, fix="use a table with one row for each person; do not just drop them"))
-    if document.budget.epsilon <= 0:
-        problems.add(("budget", "epsilon"), PolicyError("epsilon is not positive", fix="write a budget above zero"))
-    if document.budget.delta:
-        what = "a budget with delta is not supported in this version"
-        problems.add(("budget", "delta"), Refused(what, fix="drop delta; epsilon alone is the stronger promise"))
+    _check_budget(document.budget, problems)
     for number, item in enumerate(document.release):
         if item.share <= 0:
             problems.add(
@@ -135,6 +142,19 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
     if document.table:
         _check_hints(document, problems)
     problems.stop()
+
+
+def _check_budget(budget: Budget, problems: Problems) -> None:
+    amount = budget.epsilon if budget.kind == "epsilon" else budget.rho
+    if amount <= 0:
+        what = f"{budget.kind} is not positive"
+        problems.add(("budget", budget.kind), PolicyError(what, fix="write a budget above zero"))
+    if not LEAST / 1000 <= budget.rho <= MOST and budget.rho > 0:
+        problems.add(("budget", "rho"), PolicyError("rho is out of all proportion", fix="write one such as 0.1"))
+    if budget.delta and not LEAST_DELTA <= budget.delta <= MOST_DELTA:
+        what = "delta is not a small probability"
+        fix = f"write 1e-6 or less, down to {float(LEAST_DELTA):g}: it is the chance that the promise fails altogether"
+        problems.add(("budget", "delta"), PolicyError(what, fix=fix))
 
 
 def _check_hints(document: PolicyDocument, problems: Problems) -> None:

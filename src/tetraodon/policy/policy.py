@@ -15,7 +15,9 @@ from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import INDEPENDENT, Attackers
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
+from tetraodon.rational import decimal_text
 from tetraodon.workload.query import Query
+from tetraodon.zcdp import epsilon_at
 
 if TYPE_CHECKING:
     from tetraodon.certificate.certificate import Sensitivity
@@ -62,8 +64,14 @@ class Policy:
     document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     source: str = field(default="", compare=False)
     folder: Path = field(default=Path(), compare=False, repr=False)
+    delta: Fraction = Fraction(0)
+    """Above zero, Gaussian noise may be used: the odds are then kept but for this probability."""
+    rho: Fraction | None = None
+    """The budget where it is given in zCDP; `epsilon` is then what follows at `delta`."""
 
     def __post_init__(self) -> None:
+        if not 0 <= self.delta < 1:
+            raise PolicyError("delta is not a probability", fix="write a small one, such as 1e-6", where="budget")
         if self.epsilon <= 0:
             raise PolicyError("epsilon is not positive", fix="write a budget above zero", where="budget")
         if not LEAST <= self.epsilon <= MOST:
@@ -97,9 +105,31 @@ class Policy:
 
         return sensitivity(self, query)
 
+    @property
+    def budget(self) -> dict[str, int | str]:
+        """The budget as it is written in a policy file, every number exact."""
+        amount = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
+        both = amount | ({"delta": self.delta} if self.delta else {})
+        return {name: int(a) if a.denominator == 1 else decimal_text(a) for name, a in both.items()}
+
     def with_epsilon(self, epsilon: Fraction) -> Policy:
         """The same promise at another price."""
-        return replace(self, epsilon=epsilon)
+        return self.with_budget(epsilon)
+
+    def with_budget(self, epsilon: Fraction | None = None, delta: Fraction | None = None) -> Policy:
+        """The same promise at another price, where one is given."""
+        delta = self.delta if delta is None else delta
+        if epsilon is None and self.rho is not None:
+            return self.with_rho(self.rho, delta)
+        return self._priced(self.epsilon if epsilon is None else epsilon, delta, None)
+
+    def with_rho(self, rho: Fraction, delta: Fraction) -> Policy:
+        """The same promise at a price in zCDP."""
+        return self._priced(epsilon_at(rho, delta), delta, rho)
+
+    def _priced(self, epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> Policy:
+        priced = replace(self, epsilon=epsilon, delta=delta, rho=rho)
+        return replace(priced, document={**self.document, "budget": priced.budget}) if self.document else priced
 
     def plain(self) -> Policy:
         """Plain differential privacy with the same epsilon and presence: any two records are a secret, and people are

@@ -44,6 +44,15 @@ def times(factor: Decimal) -> str:
     return str(Context(prec=2, rounding=ROUND_CEILING).plus(factor)).replace("E", "e")
 
 
+def one_in(delta: Fraction) -> str:
+    """A small probability, rounded up: `1 in 1,000,000`.
+
+    >>> one_in(Fraction(1, 10**6)), one_in(Fraction(3, 10**7))
+    ('1 in 1,000,000', '1 in 3,333,333')
+    """
+    return f"1 in {delta.denominator // delta.numerator:,}"
+
+
 def percent(share: Decimal) -> str:
     """A share rounded up to a tenth of a percent.
 

@@ -8,31 +8,76 @@ proportion to their shares until some step costs the whole budget; the items on 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.pair import loss_of_pair
+from tetraodon.certificate.pair import loss_of_pair, rho_of_pair
 from tetraodon.mechanism.strategy import Strategy
+from tetraodon.noise.kind import Noise
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.linear import Measurement
+from tetraodon.zcdp import rho_at, sqrt_above
+
+NEARLY = 1 + Fraction(1, 10**6)
+"""Widths of Gaussian noise are rounded up, so that what is left of a budget may be a little, and is then nothing."""
 
 
-def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[Fraction]:
+@dataclass(frozen=True)
+class Limit:
+    """What may be lost, in the currency of one kind of noise: epsilon for Laplace, rho for Gaussian noise.
+
+    Why   both losses are a maximum over steps of sums over answers: of |moved| / scale, or of (moved / sigma)^2 / 2. So
+          one falls as 1 / scale and the other as 1 / sigma^2.
+    """
+
+    noise: Noise
+    amount: Fraction
+
+    def loss(self, certificate: Certificate) -> Fraction:
+        return Fraction(certificate.epsilon) if self.noise == "laplace" else certificate.rho or Fraction(0)
+
+    def of_pair(self, policy: Policy, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
+        """What one step loses; all rows of a person may take it."""
+        if self.noise == "laplace":
+            return policy.rows_per_person * loss_of_pair(policy.domain, measurements, pair)
+        return policy.rows_per_person**2 * rho_of_pair(policy.domain, measurements, pair)
+
+    def scale(self, scale: Fraction, factor: Fraction) -> Fraction:
+        """The scale at which `factor` times as much is lost, or a little less."""
+        return scale / factor if self.noise == "laplace" else sqrt_above(scale**2 / factor)
+
+    def factor(self, before: Fraction, after: Fraction) -> Fraction:
+        """How many times as much is lost at another scale."""
+        return before / after if self.noise == "laplace" else (before / after) ** 2
+
+
+def limit_of(policy: Policy, noise: Noise) -> Limit:
+    """A policy's budget. For Gaussian noise, the rho that gives (epsilon, delta); Laplace noise needs no delta."""
+    if noise == "laplace":
+        return Limit(noise, policy.epsilon)
+    return Limit(noise, policy.rho or rho_at(policy.epsilon, policy.delta))
+
+
+def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Limit | None = None) -> list[Fraction]:
     """Scales of noise for the chosen strategies, given first scales whose losses stand as the shares do.
 
     Post  all measurements together lose the budget at most, and no item's scale could be smaller alone, unless a
           loss is only known by a bound, in which case all scales are stretched alike.
     """
+    limit = limit or limit_of(policy, "laplace")
     scales = [scale for _, scale in chosen]
     rising = {number for number, scale in enumerate(scales) if scale > 0}
     while rising:
-        factor = _rise(policy, chosen, scales, rising)
+        factor = _rise(policy, chosen, scales, rising, limit)
         if factor is None:
-            whole = certify(policy, chosen, scales).epsilon
-            return [scale * Fraction(whole) / policy.epsilon for scale in scales]
-        scales = [scale / factor if number in rising else scale for number, scale in enumerate(scales)]
-        stuck = {number for number in rising if _rise(policy, chosen, scales, {number}) in (None, 1)}
+            times = limit.amount / limit.loss(certify(policy, chosen, scales))
+            return [limit.scale(scale, times) if scale else scale for scale in scales]
+        scales = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
+        more = {number: _rise(policy, chosen, scales, {number}, limit) for number in rising}
+        stuck = {number for number, rise in more.items() if rise is None or rise < NEARLY}
         if not stuck:
             break
         rising -= stuck
@@ -53,29 +98,31 @@ def _all(
 
 
 def _rise(
-    policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], rising: set[int]
+    policy: Policy,
+    chosen: Sequence[tuple[Strategy, Fraction]],
+    scales: Sequence[Fraction],
+    rising: set[int],
+    limit: Limit,
 ) -> Fraction | None:
     """The largest factor by which the losses of the rising items may grow; None where a loss is not exact.
 
     Why   the loss is a maximum of functions c + t d, one for every step. From a factor that is too large, the step
           that attains the maximum gives the next, smaller one, and after finitely many the maximum is the budget.
     """
-    alone = certify_measurements(
-        policy.graph, _all(chosen, scales, rising), rows_per_person=policy.rows_per_person
-    ).epsilon
-    factor = policy.epsilon / Fraction(alone)
+    alone = certify_measurements(policy.graph, _all(chosen, scales, rising), rows_per_person=policy.rows_per_person)
+    factor = limit.amount / limit.loss(alone)
     while True:
-        raised = [scale / factor if number in rising else scale for number, scale in enumerate(scales)]
+        raised = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
         found = certify(policy, chosen, raised)
         if not found.exact or found.witness is None:
             return None
-        if found.epsilon <= policy.epsilon:
+        if limit.loss(found) <= limit.amount:
             return factor
         moving, still = (
-            policy.rows_per_person * loss_of_pair(policy.domain, _noisy(chosen, scales, numbers), found.witness)
+            limit.of_pair(policy, _noisy(chosen, scales, numbers), found.witness)
             for numbers in (rising, set(range(len(scales))) - rising)
         )
-        factor = (policy.epsilon - still) / moving
+        factor = (limit.amount - still) / moving
 
 
 def _noisy(

@@ -22,7 +22,13 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     governing = load_policy(account.policy)
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
-    certificate = certify_release(governing, measurements)
+    certificate = certify_release(governing, measurements, delta=account.delta)
+    if certificate.rho is not None and not account.delta:
+        raise Refused(
+            "this release has Gaussian noise, and its data set was opened without a delta",
+            fix="leave delta out of the policy's budget; another total needs a new data set",
+            where=plan.policy.dataset,
+        )
     if not certificate.finite:
         raise Refused(
             "the policy that governs this data set protects something that this release would tell for certain",
@@ -33,7 +39,7 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
 
 
 def charge_of(certificate: Certificate) -> Fraction:
-    """What is taken from the total: the loss, exactly."""
+    """What is taken from the total: the loss, exactly; with Gaussian noise, its epsilon at the account's delta."""
     return Fraction(certificate.epsilon)
 
 

@@ -51,7 +51,7 @@ def columns_of(item: PlannedItem, domain: Domain, measured: Measured, values: ND
             queries = item.strategy.noisy or item.strategy.exact
             unit = float(queries[0].contribution.unit)
             number = measured[0][..., 0].astype(np.float64) * unit
-            reach = unit * (sum_quantile(item.scale, 1, CONFIDENCE) if item.strategy.noisy else 0)
+            reach = unit * (sum_quantile(item.scale, 1, CONFIDENCE, item.strategy.noise) if item.strategy.noisy else 0)
             lower, upper = number - reach, number + reach
             if isinstance(query, Count):
                 lower, upper = np.maximum(lower, 0), np.maximum(upper, 0)
@@ -125,7 +125,7 @@ def _named_ranges(
     shape = (*(s.size(domain) for s in by), len(codes))
     if values is None:
         centre = measured[0].astype(np.float64)
-        reach = sum_quantile(item.scale, 1, CONFIDENCE) if item.strategy.noisy else 0
+        reach = sum_quantile(item.scale, 1, CONFIDENCE, item.strategy.noise) if item.strategy.noisy else 0
         number = np.maximum(np.round(centre), 0) if item.item.whole else centre
         lower, upper = np.maximum(centre - reach, 0), np.maximum(centre + reach, 0)
     else:
@@ -176,7 +176,7 @@ def _mean(query: Mean, item: PlannedItem, domain: Domain, measured: Measured) ->
     total, records = (array[..., 0].astype(np.float64) for array in measured[:2])
     both_noisy = len(strategy.noisy) == 2
     sure = 1 - (1 - CONFIDENCE) / 2 if both_noisy else CONFIDENCE
-    reach, unsure = (sum_quantile(m.scale, 1, sure) if m.scale else 0 for m in item.measurements[:2])
+    reach, unsure = (sum_quantile(m.scale, 1, sure, m.noise) if m.scale else 0 for m in item.measurements[:2])
     low, high = float(attribute.number(0)), float(attribute.number(attribute.size - 1))
     fewest = records - unsure
     most = records + unsure

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.attribute_graph import Everything, Within
@@ -22,8 +23,9 @@ from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.rational import Number, decimal_text, rational
-from tetraodon.releasing.plan import plan
+from tetraodon.releasing.plan import Plan, better, plan
 from tetraodon.workload.query import linear
+from tetraodon.zcdp import epsilon_at, rho_at
 
 FULL = "full"
 NO_GAIN = 0.99
@@ -46,10 +48,14 @@ class Variant:
     steps: float
     mechanism: str
     expected_error: float
+    certificate: Certificate | None = field(default=None, repr=False)
 
     @property
     def odds(self) -> float:
+        """With Gaussian noise, at the policy's delta: k steps lose k^2 times as much rho."""
         exponent = float(self.epsilon) * self.steps
+        if self.certificate is not None and self.certificate.rho is not None and math.isfinite(self.steps):
+            exponent = float(epsilon_at(self.certificate.rho * int(self.steps) ** 2, self.certificate.delta))
         return math.exp(exponent) if exponent < 700 else math.inf
 
     def document(self) -> dict[str, Any]:
@@ -176,15 +182,29 @@ def compare(
                     continue
                 price = budget * int(steps[-1]) / int(far) if matched else budget
                 word = FULL if reach >= about.size - 1 else decimal_text(reach * about.step)
+                made = plan(one, epsilon=price)
+                if matched and policy.delta:
+                    made = _matched(one, made, budget, Fraction(int(steps[-1]), int(far)))
+                price, whole = made.policy.epsilon, made.certificate
                 found += [
-                    Variant(i.name, word, price, budget, matched, far, i.mechanism, i.expected_error)
-                    for i in plan(one, epsilon=price)
+                    Variant(i.name, word, price, budget, matched, far, i.mechanism, i.expected_error, whole)
+                    for i in made
                 ]
     order = {name: place for place, name in enumerate(item.name for item in policy.items)}
     found.sort(key=lambda variant: order[variant.item])
     pair_text = (about.text(codes[0]), about.text(codes[1]))
     touched = [i.name for i in policy.items if about.name in linear(i.query, policy.domain).names]
     return Comparison(about.name, pair_text, tuple(found), tuple(_remarks(found, touched, pair_text)))
+
+
+def _matched(policy: Policy, pure: Plan, budget: Fraction, ratio: Fraction) -> Plan:
+    """The better of two plans that protect the pair alike: for pure losses epsilons are divided by the number of
+    steps, for zCDP losses rho by its square.
+    """
+    if pure.certificate.rho is not None:
+        pure = plan(policy, epsilon=pure.policy.epsilon, noise="laplace")
+    rho = rho_at(budget, policy.delta) * ratio**2
+    return better(pure, plan(policy.with_rho(rho, policy.delta)))
 
 
 def _changed(policy: Policy, about: Attribute, factor: Factor, reach: int) -> Policy:

@@ -32,9 +32,12 @@ def certificate_document(certificate: Certificate | Sensitivity, domain: Domain)
     """A certificate as JSON: epsilon as exact text and the witness as two records, or two lists of records."""
     witness = certificate.witness
     pair = None if witness is None else [value_document(value, domain) for value in witness]
-    rest = {"witness": pair, "method": certificate.method, "exact": certificate.exact}
+    rest: dict[str, Any] = {"witness": pair, "method": certificate.method, "exact": certificate.exact}
     if isinstance(certificate, Sensitivity):
         return {"sensitivity": number(certificate.value), "sensitivity_exact": decimal_text(certificate.value)} | rest
+    if certificate.rho is not None:
+        exactly = {"delta": decimal_text(certificate.delta), "rho_exact": str(certificate.rho)}
+        rest |= {"rho": number(certificate.rho)} | exactly
     if not isinstance(certificate.epsilon, Fraction):
         return {"epsilon": None, "epsilon_exact": "infinite"} | rest
     return {"epsilon": number(certificate.epsilon), "epsilon_exact": decimal_text(certificate.epsilon)} | rest

@@ -13,7 +13,7 @@ from tetraodon.inference.consistency import Table, agree, follow, shared_margins
 from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise import laplace_variance
+from tetraodon.noise.kind import noise_variance
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
 from tetraodon.workload.query import Cdf, Quantiles, Ranges
@@ -64,7 +64,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     for item in plan:
         if item.strategy.table and item.strategy.noisy:
             cells = 2 if item.mechanism == "ordered" else 1
-            variance = cells * laplace_variance(item.scale)  # of a cell; smoothed counts hardly change it
+            variance = cells * noise_variance(item.strategy.noise, item.scale)  # smoothed counts hardly change it
             tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name]), variance)
     agree([*known, *tables.values()], domain)
     leaders = list(known)

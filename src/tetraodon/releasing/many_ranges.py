@@ -48,7 +48,9 @@ def many_intervals(table: TableAnswer, low: Codes, high: Codes) -> tuple[Floats,
 
 def _reaches(table: TableAnswer, terms: Codes) -> Floats:
     kinds, which = np.unique(terms, return_inverse=True)
-    return np.array([sum_quantile(table.item.scale, int(kind), CONFIDENCE) for kind in kinds], np.float64)[which]
+    item = table.item
+    reach = [sum_quantile(item.scale, int(kind), CONFIDENCE, item.strategy.noise) for kind in kinds]
+    return np.array(reach, np.float64)[which]
 
 
 def range_codes(table: TableAnswer, low: Sequence[object], high: Sequence[object]) -> tuple[Codes, Codes]:

@@ -5,6 +5,7 @@ A plan is a function of policy, workload and budget alone. It never sees the dat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,9 +17,10 @@ from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.inference.interval import sum_quantile
 from tetraodon.mechanism.expected_error import expected_error, noise_terms
 from tetraodon.mechanism.strategy import Strategy, proposals
+from tetraodon.noise.kind import Noise
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, rational
-from tetraodon.releasing.budget import fill
+from tetraodon.releasing.budget import Limit, fill, limit_of
 from tetraodon.releasing.smooth_reach import largest_reach
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 from tetraodon.workload.query import Ranges
@@ -82,56 +84,95 @@ class Plan:
         return Fraction(self.certificate.epsilon)
 
 
-def plan(policy: Policy, *, epsilon: Number | None = None) -> Plan:
+def plan(
+    policy: Policy, *, epsilon: Number | None = None, delta: Number | None = None, noise: Noise | None = None
+) -> Plan:
     """The best strategies we have for a policy's items, certified together at the policy's budget.
 
     Post  the certificate of the whole release is the budget (0 when every answer is exact by policy). Items on the
           same worst step share it as their `share` says; items that no single step moves together need not share.
+          Where the budget has a delta, Laplace and Gaussian noise are both planned, unless `noise` says which, and the
+          one with the smaller errors is taken; Laplace noise leaves the delta unused.
     """
-    if epsilon is not None:
-        policy = policy.with_epsilon(rational(epsilon, name="epsilon"))
+    if epsilon is not None or delta is not None:
+        policy = policy.with_budget(
+            None if epsilon is None else rational(epsilon, name="epsilon"),
+            None if delta is None else rational(delta, name="delta"),
+        )
     if not policy.items:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
-    chosen, scales = _settle(priced_for_each(policy))
+    if noise == "gaussian" and not policy.delta:
+        raise PolicyError("Gaussian noise needs a delta", fix="write `budget: {epsilon: 1, delta: 1e-6}`")
+    if noise is not None or not policy.delta:
+        return _plan_with(policy, noise or "laplace")
+    if policy.rho is not None:
+        return _plan_with(policy, "gaussian")
+    pure = _plan_with(policy, "laplace")
+    try:
+        return better(pure, _plan_with(policy, "gaussian"))
+    except Refused:  # squares are harder to certify; what has no certificate is not offered
+        return pure
+
+
+def better(one: Plan, other: Plan) -> Plan:
+    """The plan with the smaller errors, by the product of their ratios; the first if they are alike."""
+    ratios = [b.expected_error / a.expected_error for a, b in zip(one, other, strict=True) if a.expected_error]
+    return other if sum(math.log(ratio) for ratio in ratios if ratio) < 0 else one
+
+
+def keeps_budget(certificate: Certificate, policy: Policy) -> bool:
+    """Whether a release loses no more than a policy allows."""
+    if not certificate.finite or certificate.delta > policy.delta:
+        return False
+    if certificate.rho is not None and policy.rho is not None:
+        return certificate.rho <= policy.rho
+    return certificate.epsilon <= policy.epsilon
+
+
+def _plan_with(policy: Policy, noise: Noise) -> Plan:
+    priced = priced_for_each(policy)
+    chosen, scales = _settle(priced, limit_of(priced, noise))
     planned = tuple(
         planned_item(item, strategy, scale, policy)
         for item, (strategy, _), scale in zip(policy.items, chosen, scales, strict=True)
     )
     certificate = certify_release(policy, [m for item in planned for m in item.measurements])
-    if not certificate.finite or certificate.epsilon > policy.epsilon:
+    if not keeps_budget(certificate, policy):
         raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
     return Plan(policy, planned, certificate)
 
 
-def _settle(policy: Policy) -> tuple[list[tuple[Strategy, Fraction]], list[Fraction]]:
+def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction]], list[Fraction]]:
     """Strategies and scales: chosen for each item's share, and again for the price that filling the budget gave it."""
     shares = sum(item.share for item in policy.items)
-    prices = [policy.epsilon * item.share / shares for item in policy.items]
+    prices = [limit.amount * item.share / shares for item in policy.items]
     chosen: list[tuple[Strategy, Fraction]] = []
     scales: list[Fraction] = []
     for _ in range(ROUNDS):
-        again = [_choose(item, policy, price) for item, price in zip(policy.items, prices, strict=True)]
+        again = [
+            _choose(item, policy, Limit(limit.noise, price)) for item, price in zip(policy.items, prices, strict=True)
+        ]
         if [(s.mechanism, s.table) for s, _ in again] == [(s.mechanism, s.table) for s, _ in chosen]:
             break
         chosen = again
         # the shares, not the last prices, say how the items rise
         first = [
-            (strategy, scale * price * shares / (policy.epsilon * item.share))
+            (strategy, limit.scale(scale, limit.amount * item.share / (price * shares)) if scale else scale)
             for (strategy, scale), price, item in zip(chosen, prices, policy.items, strict=True)
         ]
-        scales = fill(policy, first)
+        scales = fill(policy, first, limit)
         prices = [
-            price * (at_price / scale) if scale else price
+            price * limit.factor(at_price, scale) if scale else price
             for price, (_, at_price), scale in zip(prices, chosen, scales, strict=True)
         ]
     return chosen, scales
 
 
 def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
-    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
+    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=policy.delta)
 
 
-def _choose(item: Item, policy: Policy, epsilon: Fraction) -> tuple[Strategy, Fraction]:
+def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fraction]:
     """The proposal with the least expected error at a given price, and its scale of noise."""
     best: tuple[float, Strategy, Fraction] | None = None
     too_long = False
@@ -139,11 +180,13 @@ def _choose(item: Item, policy: Policy, epsilon: Fraction) -> tuple[Strategy, Fr
         if any(query.size(policy.domain) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
             too_long = True
             continue
+        strategy = replace(strategy, noise=limit.noise)
         unit = _certify(policy, strategy.measurements(Fraction(1)))
         if not unit.finite:
             continue
-        strategy = strategy if unit.epsilon else strategy.made_exact()
-        scale = Fraction(unit.epsilon) / epsilon
+        loss = limit.loss(unit)
+        strategy = strategy if loss else strategy.made_exact()
+        scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
         error = expected_error(item.query, strategy, scale, policy.domain)
         if best is None or error < best[0]:
             best = (error, strategy, scale)
@@ -162,9 +205,11 @@ def planned_item(item: Item, strategy: Strategy, scale: Fraction, policy: Policy
     """An item at a given scale of noise: its certificate, its error, and what plain differential privacy would cost."""
     certificate = certify_release(policy, strategy.measurements(scale))
     error = expected_error(item.query, strategy, scale, policy.domain)
-    price = Fraction(certificate.epsilon) or policy.epsilon * item.share / sum(i.share for i in policy.items)
+    noise = strategy.noise if policy.rho is None else "gaussian"
+    limit = limit_of(policy, noise)
+    price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
-    usual, usual_scale = _choose(item, plain, price)
+    usual, usual_scale = _choose(item, plain, Limit(noise, price))
     baseline = expected_error(item.query, usual, usual_scale, policy.domain)
     return PlannedItem(item, strategy, scale, certificate, error, baseline, usual.mechanism)
 
@@ -177,7 +222,8 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
         ranges = isinstance(item.item.query, Ranges)
         return largest_reach(item.strategy, item.scale, confidence, ranges=ranges)
     terms = noise_terms(item.item.query, item.strategy, policy.domain)
-    return sum_quantile(item.scale, terms, confidence) * float(item.strategy.noisy[0].contribution.unit)
+    reach = sum_quantile(item.scale, terms, confidence, item.strategy.noise)
+    return reach * float(item.strategy.noisy[0].contribution.unit)
 
 
 def plan_for_error(policy: Policy, error: Number, *, confidence: Number = 95) -> Plan:

@@ -36,7 +36,8 @@ def quantile_codes(table: TableAnswer, name: str, share: Fraction) -> tuple[int,
             terms = np.full(len(raw), lines)
         case _:
             terms = lines * np.arange(1, len(raw) + 1) * (2 if table.item.mechanism == "ordered" else 1)
-    reach = np.array([sum_quantile(table.item.scale, int(t), sure) for t in terms], np.float64)
+    item = table.item
+    reach = np.array([sum_quantile(item.scale, int(t), sure, item.strategy.noise) for t in terms], np.float64)
     if table.quantile_confidence == CONFIDENCE:
         reach[-1] = 0.0  # the total is known: use it as it is
         raw[-1] = running[-1]

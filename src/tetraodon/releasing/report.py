@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from tetraodon.policy.examples import Example
@@ -69,12 +70,16 @@ def _rules(codes: Sequence[str]) -> str:
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
+def _at_delta(delta: Fraction) -> str:
+    return f" at delta {float(delta):g}" if delta else ""
+
+
 def _header(release: Release, title: str) -> Html:
     plan, policy = release.plan, release.plan.policy
     facts = {
         "Data set": policy.dataset,
         "Released": date_text(release.when),
-        "Epsilon of the release": epsilon_text(plan.epsilon),
+        "Epsilon of the release": epsilon_text(plan.epsilon) + _at_delta(plan.certificate.delta),
         "Charged to the budget": release.charged,
         "Answers": str(len(release)),
     }

@@ -19,7 +19,7 @@ def together(release: Release) -> Iterator[Html]:
     told = f"This is the certificate of all answers together. {proof(plan.certificate)}"
     yield element("p", f"{told} {witness(plan.certificate, domain)}".strip())
     alone = sum((item.epsilon for item in plan), Fraction(0))
-    if len(plan) > 1 and alone > plan.epsilon:
+    if len(plan) > 1 and alone > plan.epsilon and not plan.certificate.delta:
         yield element(
             "p",
             f"Each released alone, the answers would lose {epsilon_text(alone)} when added up, which is more. "

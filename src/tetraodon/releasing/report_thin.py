@@ -95,7 +95,8 @@ def _reach(answer: Answer, sizes: NDArray[np.float64], last: NDArray[np.float64]
         case _:
             terms = sizes
     kinds, which = np.unique(terms, return_inverse=True)
-    reaches = np.array([sum_quantile(answer.item.scale, round(float(kind)), CONFIDENCE) for kind in kinds], float)
+    scale, noise = answer.item.scale, answer.item.strategy.noise
+    reaches = np.array([sum_quantile(scale, round(float(kind)), CONFIDENCE, noise) for kind in kinds], float)
     return reaches[which].reshape(sizes.shape)
 
 

@@ -64,7 +64,9 @@ def _with_unit(name: str, domain: Domain) -> str:
 
 def mechanism(item: PlannedItem, domain: Domain) -> str:
     """How it was answered, as a sentence or two."""
-    strategy, noise = item.strategy, f"Random noise (discrete Laplace, scale {about(_scale(item))})"
+    strategy, law = item.strategy, "discrete Laplace" if item.strategy.noise == "laplace" else "discrete Gaussian"
+    width = "scale" if strategy.noise == "laplace" else "standard deviation"
+    noise = f"Random noise ({law}, {width} {about(_scale(item))})"
     size = strategy.noisy[0].size(domain) if strategy.noisy else 0
     cells = f", {size:,} numbers in all" if size > 1 else ""
     match strategy.mechanism:
@@ -79,7 +81,7 @@ def mechanism(item: PlannedItem, domain: Domain) -> str:
             )
         case "hierarchical":
             told = (
-                f"Random noise (discrete Laplace) was added to counts of ranges of several widths along "
+                f"Random noise ({law}) was added to counts of ranges of several widths along "
                 f"{strategy.table[-1].name}{cells}; every answer is the best combination of all of them."
             )
         case "hierarchical":
@@ -163,6 +165,13 @@ def proof(certificate: Certificate) -> str:
     """What a certificate says: the loss, and whether it is the loss itself or a bound."""
     if not certificate.epsilon:
         return "Epsilon 0: no secret changes what was measured, so nothing about a secret can be learnt from it."
+    if certificate.rho is not None:
+        kind = "exact" if certificate.exact else "a proven upper bound"
+        return (
+            f"Epsilon {epsilon_text(Fraction(certificate.epsilon))} at delta {float(certificate.delta):g}. The noise "
+            f"is Gaussian: the loss of the worst pair is rho {float(certificate.rho):.4g} in zCDP, {kind} (method: "
+            f"{certificate.method}), and the epsilon is a proven bound that follows from it."
+        )
     kind = "This is the exact loss, not a bound" if certificate.exact else "This is a proven upper bound"
     return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}. {kind} (method: {certificate.method})."
 

@@ -16,7 +16,8 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry
-from tetraodon.policy.load import load_policy
+from tetraodon.ledger.compose import Loss, composed
+from tetraodon.policy.load import USUAL_DELTA, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.codec import measurement_from
@@ -48,23 +49,28 @@ class Repricing:
 
     @property
     def charged(self) -> Fraction:
-        """What the releases were charged when they were made."""
+        """What the releases were charged when they were made, each by itself."""
         return sum((release.charged for release in self.releases), Fraction(0))
 
     @property
     def added_up(self) -> Fraction | float:
         """The losses of the releases, one after the other ([HMD14] Thm 4.1)."""
-        losses = [release.certificate.epsilon for release in self.releases]
-        return math.inf if math.inf in losses else sum((Fraction(loss) for loss in losses), Fraction(0))
+        found = [release.certificate for release in self.releases]
+        if not all(certificate.finite for certificate in found):
+            return math.inf
+        delta = max((certificate.delta for certificate in found), default=Fraction(0))
+        return composed([Loss(Fraction(one.epsilon), one.rho) for one in found], delta)
 
 
 def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
     """What the releases behind some entries of the ledger lose under another policy.
 
     Pre   the attributes they measured mean the same in both policies. The noise of different releases is independent.
-    Post  every certificate is what the kernel says of the stored measurements under `policy`.
+    Post  every certificate is what the kernel says of the stored measurements under `policy`. Releases with Gaussian
+          noise are priced at the policy's delta, or at the usual one if it has none.
     """
     releases, everything = [], []
+    delta = policy.delta or USUAL_DELTA
     for entry in entries:
         if entry.dataset != policy.dataset:
             raise Refused(
@@ -74,9 +80,11 @@ def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
             )
         measured = entry_measurements(entry, policy)
         names = tuple(str(document["name"]) for document in entry.document["plan"]["queries"])
-        releases.append(Repriced(entry.id, entry.when, names, entry.charged, certify_release(policy, measured)))
+        releases.append(
+            Repriced(entry.id, entry.when, names, entry.charged, certify_release(policy, measured, delta=delta))
+        )
         everything += measured
-    return Repricing(policy.dataset, tuple(releases), certify_release(policy, everything))
+    return Repricing(policy.dataset, tuple(releases), certify_release(policy, everything, delta=delta))
 
 
 def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:

@@ -13,7 +13,7 @@ import numpy as np
 from tetraodon.engine import CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import Ledger, document_hash, shown_above
-from tetraodon.noise import discrete_laplace
+from tetraodon.noise.kind import draw_noise
 from tetraodon.policy.attackers import Chain, Groups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import governing_certificate
@@ -67,6 +67,7 @@ def release(
             asked=policy.epsilon,
             charged=charge.amount,
             after=charge.after,
+            delta=certificate.delta,
             item={
                 "composition": charge.composition,
                 "policy": policy.document,
@@ -131,7 +132,7 @@ def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...]) -> Measured:
         if measurement.scale == 0:
             measured.append(array)
             continue
-        noise = discrete_laplace(measurement.scale, array.shape)
+        noise = draw_noise(measurement.noise, measurement.scale, array.shape)
         if int(np.abs(noise).max(initial=0)) >= 2**62:
             raise ReleaseError("the noise is too large for exact arithmetic", fix="use a coarser grid or more budget")
         measured.append(array + noise)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.inference.smooth_bound import running_variance_bounds
-from tetraodon.inference.tail import tail_reach
+from tetraodon.inference.tail import gaussian_reach, tail_reach
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise import laplace_variance
+from tetraodon.noise.kind import noise_variance
 from tetraodon.workload.smooth import Hats, Ramps
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -53,7 +53,7 @@ def noise_of(strategy: Strategy, scale: Fraction, rows: Floats) -> tuple[Floats,
         kind = query.contribution
         unit = float(kind.unit)
         seen = kind.add_up(moved) * unit if isinstance(kind, Hats | Ramps) else moved  # type: ignore[arg-type]
-        part = float(scale * weight) * unit / (laplace_variance(scale * weight) * unit**2)
+        part = float(scale * weight) * unit / (noise_variance(strategy.noise, scale * weight) * unit**2)
         largest = np.maximum(largest, np.abs(seen).max(axis=1) * part)
     return variance, largest
 
@@ -61,7 +61,7 @@ def noise_of(strategy: Strategy, scale: Fraction, rows: Floats) -> tuple[Floats,
 def running_reach(strategy: Strategy, scale: Fraction, confidence: Fraction, lines: int = 1) -> Floats:
     """How far each running count can be off; with several lines added up, each with noise of its own."""
     variance, largest = running_noise(strategy, scale)
-    return tail_reach(lines * variance, largest, confidence)
+    return _tail(strategy, lines * variance, largest, confidence)
 
 
 def sum_reach(strategy: Strategy, scale: Fraction, mask: NDArray[np.bool_], confidence: Fraction) -> float:
@@ -73,7 +73,7 @@ def sum_reach(strategy: Strategy, scale: Fraction, mask: NDArray[np.bool_], conf
     kinds = np.array([np.frombuffer(row, np.bool_) for row in times], np.float64)
     variance, largest = noise_of(strategy, scale, kinds)
     together = np.array([variance @ np.array(list(times.values()))])
-    return float(tail_reach(together, np.array([largest.max()]), confidence)[0])
+    return float(_tail(strategy, together, np.array([largest.max()]), confidence)[0])
 
 
 def range_reach(
@@ -86,12 +86,19 @@ def range_reach(
     variance, largest = running_noise(strategy, scale)
     deviation, largest = np.append(0.0, np.sqrt(variance)), np.append(0.0, largest)
     together = (deviation[high + 1] + deviation[low]) ** 2
-    return tail_reach(together, largest[high + 1] + largest[low], confidence)
+    return _tail(strategy, together, largest[high + 1] + largest[low], confidence)
 
 
 def _above_discrete(strategy: Strategy, scale: Fraction) -> float:
-    """The most that 2 b^2 exceeds the variance of discrete noise of scale b."""
-    return max(2 * float(scale * w) ** 2 / laplace_variance(scale * w) for w in strategy.weights)
+    """The most that 2 b^2, or sigma^2, exceeds the variance of discrete noise of that width."""
+    times = 2 if strategy.noise == "laplace" else 1
+    return max(times * float(scale * w) ** 2 / noise_variance(strategy.noise, scale * w) for w in strategy.weights)
+
+
+def _tail(strategy: Strategy, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:
+    if strategy.noise == "gaussian":
+        return gaussian_reach(variance, confidence)
+    return tail_reach(variance, largest, confidence)
 
 
 def largest_reach(strategy: Strategy, scale: Fraction, confidence: Fraction, *, ranges: bool) -> float:
@@ -99,4 +106,4 @@ def largest_reach(strategy: Strategy, scale: Fraction, confidence: Fraction, *, 
     variance, largest = running_noise(strategy, scale)
     factor = 2 if ranges else 1
     worst = np.array([factor**2 * float(variance.max())])
-    return math.ceil(float(tail_reach(worst, np.array([factor * float(largest.max())]), confidence)[0]))
+    return math.ceil(float(_tail(strategy, worst, np.array([factor * float(largest.max())]), confidence)[0]))

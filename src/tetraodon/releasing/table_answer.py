@@ -74,7 +74,7 @@ class TableAnswer:
                 terms, centre = int(np.abs(used).sum()), float(self.raw[mask].sum())
             case _:
                 terms, centre = self._identity_terms(mask)
-        off = sum_quantile(scale, terms, CONFIDENCE)
+        off = sum_quantile(scale, terms, CONFIDENCE, strategy.noise)
         return Estimate(value, max(0.0, centre - off), max(0.0, centre + off))
 
     def _identity_terms(self, mask: NDArray[np.bool_]) -> tuple[int, float]:
@@ -150,7 +150,8 @@ class TableAnswer:
         confidence: Fraction = CONFIDENCE,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         kinds, which = np.unique(terms, return_inverse=True)
-        reaches = np.array([sum_quantile(self.item.scale, int(kind), confidence) for kind in kinds], np.float64)
+        scale, noise = self.item.scale, self.item.strategy.noise
+        reaches = np.array([sum_quantile(scale, int(kind), confidence, noise) for kind in kinds], np.float64)
         return self._within(centre, reaches[which].reshape(terms.shape), values)
 
     @staticmethod

@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
+from tetraodon.noise.kind import Noise
 from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
 
 ANSWER_LIMIT = 20_000_000
-Noise: TypeAlias = Literal["laplace", "gaussian"]
 
 
 @dataclass(frozen=True)
