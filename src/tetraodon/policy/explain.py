@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from tetraodon.domain import Attribute
 from tetraodon.policy.attackers import Chain
 from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up
 from tetraodon.policy.attribute_graph import Blocks
+from tetraodon.policy.delta_in_words import forgiven, shown_epsilon
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
 from tetraodon.policy.known_in_words import fact_in_words
 from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
-from tetraodon.policy.words import chance, listing, number_of, odds, one_in, percent, times
-from tetraodon.rational import decimal_text
+from tetraodon.policy.words import chance, listing, number_of, odds, percent, times
 
 WIDTH = 100
 
@@ -117,12 +115,12 @@ def _promise(policy: Policy) -> Part:
         f"Two values that must not be told apart are one step apart, and for them the odds between the two move at "
         f"most {one} times."
         + ("" if policy.known else f" For two values that two steps join, they move at most {two} times, and so on."),
-        f"That is what epsilon {_shown(epsilon)} means for the whole release. It is as if the person were asked "
+        f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. It is as if the person were asked "
         f"'this or that?' and answered truthfully with a chance of at most {percent(chance(epsilon, 1))}, where 50% "
         f"would say nothing at all: '{percent(chance(epsilon, 1))} truthful', as the examples put it.",
     ]
     if policy.delta:
-        sentences.append(_forgiven(policy))
+        sentences.append(forgiven(policy))
     if policy.key:
         sentences.append(
             f"One step may change every row of a person, up to {number_of(policy.rows_per_person, 'row')}, each "
@@ -136,29 +134,6 @@ def _promise(policy: Policy) -> Part:
     if not policy.graph.has_edges:
         sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
     return Part("The promise", tuple(sentences))
-
-
-def _shown(epsilon: Fraction) -> str:
-    text = decimal_text(epsilon)
-    return text if len(text) < 10 else f"{float(epsilon):.4g}"
-
-
-def _forgiven(policy: Policy) -> str:
-    """What delta takes back of the promise.
-
-    Why   with loss the log of the odds' move, P(loss > epsilon + t) (1 - e^-t) <= delta, here for t = log 2. And k
-          steps keep (k epsilon, delta (1 + e^epsilon + ... + e^((k-1) epsilon))).
-    """
-    budget = f"The budget is rho {decimal_text(policy.rho)} in zCDP. " if policy.rho is not None else ""
-    chain = min(Fraction(1), policy.delta * (1 + Fraction(min(odds(policy.epsilon, 1), Decimal(10**9)))))
-    further = "" if policy.known else f" Between values two steps apart delta grows to {one_in(chain)}, and so on."
-    return (
-        f"{budget}Delta is {one_in(policy.delta)}, so these odds may be passed. Precisely: no set of outputs is more "
-        f"likely under one of the two values than e^epsilon times its chance under the other, plus delta. Outputs that "
-        f"move the odds more than twice as far as said come up with a chance of at most {one_in(2 * policy.delta)}, "
-        f"and there is no limit to what they tell.{further} A release with Laplace noise makes no use of delta; "
-        f"`tetraodon plan` says which noise it is."
-    )
 
 
 def _known(policy: Policy) -> Part:
