@@ -18,6 +18,7 @@ def test_the_shape_of_a_ledger(run_json: Callable[..., Any]) -> None:
     assert set(account) == {
         "dataset",
         "total",
+        "delta",
         "asked",
         "charged",
         "left",
@@ -34,6 +35,8 @@ def test_the_shape_of_a_ledger(run_json: Callable[..., Any]) -> None:
         "when",
         "asked",
         "charged",
+        "delta",
+        "rho",
         "composition",
         "state",
         "settled",
@@ -45,6 +48,7 @@ def test_the_shape_of_a_ledger(run_json: Callable[..., Any]) -> None:
         "ledger",
         "dataset",
         "total",
+        "delta",
         "charged",
         "left",
         "policy_sha256",
@@ -94,3 +98,11 @@ def test_a_ledger_with_nothing_in_it_yet(run: Run) -> None:
     shown = run("ledger", "show").stdout
     assert "people" in shown
     assert "Releases of" not in shown
+
+
+def test_a_data_set_may_be_opened_with_a_delta(run_json: Callable[..., Any], tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    account = run_json(
+        "ledger", "open", "people.policy.yaml", "--total", "3", "--delta", "1e-6", "--ledger", str(other)
+    )
+    assert (account["total"], account["delta"]) == ("3", "0.000001")

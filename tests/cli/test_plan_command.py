@@ -16,7 +16,7 @@ from tetraodon.releasing.plan import plan, plan_for_error
 
 def test_the_shape_of_a_plan(run_json: Callable[..., Any]) -> None:
     found = run_json("plan", "people.policy.yaml")
-    assert set(found) == {"dataset", "budget", "epsilon", "certificate", "queries", "target", "notes", "view"}
+    assert set(found) == {"dataset", "budget", "delta", "epsilon", "certificate", "queries", "target", "notes", "view"}
     assert (found["dataset"], found["budget"], found["epsilon"], found["target"]) == ("people", 1, 1, None)
     assert set(found["certificate"]) == {"epsilon", "epsilon_exact", "witness", "method", "exact"}
     for query in found["queries"]:
@@ -109,3 +109,10 @@ def test_the_table_fits_any_width(run: Run, monkeypatch: pytest.MonkeyPatch, wid
     told = run("plan", "people.policy.yaml").stdout
     assert "±" in told
     assert "counts by age and" in told
+
+
+def test_a_delta_says_which_noise_it_is(run_json: Callable[..., Any]) -> None:
+    found = run_json("plan", "people.policy.yaml", "--delta", "1e-6")
+    assert found["delta"] == 1e-6
+    gaussian = "rho" in found["certificate"]
+    assert any(("Gaussian" if gaussian else "Laplace") in note for note in found["notes"])
