@@ -50,13 +50,14 @@ def publish(
         with working("planning") as progress, Ledger(ledger) as book:
             made = publish(read, source, ledger=book, out=out, force=force, progress=follow(edge, progress))
             left = shown_below(book.account(read.dataset).left)
-        manifest = read_manifest(out)
+        folder = made.rows.parent if made.seen is None else made.rows.parent.parent
+        manifest = read_manifest(folder)
         if as_json:
             emit(
                 {
                     "dataset": read.dataset,
-                    "folder": str(out),
-                    "report": str(out / "report.html"),
+                    "folder": str(folder),
+                    "report": str(folder / "report.html"),
                     "ledger": ledger_name(ledger),
                     "keep": str(made.channel.keep),
                     "noise": str(made.channel.noise),
@@ -67,6 +68,6 @@ def publish(
                 }
             )
             return
-        say(f"Published {manifest['tuples']:,} rows to {out}; nobody can tell which of them are records.")
+        say(f"Published {manifest['tuples']:,} rows to {folder}; nobody can tell which of them are records.")
         say(f"Charged epsilon {manifest['charged']} to {read.dataset}; {left} left.")
-        say(f"The report: {out / 'report.html'}")
+        say(f"The report: {folder / 'report.html'}")

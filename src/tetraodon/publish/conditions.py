@@ -76,10 +76,10 @@ def _least_noise(adversary: Adversary, up: Fraction) -> Callable[[Fraction], Vie
             return None
         if distinct:
             # ratio_up = s/b <= up; or s(1-b) / (b(1-s)) <= up
-            noise = _above(s / (s + up * (1 - s)) if exclusive else s / up)
+            noise = rounded_above(s / (s + up * (1 - s)) if exclusive else s / up)
             return SetChannel(s - noise, noise) if 0 < noise < s else None
         # ratio_up = 1 - s + s/r <= up; or 1 + s / (r(1-s)) <= up
-        noise = _above(s / ((1 - s) * (up - 1)) if exclusive else s / (up - 1 + s))
+        noise = rounded_above(s / ((1 - s) * (up - 1)) if exclusive else s / (up - 1 + s))
         return CopyChannel(s, noise) if 0 < noise < 1 else None
 
     return make
@@ -102,10 +102,10 @@ def _below(number: Fraction) -> Fraction:
     return Fraction(number.numerator * 10**DIGITS // number.denominator, 10**DIGITS)
 
 
-def _above(number: Fraction) -> Fraction:
+def rounded_above(number: Fraction) -> Fraction:
     """A positive number, rounded up to `DIGITS` digits.
 
-    >>> _above(Fraction(1, 3000))
+    >>> rounded_above(Fraction(1, 3000))
     Fraction(166666667, 500000000000)
     """
     unit = Fraction(1, 10**DIGITS)

@@ -10,9 +10,23 @@ from tetraodon.engine.duckdb_sql import quoted as name_text
 from tetraodon.publish.channel import ViewChannel
 from tetraodon.publish.writing import quoted
 
+LATER = """
+-- This is a later view of a series: some of its rows are of tuples that earlier views have shown ("before", each once).
+-- Count three times: in_fresh, the rows of "fresh" that satisfy the condition; in_seen, those of "seen"; in_before, the
+-- tuples of "before". estimate_later is unbiased; estimate by itself is not.
+CREATE OR REPLACE TEMP VIEW fresh AS SELECT * FROM read_parquet('parts/fresh.parquet');
+CREATE OR REPLACE TEMP VIEW seen AS SELECT * FROM read_parquet('parts/rows.parquet');
+CREATE OR REPLACE TEMP VIEW before AS SELECT * FROM read_parquet('parts/before.parquet');
+CREATE OR REPLACE TEMP MACRO estimate_later(in_fresh, in_seen, in_before, in_domain) AS
+  estimate(in_fresh, in_domain - in_before) + (in_seen - in_before * ({added})) / {keep};
+"""
 
-def estimate_sql(name: str, domain: Domain, channel: ViewChannel) -> str:
-    """A script that makes the view, the values of every attribute, and two macros: the estimate and its error."""
+
+def estimate_sql(name: str, domain: Domain, channel: ViewChannel, *, seen: ViewChannel | None = None) -> str:
+    """A script that makes the view, the values of every attribute, and two macros: the estimate and its error.
+
+    `seen` is the channel of tuples that earlier views have shown, for a later view of a series.
+    """
     first = domain.attributes[0]
     others = " * ".join(str(attribute.size) for attribute in domain.attributes[1:]) or "1"
     keep, added = channel.keep, channel.added_per_tuple
@@ -21,6 +35,7 @@ def estimate_sql(name: str, domain: Domain, channel: ViewChannel) -> str:
         f"CREATE OR REPLACE TEMP VIEW {name_text('values of ' + attribute.name)} AS {_values(attribute)};"
         for attribute in domain
     )
+    later = "" if seen is None else LATER.format(added=_float(seen.added_per_tuple), keep=_float(seen.keep))
     value, listed = name_text(first.name), name_text("values of " + first.name)
     where = f"{value} = {_literal(first)}"
     return f"""-- Estimates from this view with DuckDB alone: run `duckdb -init estimate.sql` in this folder.
@@ -41,6 +56,7 @@ CREATE OR REPLACE TEMP MACRO standard_error(in_view, in_domain) AS
   sqrt(greatest(0, greatest(0, estimate(in_view, in_domain)) * ({_float(record)}) + in_domain * ({_float(each)})))
   / {_float(keep)};
 
+{later}
 -- The values of each attribute, {len(domain.attributes)} in all.
 {values}
 

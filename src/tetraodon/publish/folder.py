@@ -14,8 +14,11 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import tetraodon
 from tetraodon.errors import PolicyError
@@ -26,6 +29,7 @@ from tetraodon.publish.estimate_sql import estimate_sql
 from tetraodon.publish.plan import ViewPlan
 from tetraodon.publish.report import report_html, report_text
 from tetraodon.publish.sampling import Cells
+from tetraodon.publish.series import Series
 from tetraodon.publish.view import MANIFEST, channel_document
 from tetraodon.publish.writing import write_csv, write_tuples
 from tetraodon.releasing.folder import file_hash
@@ -36,11 +40,34 @@ CSV_ROWS = 2_000_000
 SIDE_TABLES = (".csv", ".parquet")
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The number of a later view, the terms of its series, its tuples that were shown before, and all such."""
+
+    number: int
+    series: Series
+    rows: Cells
+    before: Cells
+
+
 def fill_folder(
-    folder: Path, plan: ViewPlan, parts: Iterable[Cells], *, side: Mapping[str, Path], charged: str, when: str
+    folder: Path,
+    plan: ViewPlan,
+    parts: Iterable[Cells],
+    *,
+    side: Mapping[str, Path],
+    charged: str,
+    when: str,
+    later: Later | None = None,
 ) -> str:
-    """Write a view into an empty folder; the hash of view.json."""
+    """Write a view into an empty folder; the hash of view.json.
+
+    For a later view of a series, `parts` are its fresh tuples and `later` is the rest of it.
+    """
     policy = plan.policy
+    seen = None
+    if later is not None:
+        parts, seen = _later(folder, plan, list(parts), later)
     tuples = write_tuples(policy.domain, parts, folder / "tuples.parquet")
     if tuples <= CSV_ROWS:
         write_csv(folder / "tuples.parquet", folder / "tuples.csv")
@@ -53,7 +80,8 @@ def fill_folder(
     (folder / "policy.yaml").write_text(dump_policy(document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(plan, tuples, charged), encoding="utf-8")
     (folder / "README.md").write_text(report_text(plan, tuples, charged), encoding="utf-8")
-    script = estimate_sql(policy.dataset, policy.domain, plan.channel)
+    channel = None if later is None else later.series.seen
+    script = estimate_sql(policy.dataset, policy.domain, plan.channel, seen=channel)
     (folder / "estimate.sql").write_text(script, encoding="utf-8")
     manifest: dict[str, Any] = {
         "tetraodon_view": VERSION,
@@ -71,11 +99,24 @@ def fill_folder(
         "n": plan.records,
         "m": str(policy.domain.size),
         "public": public,
+        "seen": seen,
         "files": {name: file_hash(folder / name) for name in files_of(folder)},
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _later(folder: Path, plan: ViewPlan, fresh: list[Cells], later: Later) -> tuple[list[Cells], dict[str, Any]]:
+    """The two parts of a later view, and what earlier ones showed, each in a file; the whole view as one."""
+    domain = plan.policy.domain
+    (folder / "parts").mkdir()
+    files = {name: f"parts/{name}.parquet" for name in ("fresh", "rows", "before")}
+    write_tuples(domain, fresh, folder / files["fresh"])
+    write_tuples(domain, [later.rows], folder / files["rows"])
+    write_tuples(domain, [later.before], folder / files["before"])
+    whole = np.sort(np.concatenate([*fresh, later.rows]), kind="stable")
+    return [whole], {"number": later.number, "channel": channel_document(later.series.seen), **files}
 
 
 def files_of(folder: Path) -> list[str]:

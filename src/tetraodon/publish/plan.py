@@ -14,6 +14,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.publish.channel import SetChannel, ViewChannel
 from tetraodon.publish.columns import require_numbered
 from tetraodon.publish.conditions import best_channel, paper_channel
+from tetraodon.publish.series import Series, best_series
 from tetraodon.releasing.charge import view_loss
 
 
@@ -27,6 +28,7 @@ class ViewPlan:
     records: the public number of records; None where it is not public.
     channel: the probabilities with the least error that withstand the adversary.
     paper:   the choice of [RS07], for comparison; None where it has none.
+    series:  the probabilities of all views, where several are planned; `channel` is that of the first.
     """
 
     policy: Policy
@@ -35,6 +37,7 @@ class ViewPlan:
     records: int | None
     channel: ViewChannel
     paper: SetChannel | None
+    series: Series | None = None
 
     @property
     def tuples(self) -> int:
@@ -53,14 +56,25 @@ class ViewPlan:
 
     @property
     def loss(self) -> Fraction:
-        """Epsilon of the view under the policy, rounded up in the twelfth decimal."""
-        return view_loss(self.policy, self.channel.loss_presence, self.channel.loss_replace)
+        """Epsilon of one view under the policy, rounded up in the twelfth decimal."""
+        return self.charge(self.policy)
+
+    def charge(self, policy: Policy) -> Fraction:
+        """Epsilon of one view under a policy; of the tuples that cost most, where some were shown before."""
+        return view_loss(policy, self.channel.loss_presence, self.channel.loss_replace)
 
     def error(self, share: Fraction = Fraction(1), channel: ViewChannel | None = None) -> float:
         """The standard deviation of a count over a share of the domain that holds the same share of the records."""
         chosen = channel or self.channel
         variance = self.most_records * chosen.variance_per_record + self.tuples * chosen.variance_per_tuple
         return math.sqrt(share * variance) / float(chosen.keep)
+
+    @property
+    def worst_error(self) -> float:
+        """The standard deviation of a count of everything: of the last view, where several are planned."""
+        if self.series is None:
+            return self.error()
+        return math.sqrt(self.series.variance(self.series.views, self.most_records, self.tuples))
 
     def document(self) -> dict[str, Any]:
         """The plan as JSON, for the ledger, the view folder and `--json`."""
@@ -80,6 +94,7 @@ class ViewPlan:
             "paper": None
             if self.paper is None
             else {**channel_document(self.paper), "error": self.error(channel=self.paper)},
+            **({} if self.series is None else {"seen": channel_document(self.series.seen)}),
         }
 
 
@@ -109,17 +124,20 @@ def plan_view(policy: Policy, adversary: Adversary | None = None, *, records: in
     cells = policy.domain.size
     prior = found.prior(cells)
     share = Fraction(found.records, cells) if found.records is not None else prior
+    series = best_series(found, prior, share * cells, cells) if found.views > 1 else None
     made = ViewPlan(
         policy=replace(policy, adversary=found),
         adversary=found,
         prior=prior,
         records=found.records,
-        channel=best_channel(found, prior, share),
-        paper=paper_channel(found, prior),
+        channel=best_channel(found, prior, share) if series is None else series.fresh,
+        paper=paper_channel(found, prior) if series is None else None,
+        series=series,
     )
-    if made.error() > made.most_records:
+    if made.worst_error > made.most_records:
         raise Refused(
-            f"a count of all records would be off by about {made.error():,.0f}, more than there are; {boundary(made)}",
+            f"a count of all records would be off by about {made.worst_error:,.0f}, more than there are; "
+            f"{boundary(made)}",
             fix="allow a larger posterior, assume an attacker who knows less, or declare fewer or coarser attributes",
             where="adversary",
         )

@@ -24,6 +24,18 @@ MANIFEST = "view.json"
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """The part of a later view of a series that is among tuples which earlier views have shown.
+
+    `rows` are the tuples of this view among them, `before` all of them, each once.
+    """
+
+    channel: ViewChannel
+    rows: Path
+    before: Path
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What an analyst has: the tuples, the domain they are from, and the channel they came through.
 
@@ -35,6 +47,7 @@ class View:
     rows:    the Parquet file of the tuples, one column for each attribute (`publish/columns.py`).
     n:       the number of records, where it is public.
     public:  side tables that conditions may read, by name: Parquet or CSV files.
+    seen:    for a later view of a series, its other part; `rows` are then the tuples that no view has shown before.
     """
 
     name: str
@@ -43,6 +56,7 @@ class View:
     rows: Path
     n: int | None = None
     public: Mapping[str, Path] = field(default_factory=dict, hash=False)
+    seen: Seen | None = None
 
     def ask(self, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Estimate | Groups:
         """The unbiased estimate of a count, sum or average, with an interval that holds the truth with `confidence`.
@@ -51,7 +65,10 @@ class View:
         `sample` is how many tuples may be drawn when counting over the whole domain would cost too much.
         """
         from tetraodon.publish.estimate import ask
+        from tetraodon.publish.later import ask_later
 
+        if self.seen is not None:
+            return ask_later(self, sql, confidence=confidence)
         return ask(self, sql, confidence=confidence, sample=sample)
 
 
@@ -96,7 +113,12 @@ def load_view(path: str | os.PathLike[str]) -> View:
         public = {str(name): _inside(folder, file) for name, file in manifest["public"].items()}
         n = None if manifest["n"] is None else int(manifest["n"])
         channel = channel_from(manifest["channel"])
-        return View(str(manifest["name"]), domain, channel, _inside(folder, manifest["rows"]), n, public)
+        rows, seen = _inside(folder, manifest["rows"]), None
+        if (later := manifest.get("seen")) is not None:
+            rows = _inside(folder, later["fresh"])
+            parts = _inside(folder, later["rows"]), _inside(folder, later["before"])
+            seen = Seen(channel_from(later["channel"]), *parts)
+        return View(str(manifest["name"]), domain, channel, rows, n, public, seen)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
         raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
 

@@ -44,6 +44,11 @@ def promise(plan: ViewPlan) -> list[str]:
             f"at most {prior} in any one of them, will not believe in it with more than {posterior} after.",
             "Their belief in the other tuples of a group may fall: that cannot be excluded.",
         ]
+    if plan.series is not None:
+        told.append(
+            f"That holds for all {plan.series.views} planned views together, whenever the record was in the table. A "
+            "tuple that one view has shown gets much more noise in the next, so that showing up again tells little."
+        )
     told.append(
         "Somebody who knows that records go together, such as two members of a family, may learn more: seeing both is "
         "no accident."
@@ -73,6 +78,11 @@ def errors(plan: ViewPlan) -> list[tuple[str, str, str]]:
 
 def against_the_paper(plan: ViewPlan) -> str:
     """The chosen probabilities beside the paper's choice."""
+    if plan.series is not None:
+        return (
+            f"A count of all records is off by about {about(plan.error())} in the first of {plan.series.views} views, "
+            f"and by {about(plan.worst_error)} in the last."
+        )
     if plan.paper is None:
         return "The choice in the paper (keep + noise = 1/2) does not exist for this adversary."
     ours, theirs = plan.error(), plan.error(channel=plan.paper)
