@@ -52,6 +52,16 @@ def test_documents_read_back(entry: Any) -> None:
         ([{"groups": "a"}], {}, PolicyError, "`at most` is missing"),
         ([{"groups": "a", "at most": 2}], {"known": [{"count": "all"}]}, Refused, "known counts"),
         ([{"groups": "a", "at most": 2}], {"individuals": {"key": "k", "at most": 2}}, Refused, "several rows"),
+        (
+            [{"groups": "a", "at most": 2}],
+            {
+                "attributes": {"on": "boolean", "sex": ["f", "m"]},
+                "secrets": {"sex": "public"},
+                "groups": {"by": "sex", "rules": {"f": "none"}},
+            },
+            Refused,
+            "secrets of their own",
+        ),
         ([{"chain": CHAIN}], {"presence": "secret"}, Refused, "nobody is absent"),
         ([{"chain": CHAIN}], {"attributes": {"on": "boolean", "b": "boolean"}}, Refused, "one attribute"),
         ([{"chain": CHAIN | {"states": 3}}], {}, PolicyError, "3 states and on has 2 values"),

@@ -6,11 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from tests.policy.test_build_attackers import CHAIN, read
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
+from tetraodon.errors import Refused
 from tetraodon.ledger import Account, document_hash
-from tetraodon.releasing.charge import charge_of, governing_certificate
+from tetraodon.publish.plan import plan_view
+from tetraodon.releasing.charge import charge_of, governing_certificate, view_loss
 
 
 def account(**changes: Any) -> Account:
@@ -44,3 +47,12 @@ def test_attributes_may_be_left_out_but_not_redeclared() -> None:
     assert governing_certificate(asked(attributes=few, secrets=secrets), account()).finite
     with pytest.raises(td.Refused, match="declared otherwise"):
         governing_certificate(asked(attributes={**POLICY["attributes"], "age": {"integer": [19, 29]}}), account())
+
+
+@pytest.mark.parametrize("entry", [{"groups": "home", "at most": 2}, {"chain": CHAIN}])
+def test_views_are_refused_where_rows_depend_on_each_other(entry: dict[str, object]) -> None:
+    here = read([entry])
+    with pytest.raises(Refused, match="a published view is priced"):
+        view_loss(here, Fraction(1), Fraction(1))
+    with pytest.raises(Refused, match="a published view is priced"):
+        plan_view(here)

@@ -53,6 +53,11 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
             "people with several rows are priced for attackers to whom people are independent only",
             fix="name the larger unit as the individual: {key: household_id, at most: 15 rows}",
         )
+    if document.groups:
+        raise Refused(
+            "people with secrets of their own are priced for attackers to whom people are independent only",
+            fix="drop the key `groups`: under these attackers every change of a row is priced for everybody",
+        )
     if document.budget.delta or document.budget.rho:
         raise Refused(
             "a budget with delta is priced for attackers to whom people are independent only", fix="drop delta"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.certificate.dependent import require_independent
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.ledger import shown_above
 from tetraodon.policy.adversary import Adversary
@@ -108,6 +109,7 @@ def plan_view(policy: Policy, adversary: Adversary | None = None, *, records: in
     `records` is a public number of records that the adversary does not state.
     Raises Refused where the count of everything would be off by more than everything.
     """
+    require_independent(policy, "a published view")
     found = adversary or policy.adversary
     if found is None:
         raise PolicyError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import certify_release
+from tetraodon.certificate.dependent import certify_release, require_independent
 from tetraodon.errors import Refused
 from tetraodon.ledger import Account
 from tetraodon.policy.load import load_policy
@@ -49,6 +49,7 @@ def view_loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction
     Why  neighbours differ in what the histogram over all attributes moves by: 2 for every record replaced, 1 for one
          more or less. Each record's loss is bounded by itself, so losses of several records add up.
     """
+    require_independent(policy, "a published view")
     moved = policy.sensitivity(histogram(*policy.domain.names)).value
     if moved == 1:
         loss = presence
