@@ -47,6 +47,7 @@ REPORT = "the parts of a page: tests/releasing/test_report.py and test_chart.py 
 ORPHANS = {
     "papers.py": "every citation is resolved below",
     "engine/protocol.py": "a Protocol: tests/engine/test_conformance.py holds every engine to it",
+    "releasing/report_clusters.py": "drawn and looked at in tests/mechanism/test_kmeans_item.py and test_chart.py",
     "releasing/report_element.py": REPORT,
     "releasing/report_marks.py": REPORT,
     "releasing/report_picture.py": REPORT,

@@ -14,6 +14,7 @@ from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Product, Soft
 
 positive = st.fractions(min_value=Fraction(1, 9), max_value=9, max_denominator=9)
 
@@ -65,10 +66,34 @@ def graphs(draw: st.DrawFn, most: int = 3) -> SecretGraph:
 
 
 @st.composite
+def soft_bins(draw: st.DrawFn, attribute: Attribute) -> Soft:
+    units, tread = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    starts, start = [], draw(st.integers(-1, 2))
+    for _ in range(draw(st.integers(0, 2))):
+        starts.append(start)
+        start += units * tread + draw(st.integers(0, 1))
+    return Soft(attribute.name, attribute.size, units, tuple(starts), tread)
+
+
+@st.composite
 def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
     names = list(draw(st.permutations(domain.names)))
     kind = draw(
-        st.sampled_from(["one", "prefix", "short prefix", "number", "weighted", "table", "ranges", "hats", "ramps"])
+        st.sampled_from(
+            [
+                "one",
+                "prefix",
+                "short prefix",
+                "number",
+                "weighted",
+                "table",
+                "ranges",
+                "hats",
+                "ramps",
+                "soft",
+                "product",
+            ]
+        )
     )
     main = domain[names[0]]
     contribution: Contribution
@@ -93,6 +118,10 @@ def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
             contribution = Hats(main.name, main.size, draw(st.integers(1, 4)))
         case "ramps" if main.size > 1:
             contribution = Ramps(main.name, main.size, draw(st.integers(1, 4)))
+        case "soft":
+            contribution = draw(soft_bins(main))
+        case "product" if len(names) > 1:
+            contribution = Product(tuple(draw(soft_bins(domain[name])) for name in names[:2]))
         case _:
             contribution = One()
     rest = [name for name in names if name not in contribution.names]

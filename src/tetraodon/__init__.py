@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tetraodon.releasing.release import Release
     from tetraodon.releasing.run import release
     from tetraodon.verifying import verify
+    from tetraodon.workload.areas import kmeans, rectangles
     from tetraodon.workload.query import cdf, count, histogram, mean, quantiles, ranges, total
 
 __version__ = "0.1.0"
@@ -82,6 +83,7 @@ _HOMES = {
     "explain": "tetraodon.policy.explain",
     "frapp": "tetraodon.publish.frapp",
     "histogram": "tetraodon.workload.query",
+    "kmeans": "tetraodon.workload.areas",
     "load_policy": "tetraodon.policy.load",
     "load_release": "tetraodon.releasing.folder",
     "load_view": "tetraodon.publish.view",
@@ -93,6 +95,7 @@ _HOMES = {
     "publish": "tetraodon.publish.run",
     "quantiles": "tetraodon.workload.query",
     "ranges": "tetraodon.workload.query",
+    "rectangles": "tetraodon.workload.areas",
     "release": "tetraodon.releasing.run",
     "scenarios": "tetraodon.pufferfish",
     "strategy": "tetraodon.mechanism.optimised",
@@ -138,6 +141,7 @@ __all__ = [
     "explain",
     "frapp",
     "histogram",
+    "kmeans",
     "load_policy",
     "load_release",
     "load_view",
@@ -151,6 +155,7 @@ __all__ = [
     "publish",
     "quantiles",
     "ranges",
+    "rectangles",
     "release",
     "scenarios",
     "strategy",

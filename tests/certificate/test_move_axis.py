@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.worlds import positive
+from tests.worlds import graphs, positive, queries
 
 import tetraodon as td
+from tetraodon.certificate import rate_axis
 from tetraodon.certificate.kernel import _axes, certify_measurements
 from tetraodon.certificate.move_axis import MoveAxis
 from tetraodon.certificate.reference import largest_move
@@ -45,7 +47,7 @@ def test_it_is_what_enumeration_finds(data: st.DataObject) -> None:
         LinearQuery(One(), (Split("x"),)),
     ]
     asked = data.draw(st.lists(st.sampled_from(able), min_size=1, max_size=3))
-    assert isinstance(_axes(graph, [(q, 1) for q in asked])[0], MoveAxis)
+    assert isinstance(_axes(graph, [(q, 1) for q in asked], False)[0], MoveAxis)
     measurements = [Measurement(query, data.draw(positive)) for query in asked]
     certificate = certify_measurements(graph, measurements)
     assert certificate.epsilon == largest_move(graph, [(m.query, 1 / m.scale) for m in measurements])
@@ -68,3 +70,15 @@ def test_a_large_map(metric: str, longest: int) -> None:
     )
     assert policy.sensitivity(td.total("x")).value == longest
     assert policy.sensitivity(td.histogram("x", "y")).value == 2
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_smoothed_bins_are_never_priced_too_low(data: st.DataObject) -> None:
+    graph = data.draw(graphs().filter(lambda graph: any(len(f.names) > 1 for f in graph.factors)))
+    asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=3))
+    measurements = [Measurement(query, data.draw(positive)) for query in asked]
+    with mock.patch.object(rate_axis, "FEW_EDGES", 0):
+        found = certify_measurements(graph, measurements)
+    truth = largest_move(graph, [(m.query, 1 / m.scale) for m in measurements])
+    assert found.epsilon == truth if found.exact else found.epsilon >= truth

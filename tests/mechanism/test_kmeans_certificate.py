@@ -141,12 +141,12 @@ def test_other_metrics_are_bounded_and_never_beyond_a_whole_record(metric: Metri
     assert enumerated(policy, synopsis) <= found <= 2 * synopsis.units
 
 
-def test_great_circles_are_taken_to_reach_everywhere() -> None:
+def test_great_circles_are_looked_at_edge_by_edge() -> None:
     domain = Domain((Attribute("lat", Grid(Fraction(0), Fraction(4), Fraction(1))), Attribute("lon", Integers(0, 4))))
     policy = policy_of(metric_graph(domain, "great circle km", Fraction(120)))
     synopsis = Synopsis(tuple(ramps(name, 5, 2, wide=True, most_units=256) for name in domain.names))
     found = certify_synopsis(policy, synopsis, Fraction(1)).epsilon
-    assert enumerated(policy, synopsis) <= found == 2 * synopsis.units
+    assert enumerated(policy, synopsis) <= found < 2 * synopsis.units
 
 
 def test_unequal_steps_and_staircases_are_bounded() -> None:

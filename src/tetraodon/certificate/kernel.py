@@ -22,6 +22,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from tetraodon.certificate import corner_axis
@@ -34,8 +35,9 @@ from tetraodon.certificate.constrained import Push, largest_push
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.grid_axis import GridAxis
 from tetraodon.certificate.line_axis import LineAxis
-from tetraodon.certificate.linear_term import by_value, linear_in_code, linear_in_each_code
-from tetraodon.certificate.move_axis import MoveAxis
+from tetraodon.certificate.linear_term import by_value, linear_in_each_code
+from tetraodon.certificate.rate_axis import by_metric
+from tetraodon.certificate.stand_in import largest_with_products, needs_stand_in
 from tetraodon.certificate.wide import is_wide, wide_push
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
@@ -166,6 +168,9 @@ def _over_edges(
     graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]], given: Mapping[str, int], squares: bool
 ) -> Loss:
     """The worst edge, among records that have the given codes. Pre: no query looks at the attributes of these."""
+    if needs_stand_in(graph, queries):
+        found = partial(_over_edges, given=given, squares=squares)
+        return Loss(*largest_with_products(graph, queries, found, given, squares=squares))
     common = math.lcm(*(weight.denominator for _, weight in queries))
     heaviest = at_the_heaviest_weight(graph, [query for query, _ in queries])
     fixed = {**heaviest, **given}
@@ -235,9 +240,7 @@ def _axis(
         return LineAxis(names[0], first, terms, crossings)
     part = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
     if isinstance(first, JointMetric) and len(factors) == 1:
-        if first.metric != "great circle km" and by_value(crossings) and all(linear_in_code(t) for t in terms):
-            return MoveAxis(part, first, terms, crossings)
-        return GridAxis(part, terms, crossings)
+        return by_metric(part, first, terms, crossings) or GridAxis(part, terms, crossings)
     if corner_axis.fits(factors) and by_value(crossings) and all(linear_in_each_code(t) for t in terms):
         return CornerAxis(part, terms, crossings)
     if part.domain.size <= MATRIX_LIMIT:

@@ -20,13 +20,14 @@ from tetraodon.certificate.axis import (
     crossing_masks,
     weighted,
 )
-from tetraodon.certificate.linear_term import linear_in_code
+from tetraodon.certificate.linear_term import by_displacement, linear_in_code
 from tetraodon.certificate.longest_step import longest_step
 from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of_equal_columns
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
 from tetraodon.workload.contribution import AllRanges, One, Table
 from tetraodon.workload.smooth import Hats
+from tetraodon.workload.soft import Soft
 
 ARRAY_LIMIT = 20_000_000
 
@@ -188,17 +189,23 @@ class LineAxis:
         """Smoothed bins, with terms that only the length of a step matters to: each moves most on the longest step from
         code 0 ([HMD14] section 7.2, for bins whose borders are not sharp).
         """
-        if not isinstance(self.graph, Everything | Within) or not any(isinstance(t.contribution, Hats) for t in same):
+        smooth = [t for t in same if isinstance(t.contribution, Hats | Soft)]
+        if not isinstance(self.graph, Everything | Within) or not smooth:
             return None
-        level = all(isinstance(term.contribution, Hats | One) for term in lone)  # adds the same everywhere
-        if not level or not all(isinstance(t.contribution, Hats) or linear_in_code(t) for t in same):
+        level = all(isinstance(term.contribution, Hats | Soft | One) for term in lone)  # adds the same everywhere
+        if not level or not all(by_displacement(t) for t in same):
             return None
         last = self.graph.size - 1
-        x, y = np.array([0]), np.array([min(self.graph.reach, last) if isinstance(self.graph, Within) else last])
-        moved = weighted(lone, [t.contribution.alone(x) + t.contribution.alone(y) for t in lone], 1) + weighted(
-            same, [t.contribution.apart(x, y) for t in same], 1
+        reach = min(self.graph.reach, last) if isinstance(self.graph, Within) else last
+        x = np.array([0])
+        if any(isinstance(t.contribution, Soft) for t in smooth):  # from where it matters most; longer is never less
+            x = self._cells()[: self.graph.size - reach]
+        y = x + reach
+        moved = weighted(lone, [t.contribution.alone(x) + t.contribution.alone(y) for t in lone], len(x)) + weighted(
+            same, [t.contribution.apart(x, y) for t in same], len(x)
         )
-        return Peak(int(moved[0]), 0, int(y[0]))
+        top = int(np.argmax(moved))
+        return Peak(int(moved[top]), int(x[top]), int(y[top]))
 
     def _by_runs(self, alone: Ints, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         """Rows that are constant over long stretches: compare stretches, not values. Else bound each term apart."""

@@ -8,6 +8,7 @@ from typing import assert_never
 from tetraodon.certificate.axis import Crossing, Term
 from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.squared import Squared
 
 
@@ -22,7 +23,7 @@ def linear_in_code(term: Term) -> bool:
             return True
         case Squared() as squares:  # the square of a linear function is convex
             return isinstance(squares.of, Number) and squares.of.times is None
-        case Table() | AllRanges() | Hats():
+        case Table() | AllRanges() | Hats() | Soft() | Product():
             return False
         case _:
             assert_never(term.contribution)
@@ -32,6 +33,11 @@ def linear_in_each_code(term: Term) -> bool:
     """Whether the contribution is linear in the code of each attribute while the others stay: weighted sums too."""
     kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
     return linear_in_code(term) or isinstance(kind, Number)
+
+
+def by_displacement(term: Term) -> bool:
+    """Whether the most that a step of given length can move is known without looking at where it begins."""
+    return linear_in_code(term) or isinstance(term.contribution, Hats | Soft)
 
 
 def by_value(crossings: Sequence[Crossing]) -> bool:

@@ -11,14 +11,17 @@ import numpy as np
 from tetraodon.certificate.axis import UNCHANGED, Crossing, Ints, Pattern, Peak, Term, crossing_masks, weighted
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.workload.smooth import Hats
+from tetraodon.workload.soft import Soft
 
 
 @dataclass(frozen=True)
 class MoveAxis:
-    """A grid with an l1, l2 or linf metric, measured by queries that are linear in each code.
+    """A grid with an l1, l2 or linf metric, measured by queries that are linear in each code, or by smoothed bins.
 
-    Why   what a step moves without crossing a split depends on its displacement only. Where a split is crossed, each
-          attribute adds a convex function of where the step begins, whose maximum is at an end of the grid.
+    Why   what a step moves without crossing a split depends on its displacement only; smoothed bins it moves by most if
+          it begins at code 0, soft bins by at most a known bound. Where a split is crossed, each attribute adds a
+          convex function of where the step begins, whose maximum is at an end of the grid.
     """
 
     graph: SecretGraph
@@ -63,13 +66,17 @@ class MoveAxis:
             move = self._moves[name][rows]
             same = [t for t in self.terms if t.contribution.names == (name,) and t.number not in crossed]
             gap = np.abs(move)
-            total = total + weighted(same, [t.contribution.apart(np.zeros_like(gap), gap) for t in same], len(rows))
+            total = total + weighted(same, [_most(t, gap) for t in same], len(rows))
             starts[name], lone = self._best_start(name, move, crossed)
             total = total + lone
         top = int(np.argmax(total))
         x = [int(starts[name][top]) for name in self.names]
         y = [start + int(self._moves[name][rows[top]]) for name, start in zip(self.names, x, strict=True)]
-        return Peak(int(total[top]), self.graph.domain.cell_of(x), self.graph.domain.cell_of(y))
+        # smoothed bins move that much from code 0 only, and of soft ones a bound was taken
+        smooth = [t for t in self.terms if isinstance(t.contribution, Hats | Soft) and t.number not in crossed]
+        tied = any(t.number in crossed and t.contribution.names for t in self.terms)
+        exact = not smooth or not (tied or any(isinstance(t.contribution, Soft) for t in smooth))
+        return Peak(int(total[top]), self.graph.domain.cell_of(x), self.graph.domain.cell_of(y), exact)
 
     def _best_start(self, name: str, move: Ints, crossed: frozenset[int]) -> tuple[Ints, Ints]:
         """Where along one attribute the crossing terms add most, and how much, for every displacement."""
@@ -97,3 +104,10 @@ class MoveAxis:
 
     def peak_alone(self) -> Peak:
         return self._highest(frozenset(term.number for term in self.terms))
+
+
+def _most(term: Term, gap: Ints) -> Ints:
+    """The most that a step of each length moves a term, wherever it begins."""
+    if isinstance(term.contribution, Soft):
+        return term.contribution.most(gap)
+    return np.asarray(term.contribution.apart(np.zeros_like(gap), gap))

@@ -10,6 +10,7 @@ from tetraodon.cli.output import shown_number
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
 from tetraodon.rational import decimal_text
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ MECHANISMS = {
     "ordered": "noise on running counts",
     "hierarchical": "noise on counts and smoothed counts",
     "direct": "noise on the answer",
+    "grid": "noise on cells and smoothed blocks",
+    "synopsis": "noise on soft bins, then clustered",
 }
 EXACT_ENOUGH = 1e-9
 
@@ -47,6 +50,10 @@ def asked_in_words(query: Query) -> str:
             asked = f"mean of {query.attribute}" + (f" weighted by {query.weight}" if query.weight else "")
         case Quantiles():
             asked = f"quantiles of {query.attribute}"
+        case Rectangles():
+            return f"all rectangles of {_and(query.attributes)}"
+        case KMeans():
+            return f"{query.clusters} clusters of {_and(query.attributes)}"
         case _:
             assert_never(query)
     return asked + (f" by {_and(query.by)}" if query.by else "")
@@ -59,6 +66,8 @@ def unit_in_words(query: Query, domain: Domain) -> str:
             return domain[query.attribute].unit
         case Mean():
             return f"{domain[query.attribute].unit} (sum)".lstrip()
+        case KMeans():
+            return "records (cell)"
         case _:
             return "records"
 

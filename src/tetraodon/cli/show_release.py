@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PICTURE_WIDTH = 72
 MOST_PICTURES = 6
-NUMBERS = ("count", "at_most", "total", "mean")
+NUMBERS = ("count", "at_most", "total", "mean", "records")
 
 
 def promise_of(release: Release) -> str:
@@ -64,16 +64,23 @@ def show_release(release: Release, answers: Sequence[Answer], rows: int) -> None
         _show_answer(answer, rows)
 
 
+def _how(answer: Answer) -> str:
+    from tetraodon.cli.plan_in_words import mechanism_in_words
+
+    bounds = ", 95% bounds" if "lower" in answer.columns else ""
+    return mechanism_in_words(answer.item.mechanism) + bounds
+
+
 def _length(answer: Answer) -> int:
     return len(next(iter(answer.columns.values())))
 
 
 def _show_answer(answer: Answer, rows: int) -> None:
-    from tetraodon.cli.plan_in_words import asked_in_words, mechanism_in_words
+    from tetraodon.cli.plan_in_words import asked_in_words
 
     planned = answer.item
     heading(f"{answer.name}: {asked_in_words(planned.item.query)}")
-    say("published exactly" if planned.mechanism == "exact" else f"{mechanism_in_words(planned.mechanism)}, 95% bounds")
+    say("published exactly" if planned.mechanism == "exact" else _how(answer))
     _show_picture(answer)
     if rows == 0:
         return

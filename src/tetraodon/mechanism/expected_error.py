@@ -13,21 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
+from tetraodon.mechanism.grid import grid_fit
 from tetraodon.mechanism.hierarchical import mean_variance
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.kind import noise_variance
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
 
 def expected_error(query: Query, strategy: Strategy, scale: Fraction, domain: Domain) -> float:
     """Root mean squared error per answer; for ranges, of a range drawn at random; for quantiles, in records; for a
-    mean, of the sum that is divided.
+    mean, of the sum that is divided; for rectangles, of one drawn at random; for clusters, of a cell of their table.
     """
     if not strategy.noisy:
         return 0.0
     if strategy.mechanism == "hierarchical":
         return math.sqrt(mean_variance(query, strategy, scale, domain))
+    if strategy.mechanism == "grid":
+        return math.sqrt(grid_fit(strategy, scale, domain).mean_rectangle_variance())
     unit = float(strategy.noisy[0].contribution.unit)
     return math.sqrt(noise_variance(strategy.noise, scale) * variance_factor(query, strategy, domain)) * unit
 
@@ -37,13 +41,13 @@ def variance_factor(query: Query, strategy: Strategy, domain: Domain) -> float:
     match strategy.mechanism:
         case "exact":
             return 0.0
-        case "direct":
+        case "direct" | "synopsis":
             return 1.0
         case "ordered":
             return _ordered(query, strategy, domain)
         case "identity":
             return _identity(query, strategy, domain)
-        case "hierarchical":
+        case "hierarchical" | "grid":
             raise AssertionError("its noise has several scales")
 
 
@@ -62,7 +66,10 @@ def _ordered(query: Query, strategy: Strategy, domain: Domain) -> float:
         case Ranges():
             every = size * (size + 1) / 2
             return ((every - size) + (every - size) + last * size) / every
-        case Total() | Mean():
+        case Rectangles():
+            every, rows = size * (size + 1) / 2, domain[strategy.table[0].name].size
+            return (rows + 2) / 3 * ((every - size) + (every - size) + last * size) / every
+        case Total() | Mean() | KMeans():
             raise AssertionError("sums are not read from tables")
 
 
@@ -73,6 +80,13 @@ def _identity(query: Query, strategy: Strategy, domain: Domain) -> float:
         cells = math.prod(sizes)
         groups = math.prod(_groups(split, strategy, domain) for split in strategy.table) if strategy.exact else 0
         return 1.0 - groups / cells
+    if isinstance(query, Rectangles):
+        mean, known = 1.0, float(bool(strategy.exact))
+        for split in strategy.table:
+            part = _parts(split, strategy, domain)
+            within = (len(part) + 2) / 3 - _random_range(part, _rank_within(part), 1.0)
+            mean, known = mean * (len(part) + 2) / 3, known * within
+        return mean - known
     last, size = strategy.table[-1], sizes[-1]
     share = 0.0
     if strategy.exact:
@@ -91,7 +105,7 @@ def _identity(query: Query, strategy: Strategy, domain: Domain) -> float:
             )
         case Ranges():
             return _random_range(part, rank, share)
-        case Total() | Mean():
+        case Total() | Mean() | KMeans():
             raise AssertionError("sums are not read from tables")
 
 
@@ -148,8 +162,13 @@ def noise_terms(query: Query, strategy: Strategy, domain: Domain) -> int:
     match strategy.mechanism, query:
         case "ordered", Cdf() | Quantiles():
             return 1
+        case "ordered", Rectangles():
+            return 2 * strategy.table[0].size(domain)
         case "ordered", _:
             return 2
+        case "identity", Rectangles():
+            cells = math.prod(split.size(domain) for split in strategy.table)
+            return max(1, cells // 2 if any(not q.by for q in strategy.exact) else cells)
         case "identity", Cdf() | Ranges() | Quantiles():
             size = strategy.table[-1].size(domain)
             whole = [q for q in strategy.exact if not q.by]

@@ -10,8 +10,8 @@ import numpy as np
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, TableError
-from tetraodon.mechanism.kmeans_axis import Floats, middles
-from tetraodon.mechanism.kmeans_centres import cluster, likely_points
+from tetraodon.mechanism.kmeans_axis import Floats
+from tetraodon.mechanism.kmeans_centres import cluster, weighted_points
 from tetraodon.mechanism.kmeans_plan import KMeansPlan, Method, plan_kmeans
 from tetraodon.mechanism.kmeans_steps import first_centres
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
@@ -129,15 +129,11 @@ class PolicyKMeans(_Estimator):
         self, plan: KMeansPlan, synopsis: Synopsis, attributes: Sequence[Attribute], codes: Ints
     ) -> tuple[Floats, Floats]:
         """Weighted points that stand for the data: exact blocks, or what explains the noisy table."""
-        if plan.method == "exact":
-            bins = np.stack([axis.first[column] for axis, column in zip(synopsis.axes, codes.T, strict=True)], axis=1)
-            cells, counts = np.unique(bins, axis=0, return_counts=True)
-            places = [middles(axis, a)[b] for axis, a, b in zip(synopsis.axes, attributes, cells.T, strict=True)]
-            return np.stack(places, axis=1), counts.astype(np.float64)
-        exact = synopsis.spread(codes)
-        noisy = (exact + discrete_laplace(plan.scale, exact.shape)) / synopsis.units
-        rows = float(len(codes)) if self._policy().size_is_public else max(1.0, float(noisy.sum()))
-        return likely_points(synopsis, attributes, noisy, rows, plan.noise)
+        table = synopsis.spread(codes)
+        if plan.scale:
+            table = table + discrete_laplace(plan.scale, table.shape)
+        rows = float(len(codes)) if self._policy().size_is_public else None
+        return weighted_points(synopsis, attributes, table, plan.noise, rows)
 
     def predict(self, X: Any) -> Ints:
         """The nearest centre of each row. Rows are compared as they are, without clamping."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError
-from tetraodon.workload.contribution import Ints, Table
+from tetraodon.workload.contribution import Ints
+from tetraodon.workload.soft import Soft
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ Floats: TypeAlias = NDArray[np.float64]
 class Axis:
     """For every code of a column its bin, and how many of `units` parts belong to the next bin instead.
 
-    `tread` is the number of codes between two changes on a ramp: 1 unless the grid is finer than `units` parts.
+    `soft` are the same bins as they are measured; without it every code belongs to one bin wholly.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Axis:
     units: int
     first: Ints
     part: Ints
-    tread: int = 1
+    soft: Soft | None = None
 
     def __post_init__(self) -> None:
         last = int((self.first + (self.part > 0)).max(initial=0))
@@ -49,7 +50,12 @@ class Axis:
 
     @cached_property
     def _key(self) -> tuple[object, ...]:
-        return self.name, self.bins, self.units, self.tread, self.first.tobytes(), self.part.tobytes()
+        return self.name, self.bins, self.units, self.first.tobytes(), self.part.tobytes()
+
+    @property
+    def tread(self) -> int:
+        """The number of codes between two changes on a ramp: 1 unless the grid is finer than `units` parts."""
+        return 1 if self.soft is None else self.soft.tread
 
     @property
     def size(self) -> int:
@@ -63,10 +69,6 @@ class Axis:
         table[self.first, codes] = self.units - self.part
         table[np.minimum(self.first + 1, self.bins - 1), codes] += self.part
         return table
-
-    @property
-    def contribution(self) -> Table:
-        return Table((self.name,), self.table)
 
 
 def ramps(name: str, size: int, bins: int, *, wide: bool, most_units: int) -> Axis:
@@ -86,9 +88,8 @@ def ramps(name: str, size: int, bins: int, *, wide: bool, most_units: int) -> Ax
     middles = room / 2 + gap * (np.arange(bins - 1) - (bins - 2) / 2)
     starts = np.ceil(middles - length / 2 - 1e-9).astype(np.int64)
     starts = np.maximum(starts, starts[0] + length * np.arange(bins - 1))
-    risen = np.clip((np.arange(size)[:, None] - starts + tread // 2) // tread, 0, units).sum(axis=1)
-    first, part = np.divmod(risen, units)
-    return Axis(name, bins, units, first, part, tread)
+    soft = Soft(name, size, units, tuple(starts.tolist()), tread)
+    return Axis(name, bins, units, *soft.places(np.arange(size)), soft)
 
 
 def parts_of_graph(name: str, labels: Ints, bins: int) -> Axis:

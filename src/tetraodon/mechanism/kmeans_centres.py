@@ -9,11 +9,28 @@ import numpy as np
 from tetraodon.domain import Attribute
 from tetraodon.mechanism.kmeans_axis import Axis, Floats, middles
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.workload.contribution import Ints
 
 POINT_LIMIT = 5_000
 ROUNDS = 120
 SMOOTHING = 0.01
 """Weight of the pull towards an even spread. Chosen on the same mixtures as the grid."""
+
+
+def weighted_points(
+    synopsis: Synopsis, attributes: Sequence[Attribute], table: Ints, noise: float, rows: float | None = None
+) -> tuple[Floats, Floats]:
+    """Weighted points that stand for the data: the blocks of an exact table, or what explains a noisy one.
+
+    Pre   `table` is in parts of a record, `noise` the scale of its noise in records; `rows` if their number is known.
+    """
+    if noise == 0:
+        cells = np.argwhere(table > 0)
+        places = [middles(axis, a)[b] for axis, a, b in zip(synopsis.axes, attributes, cells.T, strict=True)]
+        return np.stack(places, axis=1), table[table > 0].astype(np.float64)
+    noisy = table / synopsis.units
+    known = max(1.0, float(noisy.sum())) if rows is None else rows
+    return likely_points(synopsis, attributes, noisy, known, noise)
 
 
 def likely_points(
@@ -103,10 +120,15 @@ def _spread_out(points: Floats, weight: Floats, clusters: int, coins: np.random.
     return np.array(chosen)
 
 
+def nearest(points: Floats, centres: Floats) -> Ints:
+    """The nearest centre of each point."""
+    return np.asarray(_squared(points, centres).argmin(axis=1))
+
+
 def _step(points: Floats, weight: Floats, centres: Floats) -> Floats:
-    nearest = _squared(points, centres).argmin(axis=1)
-    mass = np.bincount(nearest, weight, len(centres))
-    sums = [np.bincount(nearest, weight * column, len(centres)) for column in points.T]
+    owner = nearest(points, centres)
+    mass = np.bincount(owner, weight, len(centres))
+    sums = [np.bincount(owner, weight * column, len(centres)) for column in points.T]
     return np.where(mass[:, None] > 0, np.stack(sums, axis=1) / np.maximum(mass, 1e-300)[:, None], centres)
 
 

@@ -12,11 +12,12 @@ import numpy as np
 from tetraodon.domain import Attribute
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans_axis import Axis, parts_of_graph, ramps
-from tetraodon.mechanism.kmeans_synopsis import UNIT_LIMIT, Synopsis
+from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import Ints
+from tetraodon.workload.soft import UNIT_LIMIT
 
 NOISE_WEIGHT = 0.8
 """What noise costs against coarseness. Chosen on mixtures of 2 to 5 columns and 3 to 6 clusters with Laplace, uniform

@@ -8,13 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans_axis import Axis
-from tetraodon.workload.contribution import Ints
-
-UNIT_LIMIT = 2**40
-"""Parts that a record may be divided into, so that sums of parts and their noise are exact in 64 bits."""
-_WORD = 2**20
+from tetraodon.workload.contribution import Contribution, Ints, One
+from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 
 
 @dataclass(frozen=True)
@@ -44,40 +43,37 @@ class Synopsis:
         """How many parts make a whole record."""
         return math.prod(axis.units for axis in self.axes)
 
-    def spread(self, codes: Ints) -> Ints:
+    @cached_property
+    def query(self) -> LinearQuery:
+        """The table as a linear query: split by bins that have sharp borders, soft along the other axes."""
+        soft = tuple(axis.soft for axis in self.axes if axis.bins > 1 and axis.soft is not None)
+        return LinearQuery(_of(soft), tuple(Split(a.name, tuple(a.first.tolist())) for a in self._sharp))
+
+    @property
+    def _sharp(self) -> list[Axis]:
+        return [axis for axis in self.axes if axis.bins > 1 and axis.soft is None]
+
+    def table(self, answers: Ints) -> Ints:
+        """Answers to `query` as a table with one axis for each column."""
+        measured = [*self._sharp, *(axis for axis in self.axes if axis.bins > 1 and axis.soft is not None)]
+        shaped = answers.reshape([axis.bins for axis in measured])
+        order = [measured.index(axis) for axis in self.axes if axis.bins > 1]
+        return shaped.transpose(order).reshape(self.shape)
+
+    def spread(self, codes: Ints, counts: Ints | None = None) -> Ints:
         """The table of the data, exact, in parts of a record.
 
-        Pre   one row of `codes` for each record, one column for each axis.
+        Pre   one row of `codes` for each record, or for each cell with `counts` records; one column for each axis.
         Post  the cells add up to `units` times the number of records.
         """
-        if len(codes) * self.units >= 2**62:
-            raise Refused("the table would be too long for exact arithmetic", fix="use a coarser grid")
-        place = np.zeros(len(codes), np.int64)
-        soft: list[tuple[int, Ints, int]] = []
-        stride = self.cells
-        for column, axis in enumerate(self.axes):
-            stride //= axis.bins
-            place += stride * axis.first[codes[:, column]]
-            if axis.units > 1:
-                soft.append((stride, axis.part[codes[:, column]], axis.units))
-        total = np.zeros(self.cells, np.int64)
-        self._corners(total, place, np.ones(1, np.int64), soft)
-        return total.reshape(self.shape)
-
-    def _corners(self, total: Ints, place: Ints, share: Ints, soft: list[tuple[int, Ints, int]]) -> None:
-        """Add up every corner: on each soft axis a record stays in its bin, or goes to the next, in parts."""
-        if soft:
-            (stride, part, units), rest = soft[0], soft[1:]
-            self._corners(total, place, share * (units - part), rest)
-            self._corners(total, np.minimum(place + stride, self.cells - 1), share * part, rest)
-        else:
-            total += _exact_bincount(place, np.broadcast_to(share, place.shape), len(total))
+        weight = np.ones(len(codes), np.int64) if counts is None else counts
+        columns = [codes[:, self.names.index(name)] for name in self.query.names]
+        domain = Domain(tuple(Attribute(axis.name, Integers(0, axis.size - 1)) for axis in self.axes))
+        seen = np.stack(columns, axis=1) if columns else np.zeros((len(codes), 0), np.int64)
+        return self.table(self.query.evaluate(domain, seen, weight))
 
 
-def _exact_bincount(place: Ints, amount: Ints, size: int) -> Ints:
-    """Sums by place, exact. Why: NumPy adds doubles, so amounts go in two words of 20 bits, each exact up to 2**33
-    records."""
-    low = np.bincount(place, amount % _WORD, size)
-    if int(amount.max(initial=0)) < _WORD:
-        return low.astype(np.int64)
-    return low.astype(np.int64) + _WORD * np.bincount(place, amount // _WORD, size).astype(np.int64)
+def _of(parts: tuple[Soft, ...]) -> Contribution:
+    if len(parts) > 1:
+        return Product(parts)
+    return parts[0] if parts else One()

@@ -21,11 +21,12 @@ from tetraodon.noise.kind import Noise
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.contribution import One, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, divisor, linear
 
-Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "hierarchical", "direct"]
+Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "hierarchical", "direct", "grid", "synopsis"]
 COMPONENT_LIMIT = 5_000_000
 
 
@@ -39,6 +40,8 @@ class Strategy:
     hierarchical
               noise on single values, the first query, and on smoothed counts of several widths.
     direct    noise on the very answers that were asked for.
+    grid      noise on the cells of a map and on smoothed counts of larger cells.
+    synopsis  noise on a table of soft bins, to be clustered.
     """
 
     mechanism: Mechanism
@@ -80,7 +83,7 @@ def _ordered(query: Query, policy: Policy) -> Iterator[Strategy]:
     table = _table(query, policy)
     for position, split in enumerate(table):
         attribute = policy.domain[split.name]
-        wanted = isinstance(query, Histogram) or position == len(table) - 1
+        wanted = isinstance(query, Histogram | Rectangles) or position == len(table) - 1
         if not wanted or split.bins is not None or not attribute.ordered or attribute.size < 2:
             continue
         by = (*table[:position], *table[position + 1 :])
@@ -119,6 +122,18 @@ def _hierarchical(query: Query, policy: Policy) -> Iterator[Strategy]:
     yield from propose(query, policy)
 
 
+def _grid(query: Query, policy: Policy) -> Iterator[Strategy]:
+    from tetraodon.mechanism.grid import propose
+
+    yield from propose(query, policy)
+
+
+def _synopsis(query: Query, policy: Policy) -> Iterator[Strategy]:
+    from tetraodon.mechanism.kmeans_item import propose
+
+    yield from propose(query, policy)
+
+
 def _count_to_sum(counts: LinearQuery, summed: LinearQuery, policy: Policy) -> Fraction:
     """How much less noise the count of a mean needs than its sum: each is to cost as much as the other.
 
@@ -132,19 +147,26 @@ def _count_to_sum(counts: LinearQuery, summed: LinearQuery, policy: Policy) -> F
     return costs[0] / costs[1] if all(costs) else Fraction(1)
 
 
-PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (_identity, _ordered, _hierarchical, _direct)
+PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (
+    _identity,
+    _ordered,
+    _hierarchical,
+    _direct,
+    _grid,
+    _synopsis,
+)
 
 
 def _table(query: Query, policy: Policy) -> tuple[Split, ...]:
     """Axes of the table of counts that a query can be read from; none for sums and conditions."""
     match query:
-        case Histogram():
+        case Histogram() | Rectangles():
             return linear(query, policy.domain).by
         case Cdf() | Quantiles() | Ranges():
             return (*(Split(name) for name in query.by), Split(query.attribute))
         case Count() if query.by and not query.where:
             return tuple(Split(name) for name in query.by)
-        case Count() | Total() | Mean():
+        case Count() | Total() | Mean() | KMeans():
             return ()
 
 

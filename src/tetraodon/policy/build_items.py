@@ -15,6 +15,7 @@ from tetraodon.policy.policy import Item
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.typed import exact
+from tetraodon.workload import areas
 from tetraodon.workload import query as words
 from tetraodon.workload.query import Bins, Query, linear
 
@@ -23,6 +24,8 @@ _USES = {
     "weight": ("total", "sum", "mean"),
     "at": ("quantiles",),
     "whole": ("histogram", "count", "cdf", "ranges"),
+    "clusters": ("kmeans",),
+    "by": ("histogram", "count", "cdf", "ranges", "total", "sum", "mean", "quantiles"),
 }
 
 
@@ -71,6 +74,14 @@ def _query(section: ItemSection, graph: SecretGraph) -> Query:
             return words.total(section.total or section.sum, weight=section.weight, by=by)
         case "mean":
             return words.mean(section.mean, weight=section.weight, by=by)
+        case "rectangles":
+            if len(section.rectangles) != 2:
+                raise PolicyError("rectangles need two attributes", fix="write `rectangles: [x, y]`")
+            return areas.rectangles(*section.rectangles)
+        case "kmeans":
+            if section.clusters is None:
+                raise PolicyError("`kmeans` does not say how many clusters", fix="add `clusters: 4`")
+            return areas.kmeans(*section.kmeans, clusters=section.clusters)
         case _:
             return words.quantiles(section.quantiles, at=section.at, by=by)
 

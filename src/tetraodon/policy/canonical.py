@@ -17,6 +17,7 @@ from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.rational import decimal_text
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
 Json: TypeAlias = dict[str, Any]
@@ -163,5 +164,9 @@ def _query(query: Query) -> Json:
             return {"mean": query.attribute, **({"weight": query.weight} if query.weight else {})}
         case Quantiles():
             return {"quantiles": query.attribute, "at": [plain(share) for share in query.at]}
+        case Rectangles():
+            return {"rectangles": list(query.attributes)}
+        case KMeans():
+            return {"kmeans": list(query.attributes), "clusters": query.clusters}
         case _:
             assert_never(query)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from tetraodon.policy.section import Section
-from tetraodon.policy.typed import Exact, Names, Text, Truth, refuse
+from tetraodon.policy.typed import Exact, Names, Text, Truth, Whole, refuse
 
 SECRET_BLOCKS = "secret blocks"
 
@@ -95,7 +95,7 @@ _BINS_SCHEMA = {
 class ItemSection(Section):
     """One thing to release."""
 
-    one_of = ("count", "histogram", "cdf", "ranges", "total", "sum", "mean", "quantiles")
+    one_of = ("count", "histogram", "cdf", "ranges", "total", "sum", "mean", "quantiles", "rectangles", "kmeans")
 
     name: Text
     count: Text = ""
@@ -111,6 +111,9 @@ class ItemSection(Section):
     mean: Text = ""
     quantiles: Text = ""
     at: tuple[Exact, ...] = ()
+    rectangles: Names = ()
+    kmeans: Names = ()
+    clusters: Whole | None = None
     by: Names = ()
     share: Exact = Fraction(1)
     whole: Truth = False

@@ -94,6 +94,11 @@ class JointMetric:
         half = np.sin((lat[0] - lat[1]) / 2) ** 2 + np.cos(lat[0]) * np.cos(lat[1]) * np.sin((lon[0] - lon[1]) / 2) ** 2
         return np.asarray(2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.minimum(half, 1.0))))
 
+    @property
+    def has_edges(self) -> bool:
+        """Whether any two values are a secret, without counting those that are."""
+        return self.edge_count > 0 if self.metric == "great circle km" else any(self._reach)
+
     @cached_property
     def edge_count(self) -> int:
         """How many secrets there are; for the great circle, found by enumeration up to a limit."""
@@ -103,11 +108,20 @@ class JointMetric:
             math.prod(size - abs(gap) for size, gap in zip(self.shape, move, strict=True)) for move in self.moves
         )
 
+    @property
+    def _reach(self) -> list[int]:
+        return [min(size - 1, int(self.within / step)) for size, step in zip(self.shape, self.steps, strict=True)]
+
+    @property
+    def listable(self) -> bool:
+        """Whether `moves` can be listed."""
+        return math.prod(2 * r + 1 for r in self._reach) <= 4 * SEARCH_LIMIT
+
     @cached_property
     def moves(self) -> list[tuple[int, ...]]:
         """One of each pair of opposite displacements that stay within the limit."""
-        reach = [min(size - 1, int(self.within / step)) for size, step in zip(self.shape, self.steps, strict=True)]
-        if math.prod(2 * r + 1 for r in reach) > 4 * SEARCH_LIMIT:
+        reach = self._reach
+        if not self.listable:
             raise Refused("the joint metric has too many near pairs to list", fix="coarsen the grid")
         gaps = np.meshgrid(*(np.arange(-r, r + 1) for r in reach), indexing="ij")
         close = self._close([np.abs(gap) for gap in gaps])

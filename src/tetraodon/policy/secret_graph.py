@@ -197,7 +197,7 @@ class SecretGraph:
         """Whether anything is a secret at all."""
         if self.groups is not None:
             return any(graph.has_edges for graph, _ in self.by_graph)
-        return self.absent or any(not isinstance(f.graph, Public) and f.graph.edge_count > 0 for f in self.factors)
+        return self.absent or any(_has_edges(f.graph) for f in self.factors)
 
     def factor_of(self, name: str) -> Factor:
         """The factor an attribute belongs to."""
@@ -273,6 +273,10 @@ def complete_graph(graph: SecretGraph) -> SecretGraph:
 def no_secrets(domain: Domain) -> SecretGraph:
     """The graph of people who do not mind: nothing of theirs is a secret, not even that they are in the data."""
     return SecretGraph(domain, tuple(Factor((a.name,), Public(a.size)) for a in domain), len(domain.names))
+
+
+def _has_edges(graph: AttributeGraph | JointMetric) -> bool:
+    return graph.has_edges if isinstance(graph, JointMetric) else graph.edge_count > 0
 
 
 def steps_text(distance: float) -> str:

@@ -18,6 +18,7 @@ from tetraodon.inference.estimate import Estimate
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.columns import Columns, columns_of
 from tetraodon.releasing.estimates import Measured
+from tetraodon.releasing.many_ranges import one_rectangle, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import quantile_codes
 from tetraodon.releasing.table_answer import TableAnswer
@@ -76,6 +77,14 @@ class Answer:
         first, last = range_codes(self.table, low, high)
         lower, upper = many_intervals(self.table, first, last)
         return {"count": many_ranges(self.table, first, last), "lower": lower, "upper": upper}
+
+    def rectangle(self, **sides: tuple[object, object]) -> Estimate:
+        """How many records lie in a rectangle of a map: `rectangle(x=(0, 9), y=(3, 5))`, both ends included."""
+        return one_rectangle(self.table, sides)
+
+    def rectangles_many(self, sides: Mapping[str, tuple[Any, Any]]) -> Columns:
+        """Many rectangles at once: for each side its low ends and its high ends. Columns as for `between_many`."""
+        return rectangles_of(self.table, sides)
 
     def quantile(self, share: Number, *, attribute: str | None = None) -> Value:
         """The least value that at least this share of the records does not exceed."""

@@ -12,10 +12,12 @@ from typing import Literal, TypeAlias, assert_never
 from tetraodon.policy.words import listing, number_of
 from tetraodon.releasing import report_marks as marks
 from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.report_clusters import clusters_spec
 from tetraodon.releasing.report_marks import CONFIG, PALETTE, SMALL_CONFIG, Spec
 from tetraodon.releasing.report_picture import Picture, picture_of
 from tetraodon.releasing.report_table import places
 from tetraodon.releasing.report_thin import MOST_NAMES, MOST_SIDE, MOST_STEPS, grouped, largest, thinned
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
 
 Way: TypeAlias = Literal["steps", "bars", "points", "heat map"]
@@ -40,6 +42,8 @@ def chart_spec(answer: Answer) -> Spec | None:
 
     Post  `description` says what is drawn, for those who cannot see it; `usermeta.caption` how to read it.
     """
+    if isinstance(answer.item.item.query, KMeans):
+        return clusters_spec(answer, answer.item.item.query)
     whole = picture_of(answer)
     layout = _layout(whole)
     if layout is None:
@@ -191,6 +195,10 @@ def _description(answer: Answer, picture: Picture, layout: Layout) -> str:
     match query:
         case Histogram():
             head = f"Histogram of {listing(_in_order(names, layout))}" if names else "Histogram"
+        case Rectangles():
+            head = f"Map of {listing(_in_order(names, layout))}" if names else "Map"
+        case KMeans():
+            head = "Clusters"
         case Cdf() | Ranges(named=()):
             head = f"Running counts of {query.attribute}"
         case Ranges():
@@ -203,7 +211,7 @@ def _description(answer: Answer, picture: Picture, layout: Layout) -> str:
             head = picture.title.capitalize()
         case _:
             assert_never(query)
-    if not isinstance(query, Histogram) and query.by:
+    if not isinstance(query, Histogram | Rectangles | KMeans) and query.by:
         head += f" by {listing(query.by)}"
     thing = {"steps": "step", "bars": "bar", "points": "point", "heat map": "cell"}[layout.way]
     return f"{head}; {number_of(int(picture.values.size), thing)}."

@@ -14,6 +14,7 @@ from tetraodon.workload.contribution import AllRanges, Contribution, Number, One
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.query import Query, linear
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Product, Soft
 
 
 def measurement_document(measurement: Measurement) -> dict[str, Any]:
@@ -79,10 +80,24 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
             return {"kind": "smooth bins", "attribute": contribution.name, "width": contribution.width}
         case Ramps():
             return {"kind": "smooth running", "attribute": contribution.name, "width": contribution.width}
+        case Soft():
+            return {"kind": "soft bins", **_soft_document(contribution)}
+        case Product():
+            return {"kind": "soft table", "of": [_soft_document(part) for part in contribution.parts]}
         case AllRanges():
             raise AssertionError("every range at once is never measured")
         case _:
             assert_never(contribution)
+
+
+def _soft_document(soft: Soft) -> dict[str, Any]:
+    return {"attribute": soft.name, "parts": soft.units, "tread": soft.tread, "ramps": list(soft.starts)}
+
+
+def _soft_from(document: Mapping[str, Any], domain: Domain) -> Soft:
+    attribute = domain[document["attribute"]]
+    starts = tuple(int(start) for start in document["ramps"])
+    return Soft(attribute.name, attribute.size, int(document["parts"]), starts, int(document["tread"]))
 
 
 def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) -> Measurement:
@@ -101,6 +116,10 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
             case "smooth running":
                 attribute = domain[counts["attribute"]]
                 contribution = Ramps(attribute.name, attribute.size, int(counts["width"]))
+            case "soft bins":
+                contribution = _soft_from(counts, domain)
+            case "soft table":
+                contribution = Product(tuple(_soft_from(part, domain) for part in counts["of"]))
             case "sum":
                 times = domain[counts["times"]] if "times" in counts else None
                 contribution = Number(domain[counts["attribute"]], times)

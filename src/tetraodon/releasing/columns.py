@@ -14,15 +14,20 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Gri
 from tetraodon.errors import Refused
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.inference.interval import sum_quantile
+from tetraodon.mechanism.kmeans_item import centres_of
+from tetraodon.noise.kind import noise_variance
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import read_quantile
 from tetraodon.releasing.table_answer import TableAnswer
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
-OURS = frozenset({"at_most", "count", "high", "low", "lower", "mean", "quantile", "range", "total", "upper"})
+OURS = frozenset(
+    ["at_most", "cluster", "count", "high", "low", "lower", "mean", "quantile", "range", "records", "total", "upper"]
+)
 """Names of the columns that hold answers."""
 
 
@@ -30,7 +35,7 @@ def columns_of(item: PlannedItem, domain: Domain, measured: Measured, values: ND
     """Attributes first, then the answer, then `lower` and `upper`, which hold the truth with 95% probability."""
     query = item.item.query
     match query:
-        case Histogram():
+        case Histogram() | Rectangles():
             table = _table(item, domain, measured, values)
             return _labels(item.strategy.table, domain) | _numbers("count", table.values, *table.cells())
         case Cdf():
@@ -60,6 +65,8 @@ def columns_of(item: PlannedItem, domain: Domain, measured: Measured, values: ND
             return _labels(queries[0].by, domain) | _numbers(word, number, lower, upper)
         case Mean():
             return _mean(query, item, domain, measured)
+        case KMeans():
+            return _clusters(query, item, domain, measured)
         case _:
             assert_never(query)
 
@@ -188,6 +195,17 @@ def _mean(query: Mean, item: PlannedItem, domain: Domain, measured: Measured) ->
     upper = np.where(known, np.clip(np.maximum.reduce(ends), low, high), high)
     by = tuple(Split(name) for name in query.by)
     return _labels(by, domain) | _numbers("mean", mean, np.minimum(lower, mean), np.maximum(upper, mean))
+
+
+def _clusters(query: KMeans, item: PlannedItem, domain: Domain, measured: Measured) -> Columns:
+    """Centres, the largest cluster first, and about how many records each has."""
+    strategy = item.strategy
+    table = (*strategy.noisy, *strategy.exact)[0]
+    rows = float(measured[1].sum()) if strategy.noisy and strategy.exact else None
+    variance = noise_variance(strategy.noise, item.scale) if strategy.noisy else 0.0
+    centres, records = centres_of(query, domain, table, measured[0], variance, rows)
+    places = {column_name(name): centres[:, number] for number, name in enumerate(query.attributes)}
+    return {"cluster": np.arange(1, len(centres) + 1)} | places | {"records": records}
 
 
 def value_text(value: Any) -> str:

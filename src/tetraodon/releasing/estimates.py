@@ -14,6 +14,7 @@ from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.kind import noise_variance
+from tetraodon.releasing.grid_reach import fitted_map
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
 from tetraodon.workload.query import Cdf, Quantiles, Ranges
@@ -22,9 +23,11 @@ from tetraodon.workload.smooth import Hats, Ramps
 Measured = tuple[NDArray[np.int64], ...]
 
 
-def raw_table(item: PlannedItem, measured: Measured) -> NDArray[np.float64]:
+def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> NDArray[np.float64]:
     """The table of counts as the noise left it."""
     match item.mechanism:
+        case "grid":
+            return fitted_map(item.strategy, item.scale, domain, measured)
         case "ordered":
             noisy_total = len(item.strategy.noisy) > 1
             total = measured[1] if noisy_total else measured[len(item.strategy.noisy)]
@@ -65,7 +68,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
         if item.strategy.table and item.strategy.noisy:
             cells = 2 if item.mechanism == "ordered" else 1
             variance = cells * noise_variance(item.strategy.noise, item.scale)  # smoothed counts hardly change it
-            tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name]), variance)
+            tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name], domain), variance)
     agree([*known, *tables.values()], domain)
     leaders = list(known)
     for item in sorted(plan, key=lambda item: not _about_order(item)):
@@ -79,7 +82,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     for item in plan:
         if item.item.whole and item.name in tables:  # last, since whole tables cannot all agree
             tables[item.name].values = whole_numbers(tables[item.name].values)
-    exact = {i.name: raw_table(i, measured[i.name]) for i in plan if i.strategy.table and not i.strategy.noisy}
+    exact = {i.name: raw_table(i, measured[i.name], domain) for i in plan if i.strategy.table and not i.strategy.noisy}
     return exact | {name: table.values for name, table in tables.items()}
 
 

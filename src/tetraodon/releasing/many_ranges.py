@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import QueryError
-from tetraodon.inference.estimate import CONFIDENCE
+from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.inference.interval import sum_quantile
+from tetraodon.releasing.grid_reach import many_rectangles, rectangle_codes, rectangle_reach, running_map
 from tetraodon.releasing.smooth_reach import range_reach
 from tetraodon.releasing.table_answer import TableAnswer
 
@@ -44,6 +46,40 @@ def many_intervals(table: TableAnswer, low: Codes, high: Codes) -> tuple[Floats,
             reach = _reaches(table, high - low + 1)
     lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
     return np.minimum(lower, values), np.maximum(upper, values)
+
+
+def one_rectangle(table: TableAnswer, sides: Mapping[str, tuple[object, object]]) -> Estimate:
+    """The count in one rectangle, with the shortest ends we know."""
+    low, high = _rectangle_ends(table, {name: ([a], [b]) for name, (a, b) in sides.items()})
+    inside = [table.slab(name, int(a), int(b)) for name, a, b in zip(table.names, low[0], high[0], strict=True)]
+    return table.add_up(inside[0] & inside[1])
+
+
+def _rectangle_ends(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> tuple[Codes, Codes]:
+    splits = table.item.strategy.table
+    if len(splits) != 2 or any(s.bins is not None or not table.domain[s.name].ordered for s in splits):
+        what = f"{table.item.name} is not a map"
+        raise QueryError(what, fix="ask a `rectangles` item, or a histogram of two ordered attributes")
+    return rectangle_codes(table.names, table.domain, sides)
+
+
+def rectangles_of(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> dict[str, Floats]:
+    """Counts in rectangles of a map, each with ends that hold the truth with 95% probability by itself."""
+    item = table.item
+    low, high = _rectangle_ends(table, sides)
+    values = many_rectangles(running_map(table.values), low, high)
+    centre = many_rectangles(running_map(table.raw), low, high)
+    match item.mechanism:
+        case "exact":
+            return {"count": values, "lower": values, "upper": values}
+        case "grid":
+            reach = rectangle_reach(item.strategy, item.scale, table.domain, low, high, CONFIDENCE)
+        case "ordered":
+            reach = _reaches(table, 2 * (high[:, 0] - low[:, 0] + 1))
+        case _:
+            reach = _reaches(table, np.prod(high - low + 1, axis=1))
+    lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
+    return {"count": values, "lower": np.minimum(lower, values), "upper": np.maximum(upper, values)}
 
 
 def _reaches(table: TableAnswer, terms: Codes) -> Floats:

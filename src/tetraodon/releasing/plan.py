@@ -21,7 +21,9 @@ from tetraodon.noise.kind import Noise
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.budget import Limit, fill, limit_of
+from tetraodon.releasing.grid_reach import largest_rectangle_reach
 from tetraodon.releasing.smooth_reach import largest_reach
+from tetraodon.workload.areas import KMeans
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 from tetraodon.workload.query import Ranges
 
@@ -176,7 +178,10 @@ def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fractio
     """The proposal with the least expected error at a given price, and its scale of noise."""
     best: tuple[float, Strategy, Fraction] | None = None
     too_long = False
-    for strategy in proposals(item.query, policy):
+    priced = policy
+    if isinstance(item.query, KMeans):  # how fine its table is depends on its part of the budget
+        priced = policy.with_epsilon(policy.epsilon * limit.amount / limit_of(policy, limit.noise).amount)
+    for strategy in proposals(item.query, priced):
         if any(query.size(policy.domain) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
             too_long = True
             continue
@@ -218,6 +223,8 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
     """A distance that each answer keeps from the truth with the given confidence, before any data is seen."""
     if not item.strategy.noisy:
         return 0.0
+    if item.mechanism == "grid":
+        return largest_rectangle_reach(item.strategy, item.scale, policy.domain, confidence)
     if item.mechanism == "hierarchical":
         ranges = isinstance(item.item.query, Ranges)
         return largest_reach(item.strategy, item.scale, confidence, ranges=ranges)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.inference.interval import sum_quantile
+from tetraodon.releasing.grid_reach import rectangle_reach
 from tetraodon.releasing.smooth_reach import running_reach
 from tetraodon.releasing.table_answer import TableAnswer
 
@@ -29,6 +30,11 @@ def quantile_codes(table: TableAnswer, name: str, share: Fraction) -> tuple[int,
     if table.item.mechanism == "hierarchical" and along_order:
         reach = running_reach(table.item.strategy, table.item.scale, sure, lines)
         return read_quantile(running, raw - reach, raw + reach, share)
+    if table.item.mechanism == "grid":
+        high = np.tile([size - 1 for size in table.values.shape], (len(raw), 1))
+        high[:, axis] = np.arange(len(raw))
+        far = rectangle_reach(table.item.strategy, table.item.scale, table.domain, np.zeros_like(high), high, sure)
+        return read_quantile(running, raw - far, raw + far, share)
     match table.item.mechanism:
         case "exact":
             terms = np.zeros(len(raw), np.int64)

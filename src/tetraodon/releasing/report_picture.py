@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.report_table import value_column
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
 
@@ -117,7 +118,7 @@ def picture_of(answer: Answer) -> Picture:
     query, domain = answer.item.item.query, answer.domain
     of: Attribute | None = None
     match query:
-        case Histogram():
+        case Histogram() | Rectangles():
             axes, title = [axis_of(split, domain) for split in answer.item.strategy.table], "records"
         case Cdf():
             axes = [axis_of(split, domain) for split in answer.item.strategy.table]
@@ -140,13 +141,15 @@ def picture_of(answer: Answer) -> Picture:
             title = f"sum of {query.attribute} times {query.weight}" if query.weight else _of("sum", query, domain)
         case Mean():
             axes, title = [axis_of(Split(name), domain) for name in query.by], _of("average", query, domain)
+        case KMeans():
+            raise AssertionError("clusters are drawn by themselves")
         case _:
             assert_never(query)
     columns = answer.columns
     shape = tuple(axis.size for axis in axes if axis.size > 1)
     values, lower, upper = (columns[name].reshape(shape) for name in (value_column(columns), "lower", "upper"))
     running = isinstance(query, Cdf) or (isinstance(query, Ranges) and not query.named)
-    adds_up = isinstance(query, Histogram | Count) and answer.values is not None
+    adds_up = isinstance(query, Histogram | Count | Rectangles) and answer.values is not None
     return Picture(tuple(axis for axis in axes if axis.size > 1), title, values, lower, upper, running, adds_up, of)
 
 

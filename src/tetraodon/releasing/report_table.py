@@ -17,12 +17,20 @@ from tetraodon.releasing.report_element import Html, element, joined
 
 MOST_ROWS = 200
 _NUMBERS = ("count", "at_most", "total", "mean")
-_HEADINGS = {"at_most": "at most this value", "lower": "lower (95%)", "upper": "upper (95%)", "quantile": "share"}
+CLUSTERS = "records"
+"""The last column of an answer that has no intervals: about how many records a cluster has."""
+_HEADINGS = {
+    "records": "records, about",
+    "at_most": "at most this value",
+    "lower": "lower (95%)",
+    "upper": "upper (95%)",
+    "quantile": "share",
+}
 
 
 def value_column(columns: Columns) -> str:
-    """The column with the answers: the one before `lower` and `upper`."""
-    return list(columns)[-3]
+    """The column with the answers: the one before `lower` and `upper`, or the last where there are none."""
+    return list(columns)[-3] if "lower" in columns else CLUSTERS
 
 
 def shown(value: Any) -> str:
@@ -65,6 +73,8 @@ def _cells(name: str, column: NDArray[Any], word: str, decimals: int) -> list[st
     numeric = np.issubdtype(column.dtype, np.number)
     if name == "quantile":
         return [f"{100 * share:.6g}%" for share in column.tolist()]
+    if word == CLUSTERS and name != "cluster":
+        return [f"{value:,.0f}" if name == word else f"{value:.6g}" for value in column.tolist()]
     if word in _NUMBERS and name in (word, "lower", "upper") and numeric:
         up = {"lower": False, "upper": True}.get(name)
         return [rounded(float(value), decimals, up=up) for value in column.tolist()]
@@ -87,7 +97,8 @@ def answer_table(answer: Answer) -> Html:
         for row in zip(*texts, strict=True)
     )
     told = f"the first {MOST_ROWS} of {rows:,} rows" if rows > MOST_ROWS else "all rows" if rows > 1 else "one row"
-    caption = f"{answer.name}: {told}; intervals are rounded outwards."
+    rounding = "records are rounded" if word == CLUSTERS else "intervals are rounded outwards"
+    caption = f"{answer.name}: {told}; {rounding}."
     table = element(
         "table",
         element("caption", caption),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.inference.interval import sum_quantile
 from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.grid_reach import block_reach
 from tetraodon.releasing.report_picture import Axis, Picture
 
 Places: TypeAlias = NDArray[np.int64]
@@ -65,7 +66,10 @@ def grouped(answer: Answer, picture: Picture, most: int) -> Picture:
         spans[place] = np.diff(starts).reshape(view)
         sizes = sizes * spans[place]
         axes[place] = _spans(axes[place], starts)
-    reach = _reach(answer, np.broadcast_to(sizes, values.shape), spans[-1])
+    if answer.item.mechanism == "grid":
+        reach = _grid_reach(answer, axes).reshape(values.shape)
+    else:
+        reach = _reach(answer, np.broadcast_to(sizes, values.shape), spans[-1])
     lower = np.minimum(np.maximum(raw - reach, 0.0), values)
     upper = np.maximum(np.maximum(raw + reach, 0.0), values)
     strides = " times ".join(f"{_stride(picture.axes[place], most):,}" for place in long)
@@ -98,6 +102,19 @@ def _reach(answer: Answer, sizes: NDArray[np.float64], last: NDArray[np.float64]
     scale, noise = answer.item.scale, answer.item.strategy.noise
     reaches = np.array([sum_quantile(scale, round(float(kind)), CONFIDENCE, noise) for kind in kinds], float)
     return reaches[which].reshape(sizes.shape)
+
+
+def _grid_reach(answer: Answer, axes: list[Axis]) -> NDArray[np.float64]:
+    """The same for blocks of a map; a side with a single value has no axis."""
+    drawn = iter(axes)
+    whole = np.zeros(1, np.int64)
+    ends = []
+    for split in answer.item.strategy.table:
+        axis = next(drawn) if split.size(answer.domain) > 1 else None
+        ends.append(
+            (whole, whole) if axis is None or axis.first is None or axis.last is None else (axis.first, axis.last)
+        )
+    return block_reach(answer.item.strategy, answer.item.scale, answer.domain, ends, CONFIDENCE)
 
 
 def _spans(axis: Axis, starts: Places) -> Axis:

@@ -14,6 +14,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing, number_of
 from tetraodon.releasing.plan import PlannedItem
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
@@ -49,6 +50,12 @@ def question(query: Query, domain: Domain) -> str:
             return f"The least {_with_unit(query.attribute, domain)} that {shares} of the records do not exceed" + (
                 f"{_each(query.by)}."
             )
+        case Rectangles():
+            told = f"How many records lie in any rectangle of {listing(query.attributes)}."
+            return f"{told} The table holds every cell; a rectangle is the sum of its cells."
+        case KMeans():
+            about_what = listing(_with_unit(name, domain) for name in query.attributes)
+            return f"The centres of {number_of(query.clusters, 'cluster')} of {about_what}, and the size of each."
         case _:
             assert_never(query)
 
@@ -80,16 +87,22 @@ def mechanism(item: PlannedItem, domain: Domain) -> str:
                 f"to each cell: a secret moves few running counts, and any range needs only two of them."
             )
         case "hierarchical":
-            told = (
-                f"Random noise ({law}) was added to counts of ranges of several widths along "
-                f"{strategy.table[-1].name}{cells}; every answer is the best combination of all of them."
-            )
-        case "hierarchical":
             widths = sorted({w for q in strategy.noisy if (w := q.contribution.unit.denominator) > 1})
             told = (
-                f"{noise} was added to the count of each value of {strategy.table[-1].name}, {cells} in all, and noise "
+                f"{noise} was added to the count of each value of {strategy.table[-1].name}{cells}, and noise "
                 f"of its own to smoothed counts over about {' and '.join(map(str, widths))} values; least squares "
                 f"put them together, so that long ranges do not add up the noise of single values."
+            )
+        case "grid":
+            told = (
+                f"{noise} was added to each cell of the map{cells}, and noise of its own to smoothed counts of strips "
+                f"and blocks of cells; least squares put them together, so that large rectangles do not add up the "
+                f"noise of single cells."
+            )
+        case "synopsis":
+            told = (
+                f"{noise} was added to each cell of a coarse table{cells}, whose bins have soft borders: a record near "
+                f"a border counts in part on both sides. The table was then clustered."
             )
         case "direct":
             told = f"{noise} was added to the answer itself{cells}."
@@ -126,6 +139,10 @@ def error(item: PlannedItem, domain: Domain) -> str:
         case Total() as query:
             unit = f" {domain[query.attribute].unit}" if domain[query.attribute].unit else ""
             return f"{each} is typically off by {off}{unit}."
+        case Rectangles():
+            return f"A rectangle picked at random is typically off by {off} records."
+        case KMeans():
+            return f"Each cell of the table that was clustered is typically off by {off} records."
         case Ranges() as query if not query.named:
             return f"A range picked at random is typically off by {off} records."
         case _:

@@ -29,7 +29,7 @@ def running_noise(strategy: Strategy, scale: Fraction) -> tuple[Floats, Floats]:
     """For every running count of one line: its variance, and its largest single part, as `tail_reach` wants them."""
     fit = fit_of(strategy, scale)
     if fit.size > EXACT_SIZE:
-        variance = running_variance_bounds(fit) * _above_discrete(strategy, scale)
+        variance = running_variance_bounds(fit) * above_discrete(strategy, scale)
         return variance, np.sqrt(variance / 2)
     variance, largest = np.zeros(fit.size), np.zeros(fit.size)
     codes = np.arange(fit.size)
@@ -47,7 +47,7 @@ def noise_of(strategy: Strategy, scale: Fraction, rows: Floats) -> tuple[Floats,
     """
     fit = fit_of(strategy, scale)
     moved = fit.covariance_times(rows)
-    variance = np.maximum(np.einsum("ij,ij->i", rows, moved), 0.0) * _above_discrete(strategy, scale)
+    variance = np.maximum(np.einsum("ij,ij->i", rows, moved), 0.0) * above_discrete(strategy, scale)
     largest = np.zeros(len(rows))
     for query, weight in zip(strategy.noisy, strategy.weights, strict=True):
         kind = query.contribution
@@ -61,7 +61,7 @@ def noise_of(strategy: Strategy, scale: Fraction, rows: Floats) -> tuple[Floats,
 def running_reach(strategy: Strategy, scale: Fraction, confidence: Fraction, lines: int = 1) -> Floats:
     """How far each running count can be off; with several lines added up, each with noise of its own."""
     variance, largest = running_noise(strategy, scale)
-    return _tail(strategy, lines * variance, largest, confidence)
+    return tail_of(strategy, lines * variance, largest, confidence)
 
 
 def sum_reach(strategy: Strategy, scale: Fraction, mask: NDArray[np.bool_], confidence: Fraction) -> float:
@@ -73,7 +73,7 @@ def sum_reach(strategy: Strategy, scale: Fraction, mask: NDArray[np.bool_], conf
     kinds = np.array([np.frombuffer(row, np.bool_) for row in times], np.float64)
     variance, largest = noise_of(strategy, scale, kinds)
     together = np.array([variance @ np.array(list(times.values()))])
-    return float(_tail(strategy, together, np.array([largest.max()]), confidence)[0])
+    return float(tail_of(strategy, together, np.array([largest.max()]), confidence)[0])
 
 
 def range_reach(
@@ -86,16 +86,17 @@ def range_reach(
     variance, largest = running_noise(strategy, scale)
     deviation, largest = np.append(0.0, np.sqrt(variance)), np.append(0.0, largest)
     together = (deviation[high + 1] + deviation[low]) ** 2
-    return _tail(strategy, together, largest[high + 1] + largest[low], confidence)
+    return tail_of(strategy, together, largest[high + 1] + largest[low], confidence)
 
 
-def _above_discrete(strategy: Strategy, scale: Fraction) -> float:
+def above_discrete(strategy: Strategy, scale: Fraction) -> float:
     """The most that 2 b^2, or sigma^2, exceeds the variance of discrete noise of that width."""
     times = 2 if strategy.noise == "laplace" else 1
     return max(times * float(scale * w) ** 2 / noise_variance(strategy.noise, scale * w) for w in strategy.weights)
 
 
-def _tail(strategy: Strategy, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:
+def tail_of(strategy: Strategy, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:
+    """How far sums of a strategy's noise can be off, given their variances and their largest parts."""
     if strategy.noise == "gaussian":
         return gaussian_reach(variance, confidence)
     return tail_reach(variance, largest, confidence)
@@ -106,4 +107,4 @@ def largest_reach(strategy: Strategy, scale: Fraction, confidence: Fraction, *, 
     variance, largest = running_noise(strategy, scale)
     factor = 2 if ranges else 1
     worst = np.array([factor**2 * float(variance.max())])
-    return math.ceil(float(_tail(strategy, worst, np.array([factor * float(largest.max())]), confidence)[0]))
+    return math.ceil(float(tail_of(strategy, worst, np.array([factor * float(largest.max())]), confidence)[0]))

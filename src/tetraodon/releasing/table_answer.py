@@ -15,6 +15,7 @@ from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.inference.interval import sum_quantile
 from tetraodon.inference.margin import Margin
 from tetraodon.releasing.estimates import Measured, raw_table
+from tetraodon.releasing.grid_reach import cell_reach, mask_reach
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.smooth_reach import running_reach, sum_reach
 from tetraodon.workload.contribution import One
@@ -35,7 +36,7 @@ class TableAnswer:
 
     @cached_property
     def raw(self) -> NDArray[np.float64]:
-        return raw_table(self.item, self.measured)
+        return raw_table(self.item, self.measured, self.domain)
 
     @cached_property
     def _known(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
@@ -67,6 +68,9 @@ class TableAnswer:
             case "hierarchical":
                 centre, reach = float(self.raw[mask].sum()), sum_reach(strategy, scale, mask, CONFIDENCE)
                 return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+            case "grid":
+                centre, reach = float(self.raw[mask].sum()), mask_reach(strategy, scale, self.domain, mask, CONFIDENCE)
+                return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
             case "ordered":
                 step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
                 free_last = len(strategy.noisy) == 1
@@ -95,6 +99,9 @@ class TableAnswer:
 
     def cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper end for every cell."""
+        if self.item.mechanism == "grid":
+            far = cell_reach(self.item.strategy, self.item.scale, self.domain, CONFIDENCE)
+            return self._within(self.raw, far, self.values)
         centre, terms = self.raw, np.ones(self.raw.shape, np.int64)
         if self.item.mechanism == "exact":
             terms = np.zeros_like(terms)

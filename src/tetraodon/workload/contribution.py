@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Product, Soft
 
 Ints: TypeAlias = NDArray[np.int64]
 WRITE_LIMIT = 50_000_000
@@ -197,7 +198,7 @@ class AllRanges:
         return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
 
 
-Contribution: TypeAlias = One | Prefix | Number | Table | AllRanges | Hats | Ramps
+Contribution: TypeAlias = One | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product
 
 
 def _grain(attribute: Attribute) -> Fraction:

@@ -14,6 +14,7 @@ from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.kind import Noise
 from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Product, Soft
 
 ANSWER_LIMIT = 20_000_000
 
@@ -104,6 +105,15 @@ class LinearQuery:
                     raise Refused("the bins are too wide for exact arithmetic", fix="use a coarser grid")
                 table = _add_up(groups * smooth.size, place * smooth.size + rest[:, 0], counts)
                 flat = smooth.add_up(table.reshape(groups, smooth.size))
+            case Soft() as soft:
+                if soft.units * int(counts.sum()) >= 2**61:
+                    raise Refused("the bins are too wide for exact arithmetic", fix="use a coarser grid")
+                first, part = soft.places(rest[:, 0])
+                flat = _add_up(groups * soft.rows, place * soft.rows + first, (soft.units - part) * counts)
+                after = np.minimum(first + 1, soft.rows - 1)
+                flat += _add_up(groups * soft.rows, place * soft.rows + after, part * counts)
+            case Product() as product:
+                flat = product.spread(rest, counts, place, groups)
         return flat.reshape(shape)
 
     def evaluate_sums(self, domain: Domain, codes: Ints, counts: Ints, sums: Ints) -> Ints:

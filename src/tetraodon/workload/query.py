@@ -13,6 +13,7 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.rational import Number as Typed
 from tetraodon.rational import rational
+from tetraodon.workload.areas import KMeans, Rectangles, check_kmeans
 from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split
 
@@ -80,7 +81,7 @@ class Quantiles:
     by: tuple[str, ...] = ()
 
 
-Query: TypeAlias = Count | Histogram | Cdf | Ranges | Total | Mean | Quantiles
+Query: TypeAlias = Count | Histogram | Cdf | Ranges | Total | Mean | Quantiles | Rectangles | KMeans
 KINDS: dict[str, type[Query]] = {
     "count": Count,
     "histogram": Histogram,
@@ -89,6 +90,8 @@ KINDS: dict[str, type[Query]] = {
     "total": Total,
     "mean": Mean,
     "quantiles": Quantiles,
+    "rectangles": Rectangles,
+    "kmeans": KMeans,
 }
 
 
@@ -167,7 +170,8 @@ def _names(names: Sequence[str]) -> tuple[str, ...]:
 def linear(query: Query, domain: Domain) -> LinearQuery:
     """The linear query over the domain that a question asks for.
 
-    A mean is the sum it divides; quantiles are the running counts they are read from.
+    A mean is the sum it divides; quantiles are the running counts they are read from; rectangles and clusters are the
+    table of the values they are about.
     """
     match query:
         case Count():
@@ -199,6 +203,11 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
             divisor(query, domain)
             weight = _numeric(domain, query.weight) if query.weight else None
             return LinearQuery(Number(_numeric(domain, query.attribute), weight), _splits(query.by, domain))
+        case Rectangles():
+            return LinearQuery(One(), _splits([ordered(domain, name).name for name in query.attributes], domain))
+        case KMeans():
+            check_kmeans(query, domain)
+            return LinearQuery(One(), _splits(query.attributes, domain))
         case _:
             assert_never(query)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Product, Soft
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Squared:
     ([1, 10], [9])
     """
 
-    of: Number | Table | Hats | Ramps
+    of: Number | Table | Hats | Ramps | Soft | Product
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,6 +45,8 @@ class Squared:
                 # the rows beyond this stretch count the record in full, and its own in part
                 whole = _wide(ramps.rows - 1 - first, ramps.size) * ramps.width**2
                 return np.where(first < ramps.rows, whole + _square(ramps.width - start), 0)
+            case Soft() | Product() as soft:
+                return soft.inner(x, x)
             case _:
                 assert_never(self.of)
 
@@ -68,6 +71,8 @@ class Squared:
                 apart = self.alone(low) + self.alone(high)
                 next_to = _square(w - start) + _square(start + end - w) + _square(end)
                 return np.where(near, 2 * _square(end - start), np.where(first + 1 == second, next_to, apart))
+            case Soft() | Product() as soft:
+                return np.asarray(soft.inner(x, x) + soft.inner(y, y) - 2 * soft.inner(x, y))
             case _:
                 assert_never(self.of)
 
@@ -103,7 +108,7 @@ def squared(contribution: Contribution) -> Measured:
             return contribution  # zeros and ones
         case Table() as table:
             return contribution if np.isin(table.matrix, (0, 1)).all() else Squared(table)
-        case Number() | Hats() | Ramps():
+        case Number() | Hats() | Ramps() | Soft() | Product():
             return Squared(contribution)
         case _:
             assert_never(contribution)

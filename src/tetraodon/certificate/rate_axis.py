@@ -1,0 +1,133 @@
+"""Attributes tied by a metric with too many displacements to list: a bound from how fast each moves the answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+import numpy as np
+
+from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Peak, Term
+from tetraodon.certificate.linear_term import by_displacement, by_value, linear_in_code
+from tetraodon.certificate.move_axis import MoveAxis
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.workload.soft import Soft
+from tetraodon.workload.squared import Squared
+
+FEW_EDGES = 100_000
+"""Up to so many, smoothed bins are looked at edge by edge rather than bounded."""
+
+
+def by_metric(
+    graph: SecretGraph, metric: JointMetric, terms: tuple[Term, ...], crossings: tuple[Crossing, ...]
+) -> MoveAxis | RateAxis | None:
+    """A quick way to look at attributes tied by a metric; None where every edge has to be, or may as well be."""
+    if metric.metric == "great circle km" or not by_value(crossings) or not all(by_displacement(t) for t in terms):
+        return None
+    if not metric.listable and not any(isinstance(t.contribution, Squared) for t in terms):  # squares have no rate
+        return RateAxis(graph, metric, terms, crossings)
+    if all(linear_in_code(t) for t in terms) or not metric.listable or metric.edge_count > FEW_EDGES:
+        return MoveAxis(graph, metric, terms, crossings)
+    return None
+
+
+@dataclass(frozen=True)
+class RateAxis:
+    """A grid with an l1, l2 or linf metric, measured by queries that move no faster than linearly in each code.
+
+    Why   a step that moves t_i on attribute i moves a term there by at most rate_i t_i (and, on a staircase, one tread
+          more). Under L1 the t_i add up to at most theta, so all of it on the fastest attribute is a bound; under L2
+          theta times the length of the vector of rates; under the maximum norm every attribute moves.
+    """
+
+    graph: SecretGraph
+    metric: JointMetric
+    terms: tuple[Term, ...]
+    crossings: tuple[Crossing, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.graph.domain.names
+
+    @property
+    def _every(self) -> Pattern:
+        return Pattern(1, frozenset(crossing.number for crossing in self.crossings))
+
+    def patterns(self) -> Sequence[Pattern]:
+        return (UNCHANGED, self._every) if self._near else (UNCHANGED,)
+
+    def peak(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
+        lone = 2 * sum(self._top(term) for term in self.terms if term.number in crossed)
+        if pattern.cost == 0:
+            return Peak(lone, 0, 0, not lone)
+        same = [term for term in self.terms if term.number not in crossed]
+        x, y = self._some_edge()
+        return Peak(lone + math.ceil(self._fastest(same)), x, y, exact=False)
+
+    def peak_alone(self) -> Peak:
+        return Peak(sum(self._top(term) for term in self.terms), 0, 0, exact=False)
+
+    def _top(self, term: Term) -> int:
+        if not term.contribution.names:
+            return 0  # the kernel adds what every record counts
+        ends = np.array([0, self.graph.domain[term.contribution.names[0]].size - 1])
+        return term.weight * int(term.contribution.alone(ends).max())
+
+    def _fastest(self, terms: Sequence[Term]) -> Fraction:
+        order = self.graph.factors[0].names
+        speed, slack, most = [], Fraction(0), Fraction(0)
+        for name, step, size in zip(order, self.metric.steps, self.metric.shape, strict=True):
+            mine = [term for term in terms if term.contribution.names == (name,)]
+            rates = [term.weight * _rate(term) for term in mine]
+            speed.append(sum(rates, Fraction(0)) / step)
+            slack += sum((2 * t.weight * (1 - Fraction(1, _tread(t))) for t in mine), Fraction(0))
+            reach = np.array([min(size - 1, int(self.metric.within / step))])
+            most += sum(t.weight * int(_most(t, reach)[0]) for t in mine)
+        match self.metric.metric:
+            case "l1":
+                bound = self.metric.within * max(speed) + slack
+            case "l2":
+                bound = self.metric.within * _root_above(sum((s * s for s in speed), Fraction(0))) + slack
+            case "linf" | "great circle km":
+                bound = most
+            case _:
+                assert_never(self.metric.metric)
+        return min(bound, most)
+
+    @property
+    def _near(self) -> list[str]:
+        """Attributes that a step can change alone."""
+        lengths = zip(self.graph.factors[0].names, self.metric.steps, self.metric.shape, strict=True)
+        return [name for name, step, size in lengths if step <= self.metric.within and size > 1]
+
+    def _some_edge(self) -> tuple[int, int]:
+        codes = [int(name == self._near[0]) for name in self.names]
+        return 0, self.graph.domain.cell_of(codes)
+
+
+def _tread(term: Term) -> int:
+    return term.contribution.tread if isinstance(term.contribution, Soft) else 1
+
+
+def _rate(term: Term) -> Fraction:
+    """What one code moves a term by at most, but for the treads of a staircase."""
+    if isinstance(term.contribution, Soft):
+        return Fraction(2, term.contribution.tread)
+    return Fraction(int(term.contribution.apart(np.array([0]), np.array([1]))[0]))
+
+
+def _most(term: Term, gap: np.ndarray) -> np.ndarray:
+    if isinstance(term.contribution, Soft):
+        return term.contribution.most(gap)
+    return np.asarray(term.contribution.apart(np.zeros_like(gap), gap))
+
+
+def _root_above(number: Fraction) -> Fraction:
+    """A rational number that is not below the square root."""
+    scaled = math.ceil(number * 10**18)
+    root = math.isqrt(scaled)
+    return Fraction(root + (root * root < scaled), 10**9)

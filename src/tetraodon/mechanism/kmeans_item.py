@@ -1,0 +1,78 @@
+"""Clusters as an item of a release: a table of soft bins is measured like any other, and clustered afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from tetraodon.domain import Domain
+from tetraodon.errors import Refused
+from tetraodon.mechanism.kmeans_axis import Axis, Floats
+from tetraodon.mechanism.kmeans_centres import cluster, nearest, weighted_points
+from tetraodon.mechanism.kmeans_plan import plan_kmeans
+from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.mechanism.strategy import Strategy
+from tetraodon.policy.policy import Policy
+from tetraodon.workload.areas import KMeans
+from tetraodon.workload.contribution import Ints, One
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.query import Query
+from tetraodon.workload.soft import Product, Soft
+
+STARTS, ROUNDS = 10, 25
+
+
+def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
+    """The table to cluster: exact where the policy lets it be, else the soft bins that are best at the budget.
+
+    Why   Lloyd's steps with noise would need the data again after every step; a table is measured once.
+    """
+    if not isinstance(query, KMeans):
+        return
+    try:
+        found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="exact")
+    except Refused:
+        found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="synopsis")
+    if found.synopsis is None:
+        raise Refused("the budget is too small to learn any clusters", fix="give it more budget, or a larger share")
+    total = (LinearQuery(One()),) if policy.size_is_public else ()
+    yield Strategy("synopsis", (found.synopsis.query,), tuple(one for one in total if one != found.synopsis.query))
+
+
+def synopsis_of(measured: LinearQuery, query: KMeans, domain: Domain) -> Synopsis:
+    """The table that a measurement describes, one axis for each attribute."""
+    kind = measured.contribution
+    parts = kind.parts if isinstance(kind, Product) else (kind,) if isinstance(kind, Soft) else ()
+    soft = {part.name: part for part in parts}
+    bins = {split.name: np.asarray(split.of(np.arange(domain[split.name].size))) for split in measured.by}
+    axes = []
+    for name in query.attributes:
+        nothing = np.zeros(domain[name].size, np.int64)
+        if name in soft:
+            places = soft[name].places(np.arange(domain[name].size))
+            axes.append(Axis(name, soft[name].rows, soft[name].units, *places, soft[name]))
+        elif name in bins:
+            axes.append(Axis(name, int(bins[name].max()) + 1, 1, bins[name], nothing))
+        else:
+            axes.append(Axis(name, 1, 1, nothing, nothing))
+    return Synopsis(tuple(axes))
+
+
+def centres_of(
+    query: KMeans, domain: Domain, measured: LinearQuery, answers: Ints, variance: float, rows: float | None
+) -> tuple[Floats, Floats]:
+    """Centres, one row each, the largest cluster first, and about how many records each has.
+
+    Pre   `variance` is that of the noise on `answers`, in parts of a record.
+    Post  the same numbers for the same measurement: nothing here is random, or looks at the data.
+    """
+    synopsis = synopsis_of(measured, query, domain)
+    attributes = [domain[name] for name in query.attributes]
+    noise = math.sqrt(variance / 2) / synopsis.units
+    points, weight = weighted_points(synopsis, attributes, synopsis.table(answers), noise, rows)
+    centres, _ = cluster(points, weight, query.clusters, starts=STARTS, rounds=ROUNDS)
+    size = np.bincount(nearest(points, centres), weight, len(centres)).astype(np.float64)
+    order = np.argsort(-size, kind="stable")
+    return centres[order], size[order]

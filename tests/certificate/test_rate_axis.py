@@ -1,0 +1,84 @@
+"""Bounds for metrics with too many displacements to list, against listing them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.worlds import positive
+
+from tetraodon.certificate.axis import Crossing, Term
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.move_axis import MoveAxis
+from tetraodon.certificate.rate_axis import RateAxis
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.policy.joint_metric import JointMetric, Metric
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.workload.contribution import Prefix
+from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Soft
+
+SIZES = (6, 5)
+
+
+def graph(
+    metric: Metric, within: Fraction, steps: tuple[Fraction, Fraction], sizes: tuple[int, ...] = SIZES
+) -> SecretGraph:
+    domain = Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in zip("xy", sizes, strict=True)))
+    joint = JointMetric(metric, within, sizes, (Fraction(0), Fraction(0)), steps)
+    return SecretGraph(domain, (Factor(("x", "y"), joint),), 1)
+
+
+TERMS = (
+    Hats("x", 6, 2),
+    Ramps("x", 6, 3),
+    Soft("x", 6, 2, (0,), 2),
+    Prefix("y", 5, 4),
+    Soft("y", 5, 2, (0, 2)),
+    Hats("y", 5, 3),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["l1", "l2", "linf"]),
+    positive,
+    st.tuples(positive, positive),
+    st.lists(st.tuples(st.sampled_from(TERMS), st.integers(1, 5)), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_it_is_never_below_the_list(
+    metric: Metric, within: Fraction, steps: tuple[Fraction, Fraction], asked: list[tuple[object, int]], crossed: bool
+) -> None:
+    within = max(within, min(steps))
+    secrets = graph(metric, within, steps)
+    joint = secrets.factors[0].graph
+    assert isinstance(joint, JointMetric)
+    terms = tuple(Term(n, kind, weight) for n, (kind, weight) in enumerate(asked))  # type: ignore[arg-type]
+    crossings = (Crossing(0, Split("y" if terms[0].contribution.names == ("x",) else "x")),) if crossed else ()
+    listed, bound = (kind(secrets, joint, terms, crossings) for kind in (MoveAxis, RateAxis))
+    tops = []
+    for axis in (listed, bound):
+        peaks = [axis.peak(p, p.crossed) for p in axis.patterns()]
+        tops.append(max(peak.value for peak in peaks))
+    assert tops[1] >= tops[0]
+    assert bound.peak_alone().value >= listed.peak_alone().value
+
+
+def test_an_attribute_without_steps_does_not_move() -> None:
+    secrets = graph("l1", Fraction(2), (Fraction(2), Fraction(3)))
+    joint = secrets.factors[0].graph
+    assert isinstance(joint, JointMetric)
+    axis = RateAxis(secrets, joint, (Term(0, Hats("y", 5, 3), 1),), ())
+    assert axis.peak(axis.patterns()[1], frozenset()).value == 0
+
+
+@pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
+def test_a_plane_of_millions_is_no_trouble(metric: Metric) -> None:
+    secrets = graph(metric, Fraction(2000), (Fraction(1), Fraction(1)), (10**6, 10**6))
+    query = LinearQuery(Soft("x", 10**6, 1000, tuple(range(0, 999_999, 4000)), 4))
+    found = certify_measurements(secrets, [Measurement(query, Fraction(1000))])
+    assert 1 <= found.epsilon <= 1 + Fraction(2, 1000)  # 2 theta / ramp, and a tread
