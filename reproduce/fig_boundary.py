@@ -26,7 +26,7 @@ SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
 ROWS = 30_162
 ADVERSARY = td.Adversary(k=10, gamma="0.2", records=ROWS)
 LIMITS = (0, 1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-SHOWN = 1500
+SHOWN, MOST = 150, 3000
 VIEW, KNOWN, FRAPP = "view", "view, public n used", "FRAPP"
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -130,16 +130,16 @@ def _table(table: Ints, names: tuple[int, ...]) -> Ints:
 
 
 def _scatter(true: Floats, found: dict[str, Floats]) -> Chart:
-    """Figure 2: a point for each of some queries, even in the logarithm of the truth."""
-    coins = np.random.default_rng(0)
-    weight = np.where(true > 0, 1 / (true + 1), 0)
-    chosen = coins.choice(len(true), min(SHOWN, np.count_nonzero(weight)), replace=False, p=weight / weight.sum())
+    """Figure 2: a point for each of some queries, as many of every size."""
+    coins, sizes = np.random.default_rng(0), np.floor(np.log2(np.maximum(true, 1)))
+    near = [np.flatnonzero((true > 0) & (true <= MOST) & (sizes == size)) for size in np.unique(sizes)]
+    chosen = np.concatenate([coins.permutation(places)[:SHOWN] for places in near])
     points = [
         {"true count": float(true[at]), "estimate": float(values[at]), "method": name}
         for name, values in found.items()
         for at in chosen
     ]
-    axis = {"type": "quantitative", "scale": {"type": "symlog"}}
+    axis = {"type": "quantitative"}
     spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "data": {"values": points},
