@@ -56,3 +56,18 @@ def test_views_are_refused_where_rows_depend_on_each_other(entry: dict[str, obje
         view_loss(here, Fraction(1), Fraction(1))
     with pytest.raises(Refused, match="a published view is priced"):
         plan_view(here)
+
+
+@pytest.mark.parametrize(
+    ("changes", "loss"),
+    [
+        ({}, 5),  # one record replaced
+        ({"presence": "secret"}, 5),
+        ({"presence": "secret", "secrets": dict.fromkeys(POLICY["secrets"], "public")}, 3),
+        ({"secrets": dict.fromkeys(POLICY["secrets"], "public")}, 0),
+        ({"individuals": {"key": "id", "at most": 3}}, 15),
+    ],
+)
+def test_a_view_loses_what_its_neighbours_can_move(changes: dict[str, Any], loss: int) -> None:
+    policy = td.load_policy({**POLICY, "release": [], "together": "all at once", **changes})
+    assert view_loss(policy, Fraction(3), Fraction(5)) == loss

@@ -47,15 +47,14 @@ def view_loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction
     """What a published view loses under a policy, from its losses for one record more or less, and for one replaced.
 
     Why  neighbours differ in what the histogram over all attributes moves by: 2 for every record replaced, 1 for one
-         more or less. Each record's loss is bounded by itself, so losses of several records add up.
+         more or less, all rows of a person included. Each record's loss is bounded by itself, so losses add up.
     """
     require_independent(policy, "a published view")
     moved = policy.sensitivity(histogram(*policy.domain.names)).value
-    if moved == 1:
-        loss = presence
-    else:
-        loss = max(-(-moved // 2) * replace, presence if policy.presence == "secret" else Fraction(0))
-    return loss * policy.rows_per_person
+    if moved <= policy.rows_per_person:  # nothing can be replaced
+        return moved * presence
+    hidden = policy.presence == "secret" or policy.graph.groups is not None
+    return max(-(-moved // 2) * replace, policy.rows_per_person * presence if hidden else Fraction(0))
 
 
 def check_same_data(asked: Policy, governing: Policy) -> None:
