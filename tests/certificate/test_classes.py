@@ -48,4 +48,14 @@ def test_too_many_cells_are_refused() -> None:
     domain = Domain((Attribute("x", Integers(0, 9999)),))
     graph = SecretGraph(domain, (Factor(("x",), Everything(10_000)),), 1)
     with pytest.raises(Refused, match="cells of x"):
-        classes_of(graph, (Known(count("x = 3")),))
+        classes_of(graph, (Known(count("x = 3")),), ("x",))
+    with pytest.raises(Refused, match="cells of x"):
+        classes_of(graph, (Known(histogram("x")),))
+
+
+def test_values_that_no_fact_tells_apart_are_taken_as_one() -> None:
+    domain = Domain((Attribute("x", Integers(0, 9999)),))
+    graph = SecretGraph(domain, (Factor(("x",), Everything(10_000)),), 1)
+    found = classes_of(graph, (Known(count("x = 3")),))
+    assert (found.graph.domain.size, found.count, found.dimension) == (2, 2, 1)
+    assert {found.record(cell) for cell in range(2)} == {(0,), (3,)}

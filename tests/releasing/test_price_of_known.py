@@ -7,6 +7,7 @@ from fractions import Fraction
 import tetraodon as td
 from tetraodon.cli.plan_in_words import notes
 from tetraodon.releasing.price_of_known import price_of_known
+from tetraodon.releasing.report_words import baseline
 
 POLICY = {
     "dataset": "d",
@@ -25,6 +26,11 @@ def test_a_known_table_multiplies_the_noise_by_its_size() -> None:
     told = " ".join(notes(plan, None))
     assert "Because everybody knows the exact table by sex and region, the noise of all is 4 times larger than" in told
     assert plan["known"].mechanism == "exact"
+    assert "buys nothing" not in told  # plain differential privacy would promise less here, not more
+    assert "It takes nothing for known" in told
+    words = baseline(plan["all"], plan.policy)
+    assert "only. But it takes nothing for known" in words
+    assert "about the same" not in words
 
 
 def test_knowing_nothing_costs_nothing() -> None:

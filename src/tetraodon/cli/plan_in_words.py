@@ -231,7 +231,8 @@ def _gain(plan: Plan) -> list[str]:
             "Plain differential privacy is the error at the same epsilon if every row were independent of all others. "
             + LESS_THAN_IT_SAYS
         ]
-    if all(item.baseline_error <= item.expected_error * (1 + EXACT_ENOUGH) for item in noisy):
+    nothing_gained = all(item.baseline_error <= item.expected_error * (1 + EXACT_ENOUGH) for item in noisy)
+    if nothing_gained and not plan.policy.known:
         return [
             "This policy buys nothing over plain differential privacy for these items: no expected error is smaller, "
             "so the stronger promise, that any two records cannot be told apart, could be had for nothing."

@@ -161,6 +161,8 @@ def baseline(item: PlannedItem, policy: Policy) -> str:
         told = f"{head} would be off by {off}; here the answer is exact."
     elif not independent:
         return f"{head} would be off by {off}. {LESS_THAN_IT_SAYS}"
+    elif 1.005 * item.baseline_error < item.expected_error:
+        told = f"{head} would be off by {off} only."
     elif item.baseline_error < 1.005 * item.expected_error:
         told = f"{head} would be off by {off}: about the same."
     else:
