@@ -52,7 +52,10 @@ def test_the_classes_and_their_secrets_are_those_of_the_cells(monkeypatch: pytes
         graph = case.graph if number % 3 else random_groups(rng, (2, 3), absent=rng.random() < 0.3)
         known = case.known if number % 3 else (Known(count("a <= 1 and g = 0")), Known(count("a <= 1")))
         here = classes_of.__wrapped__(graph, known)
-        small = coarse(here.graph, known).graph.domain.size
+        segments = coarse(here.graph, known, 10**6)
+        assert segments is not None
+        small = segments.graph.domain.size
+        assert coarse(here.graph, known, small - 1) is None
         if small == here.graph.domain.size:
             continue
         smaller += 1
@@ -82,9 +85,9 @@ def test_what_has_no_segments_is_refused() -> None:
     domain = Domain((Attribute("x", Integers(0, 99)), Attribute("y", Integers(0, 99))))
     metric = JointMetric("l1", 3, (100, 100), (0, 0), (1, 1))  # type: ignore[arg-type]
     with pytest.raises(Refused, match="measured together"):
-        coarse(SecretGraph(domain, (Factor(("x", "y"), metric),), 1), (Known(count("x = 1")),))
+        coarse(SecretGraph(domain, (Factor(("x", "y"), metric),), 1), (Known(count("x = 1")),), 4096)
     long = Domain((Attribute("x", Integers(0, 10**7)),))
     with pytest.raises(Refused, match="too many values"):
-        coarse(SecretGraph(long, (Factor(("x",), Within(10**7 + 1, 1)),), 1), ())
+        coarse(SecretGraph(long, (Factor(("x",), Within(10**7 + 1, 1)),), 1), (), 4096)
     with pytest.raises(Refused, match="too many segments"):
         joined(Within(10_000, 1), np.arange(10_000) % 2)

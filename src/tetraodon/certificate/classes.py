@@ -123,8 +123,8 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
     whole = graph.part(wanted)
     small = None
     if whole.domain.size > MATRIX_LIMIT:
-        small = coarse(whole, known) if not names else None
-        if small is None or small.graph.domain.size > MATRIX_LIMIT:
+        small = coarse(whole, known, MATRIX_LIMIT) if not names else None
+        if small is None:
             raise Refused(
                 f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(whole.domain.names)} would have to "
                 "be compared",

@@ -40,11 +40,15 @@ class Coarse:
     links: Mapping[tuple[int | None, str], Link]
 
 
-def coarse(graph: SecretGraph, known: Sequence[Known]) -> Coarse:
-    """The graph with values taken as one that no known count tells apart. Refused where attributes are too long, or are
-    measured together."""
+def coarse(graph: SecretGraph, known: Sequence[Known], most: int) -> Coarse | None:
+    """The graph with values taken as one that no known count tells apart; None if it still has more than `most` cells.
+
+    Refused where attributes are too long, or are measured together.
+    """
     labels = {a.name: _segments(a, known, graph) for a in graph.domain}
     domain = Domain(tuple(Attribute(n, Integers(0, int(found.max()))) for n, found in labels.items()))
+    if domain.size > most:
+        return None
     codes = {name: np.unique(found, return_index=True)[1] for name, found in labels.items()}
     links: dict[tuple[int | None, str], Link] = {}
 
