@@ -21,6 +21,7 @@ PINNED = [
     "Definition",
     "Domain",
     "DomainError",
+    "Kronecker",
     "Ledger",
     "LedgerError",
     "NoiseError",

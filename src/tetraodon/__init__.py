@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tetraodon.ledger import Ledger
     from tetraodon.mechanism.kmeans import PolicyKMeans
+    from tetraodon.mechanism.kronecker import Kronecker
     from tetraodon.mechanism.optimised import strategy
     from tetraodon.policy.adversary import Adversary
     from tetraodon.policy.explain import explain
@@ -56,6 +57,7 @@ _HOMES = {
     "Definition": "tetraodon.pufferfish",
     "Domain": "tetraodon.domain",
     "DomainError": "tetraodon.errors",
+    "Kronecker": "tetraodon.mechanism.kronecker",
     "Ledger": "tetraodon.ledger",
     "LedgerError": "tetraodon.errors",
     "NoiseError": "tetraodon.errors",
@@ -114,6 +116,7 @@ __all__ = [
     "Definition",
     "Domain",
     "DomainError",
+    "Kronecker",
     "Ledger",
     "LedgerError",
     "NoiseError",

@@ -85,8 +85,8 @@ def test_marginals_gain_where_one_attribute_changes_at_a_time() -> None:
     sizes = {"a": 5, "b": 5, "c": 5}
     asked = policy({"within": 1}, sizes, together="one attribute at a time")
     found = strategy([td.histogram("a", "b"), td.histogram("b", "c"), td.histogram("a", "c")], asked)
-    assert found.mechanism == "optimised"
-    assert found.expected_error < 0.95 * dict(found.rivals)["identity"]
+    assert found.mechanism in ("direct", "marginals")
+    assert found.expected_error < 0.85 * dict(found.rivals)["identity"]
 
 
 def test_line_policies_keep_running_counts() -> None:

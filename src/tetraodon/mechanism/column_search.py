@@ -79,7 +79,7 @@ def _descend_by_columns(error: _Error, first: Floats) -> Floats:
         roots = parameters[:-1].reshape(shape)
         squares = roots**2 + 1e-12
         total = squares.sum(axis=0)
-        height = float(np.exp(parameters[-1]))
+        height = float(np.exp(min(parameters[-1], 50.0)))
         return roots, squares / total, total, height
 
     def objective(parameters: Floats) -> tuple[float, Floats]:

@@ -23,8 +23,10 @@ from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
 from tetraodon.mechanism.column_search import best_rows, bumps
+from tetraodon.mechanism.kronecker import products_of
+from tetraodon.mechanism.marginals import MarginalStrategy, marginal_strategy
 from tetraodon.mechanism.smooth_search import best_shape
-from tetraodon.mechanism.workload_gram import Gram, gram_of
+from tetraodon.mechanism.workload_gram import MOST_CELLS, Gram, gram_of, only_queries
 from tetraodon.noise import laplace_variance
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
@@ -80,8 +82,10 @@ class WorkloadStrategy:
         return np.asarray(found)
 
 
-def strategy(workload: Any, policy: Policy, *, epsilon: Number | None = None) -> WorkloadStrategy:
+def strategy(workload: Any, policy: Policy, *, epsilon: Number | None = None) -> WorkloadStrategy | MarginalStrategy:
     """Measurements with low error for a workload: a question, several, or a matrix with a column for each cell.
+
+    For several attributes and a list of histograms, counts and `Kronecker` products, on domains of any size, marginals.
 
     Post  certified at epsilon, the policy's own by default; never worse than single cells, running counts or smoothed
           counts, whose errors are in `rivals`.
@@ -90,6 +94,16 @@ def strategy(workload: Any, policy: Policy, *, epsilon: Number | None = None) ->
     if price <= 0:
         raise Refused("epsilon is not positive", fix="give a budget above zero")
     require_independent(policy, "an optimised strategy")
+    products = products_of(workload, policy.domain) if len(policy.domain.names) > 1 else None
+    wide = None if products is None else marginal_strategy(products, policy, price)
+    if wide is not None and (policy.domain.size > MOST_CELLS or not only_queries(workload)):
+        return wide
+    narrow = _narrow(workload, policy, price)
+    return narrow if wide is None or narrow.expected_error <= wide.expected_error else wide
+
+
+def _narrow(workload: Any, policy: Policy, price: Fraction) -> WorkloadStrategy:
+    """The best that was found with every cell looked at."""
     gram = gram_of(workload, policy.domain)
     found: list[tuple[float, Candidate, Fraction]] = []
     for candidate in _plain(policy):

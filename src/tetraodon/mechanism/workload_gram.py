@@ -39,12 +39,19 @@ def gram_of(workload: Any, domain: Domain) -> Gram:
         )
     if _is_query(workload):
         return _of_query(workload, domain)
-    if isinstance(workload, Sequence) and len(workload) and all(_is_query(part) for part in workload):
+    if only_queries(workload):
         parts = [_of_query(part, domain) for part in workload]
         short = [part.rows for part in parts if part.rows is not None]
         rows = np.concatenate(short) if len(short) == len(parts) else None
         return Gram(np.sum([part.matrix for part in parts], axis=0), sum(part.queries for part in parts), rows)
     return _of_matrix(workload, domain)
+
+
+def only_queries(workload: Any) -> bool:
+    """Whether a workload is a question or a list of them, rather than a matrix."""
+    if isinstance(workload, Sequence) and not isinstance(workload, str):
+        return len(workload) > 0 and all(_is_query(part) for part in workload)
+    return _is_query(workload)
 
 
 def _is_query(workload: Any) -> bool:
