@@ -13,7 +13,7 @@ from tetraodon.engine import DataRefusal, open_table
 from tetraodon.engine.spark_source import ZONE
 from tetraodon.errors import TableError
 
-pytestmark = needs_spark
+pytestmark = [*needs_spark, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 DOMAIN = Domain((Attribute("age", Integers(0, 9)), Attribute("sex", Categories(("f", "m")), other=1)))
 
 
@@ -25,12 +25,12 @@ def view() -> str:
 
 def test_a_table_of_the_session_by_its_name(view):
     zone = spark().conf.get(ZONE)
-    before = [table.name for table in spark().catalog.listTables()]
+    before = spark().sql("SHOW TABLES").toArrow()
     for address in (f"spark:{view}", f"spark:{spark().sparkContext.master}#{view}"):
         with open_table(address, DOMAIN) as engine:
             assert found(engine.counts([("age", "sex")])[0]) == {(3, 0): 1}
     assert spark().conf.get(ZONE) == zone
-    assert [table.name for table in spark().catalog.listTables()] == before
+    assert spark().sql("SHOW TABLES").toArrow() == before
 
 
 def test_names_that_lead_nowhere(view, tmp_path):

@@ -31,6 +31,7 @@ NUMBERS = frozenset({Kind.INTEGER, Kind.WIDE, Kind.DECIMAL, Kind.SINGLE, Kind.DO
 REALS = frozenset({Kind.SINGLE, Kind.DOUBLE})
 DAYS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.ZONED})
 LABELS = NUMBERS | {Kind.TEXT, Kind.BOOLEAN, Kind.DATE}
+FEW = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +95,19 @@ def require_key(column: Column) -> None:
 def must_be_read(attribute: Attribute, column: Column) -> bool:
     """Whether numbers or dates have to be read out of text, which may turn out to hold none."""
     return column.kind is Kind.TEXT and isinstance(attribute.values, Integers | Grid | Dates)
+
+
+def numbered_later(attribute: Attribute, column: Column) -> bool:
+    """Whether values are better grouped as they are written, and numbered after that.
+
+    Why  a table has far fewer different values than rows, so looking them up afterwards is cheap. Reals and numbers
+         in text are left out, for all of them may differ, and so are attributes with so many values that grouping
+         twice would cost more.
+    """
+    match column.kind:
+        case Kind.TEXT:
+            return not isinstance(attribute.values, Integers | Grid)
+        case Kind.INTEGER | Kind.BOOLEAN | Kind.DATE:
+            return attribute.size <= FEW
+        case _:
+            return False

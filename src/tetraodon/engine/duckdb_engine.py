@@ -8,13 +8,14 @@ On this path nothing is imported but NumPy and DuckDB.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
-from tetraodon.engine.column import REALS, Column, must_be_read, require, require_key, require_kind
+from tetraodon.engine.column import REALS, Column, must_be_read, numbered_later, require, require_key, require_kind
 from tetraodon.engine.counts import Counts
 from tetraodon.engine.duckdb_sql import code, outside, present, read
 from tetraodon.engine.duckdb_table import DuckDBTable
@@ -94,66 +95,93 @@ class DuckDBEngine:
         column = self._column(name)
         return f"CASE WHEN {present(column)} THEN {column.place} END" if column.kind in REALS else column.place
 
-    def _rows(self, names: Sequence[str], origin: str) -> str:
-        """The encoded rows that count, as a query with a column `c<position>` for each attribute."""
+    def _later(self, name: str) -> bool:
+        return self._individuals.key is None and numbered_later(self._domain[name], self._column(name))
+
+    def _rows(self, names: Sequence[str], add: Sequence[str], origin: str) -> str:
+        """The rows that count, as a query: `c<position>` for each attribute, `s<position>` for each to add up."""
         key = self._individuals.key
-        wanted = self._domain.names if key else tuple(names)
-        places = {name: self._domain.position(name) for name in wanted}
-        typed = [f"{self._read(name)} AS r{place}" for name, place in places.items()]
-        coded = [f"{self._code(name)} AS c{place}" for name, place in places.items()]
+        wanted = {self._domain.position(name): name for name in (self._domain.names if key else names)}
+        added = {self._domain.position(name): name for name in add}
+        late = {place: self._column(name).place for place, name in wanted.items() if self._later(name)}
+        read = {**wanted, **added} if key is None else wanted
+        typed = [
+            f"{self._read(name)} AS r{place}" for place, name in read.items() if place in added or place not in late
+        ]
+        typed += [f"{column} AS v{place}" for place, column in late.items()]
+        coded = [f"v{p} AS c{p}" if p in late else f"{self._code(name)} AS c{p}" for p, name in wanted.items()]
+        sums = [f"{self._code(name)} AS s{place}" for place, name in added.items()]
         if key is None:
-            return f"SELECT {', '.join(coded) or '1'} FROM (SELECT {', '.join(typed) or '1'} FROM {origin})"
-        order = ", ".join(f"c{place}" for place in places.values())
+            return f"SELECT {', '.join(coded + sums) or '1'} FROM (SELECT {', '.join(typed) or '1'} FROM {origin})"
+        order = ", ".join(f"c{place}" for place in wanted)
         encoded = f"SELECT k, {', '.join(coded)} FROM (SELECT {self._key(key)} AS k, {', '.join(typed)} FROM {origin})"
         return (
-            f"SELECT * FROM ({encoded}) WHERE k IS NOT NULL "
+            f"SELECT *{''.join(f', c{place} AS s{place}' for place in added)} FROM ({encoded}) WHERE k IS NOT NULL "
             f"QUALIFY row_number() OVER (PARTITION BY k ORDER BY {order}) <= {self._individuals.at_most}"
         )
 
     def _tabulate(self, needed: list[tuple[str, ...]], add: tuple[str, ...]) -> list[Counts]:
         """Counts by every pass; several passes share one scan."""
         columns = [[f"c{self._domain.position(name)}" for name in names] for names in needed]
+        sums = [f"s{self._domain.position(name)}" for name in add]
+        totals = ["count(*) AS n", *(f"CAST(coalesce(sum({s}), 0) AS BIGINT) AS {s}" for s in sums)]
         if len(needed) < 2 or self._table.relation is not None:
-            return [self._group(names, by, add) for names, by in zip(needed, columns, strict=True)]
+            return [self._group(names, by, add, totals) for names, by in zip(needed, columns, strict=True)]
         every = sorted({name for names in needed for name in names}, key=self._domain.position)
-        scanned = [*every, *(name for name in add if name not in every)]
-        totals = "".join(f", {total}" for total in self._totals(add))
         codes = ", ".join(f"c{self._domain.position(name)}" for name in every)
         sets = ", ".join(f"({', '.join(by)})" for by in columns)
         self._table.fetch(
             lambda origin: (
-                f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {codes}, grouping_id({codes}) AS w, count(*) AS n"
-                f"{totals} FROM ({self._rows(scanned, origin)}) GROUP BY GROUPING SETS ({sets})"
+                f"CREATE OR REPLACE TEMP TABLE cells AS SELECT {codes}, grouping_id({codes}) AS w, {', '.join(totals)} "
+                f"FROM ({self._rows(every, add, origin)}) GROUP BY GROUPING SETS ({sets})"
             )
         )
         done = []
-        for names, by in zip(needed, columns, strict=True):
+        for names in needed:
             absent = sum(1 << place for place, name in enumerate(reversed(every)) if name not in names)
-            listed = ", ".join(by)
-            kept = [*by, "n", *(f"s{self._domain.position(name)}" for name in add)]
-            sql = f"SELECT {', '.join(kept)} FROM cells WHERE w = {absent} ORDER BY {listed or 'n'}"
-            done.append(self._counts(names, by, add, self._table.fetch(lambda _, sql=sql: sql)))  # type: ignore[misc]
+            sql = self._numbered(names, add, f"(FROM cells WHERE w = {absent})")
+            done.append(self._counts(names, add, self._table.fetch(lambda _, sql=sql: sql)))  # type: ignore[misc]
         self._table.fetch(lambda _: "DROP TABLE cells")
         return done
 
-    def _totals(self, add: tuple[str, ...]) -> list[str]:
-        places = [self._domain.position(name) for name in add]
-        return [f"CAST(coalesce(sum(c{place}), 0) AS BIGINT) AS s{place}" for place in places]
+    def _group(self, names: tuple[str, ...], by: list[str], add: tuple[str, ...], totals: list[str]) -> Counts:
+        grouped, listed = f"GROUP BY {', '.join(by)}" if by else "", ", ".join([*by, *totals])
+        found = self._table.fetch(
+            lambda origin: self._numbered(
+                names, add, f"(SELECT {listed} FROM ({self._rows(names, add, origin)}) {grouped})"
+            )
+        )
+        return self._counts(names, add, found)
 
-    def _group(self, names: tuple[str, ...], by: list[str], add: tuple[str, ...]) -> Counts:
-        grouped = f"GROUP BY {', '.join(by)} ORDER BY {', '.join(by)}" if by else ""
-        scanned = [*names, *(name for name in add if name not in names)]
-        listed = ", ".join([*by, "count(*) AS n", *self._totals(add)])
-        found = self._table.fetch(lambda origin: f"SELECT {listed} FROM ({self._rows(scanned, origin)}) {grouped}")
-        return self._counts(names, by, add, found)
+    def _numbered(self, names: tuple[str, ...], add: tuple[str, ...], cells: str) -> str:
+        """Cells by codes, in order; values that get the same number are added up."""
+        places = {self._domain.position(name): name for name in names}
+        by, kept = [f"c{place}" for place in places], ["n", *(f"s{self._domain.position(name)}" for name in add)]
+        order = f"ORDER BY {', '.join(by)}" if by else ""
+        late = {place: name for place, name in places.items() if self._later(name)}
+        if not late:
+            return f"SELECT {', '.join([*by, *kept])} FROM {cells} {order}"
+        typed, coded = [], []
+        for place, name in places.items():
+            if place in late:
+                column = replace(self._column(name), place=f"c{place}")
+                typed.append(f"{read(self._domain[name], column, self._table.decimal)} AS r{place}")
+                coded.append(f"{self._code(name)} AS c{place}")
+            else:
+                typed.append(f"c{place}")
+                coded.append(f"c{place}")
+        inner = f"SELECT {', '.join(typed + kept)} FROM {cells}"
+        totals = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in kept]
+        return (
+            f"SELECT {', '.join(by + totals)} FROM (SELECT {', '.join(coded + kept)} FROM ({inner})) "
+            f"GROUP BY {', '.join(by)} {order}"
+        )
 
-    def _counts(
-        self, names: tuple[str, ...], by: list[str], add: tuple[str, ...], found: dict[str, NDArray[np.int64]]
-    ) -> Counts:
+    def _counts(self, names: tuple[str, ...], add: tuple[str, ...], found: dict[str, NDArray[np.int64]]) -> Counts:
         counts = np.asarray(found["n"], np.int64)
-        codes = np.empty((len(counts), len(by)), np.int64)
-        for place, name in enumerate(by):
-            codes[:, place] = found.pop(name)
+        codes = np.empty((len(counts), len(names)), np.int64)
+        for column, name in enumerate(names):
+            codes[:, column] = found.pop(f"c{self._domain.position(name)}")
         sums = {name: np.asarray(found[f"s{self._domain.position(name)}"], np.int64) for name in add}
         return Counts(names, codes, counts, sums)
 

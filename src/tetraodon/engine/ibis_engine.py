@@ -1,7 +1,7 @@
 """Counting through Ibis: the door to tables that live in another database.
 
-The table is read once, however many groups are asked for: several groups share one GROUP BY GROUPING SETS. Labels
-are grouped as they are written and numbered afterwards, a few cells instead of every row.
+The table is read once, however many groups are asked for: several groups share one GROUP BY GROUPING SETS. Most
+values are grouped as they are written and numbered afterwards: a few cells instead of every row.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import ibis.expr.datatypes as types
 import ibis.expr.operations as operations
 import numpy as np
 
-from tetraodon.domain import Categories, Dates, Domain
-from tetraodon.engine.column import Column, Kind, must_be_read, require, require_key, require_kind
+from tetraodon.domain import Domain
+from tetraodon.engine.column import Column, Kind, must_be_read, numbered_later, require, require_key, require_kind
 from tetraodon.engine.counts import Counts, summed
 from tetraodon.engine.ibis_backend import Columns, IbisBackend
 from tetraodon.engine.ibis_expression import Expression, code, outside, present, read
@@ -23,9 +23,6 @@ from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.passes import covering, passes, require_summable
 from tetraodon.engine.report import ColumnReport
 from tetraodon.engine.sound import require_sound, wrong_type
-
-PLAIN = frozenset({Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE})
-"""Columns whose values can be grouped as they are: no NaN, and nothing is spelt in two ways."""
 
 
 class IbisEngine:
@@ -103,10 +100,7 @@ class IbisEngine:
         return present(self._columns[name], raw, self._dialect).ifelse(raw, ibis.null(raw.type()))
 
     def _later(self, name: str) -> bool:
-        """Whether an attribute is numbered after grouping: looking words up is dear, and few of them differ."""
-        values, kind = self._domain[name].values, self._columns[name].kind
-        words = (isinstance(values, Categories) and kind in PLAIN) or (isinstance(values, Dates) and kind is Kind.TEXT)
-        return words and self._individuals.key is None
+        return self._individuals.key is None and numbered_later(self._domain[name], self._columns[name])
 
     def _rows(self, names: Sequence[str], add: Sequence[str]) -> Expression:
         """The rows that count: a column `c<position>` for each attribute, and `s<position>` for each to add up."""

@@ -107,7 +107,7 @@ def _frame(session: Any, table: str) -> Any:
         try:
             return session.table(".".join(parts))
         except AnalysisException:
-            known = [found.name for found in session.catalog.listTables()]
+            known = [row.tableName for row in session.sql("SHOW TABLES").collect()]
             missing = TableError(f"there is no table {table!r}", fix=did_you_mean(table, known), where="Spark")
         raise missing
     raise TableError(
