@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.gate import check
-from benchmarks.page import merged, write_page
+from benchmarks.page import merged, write_engines, write_page
 
 HERE = Path(__file__).parent
 
@@ -76,6 +76,7 @@ def main() -> None:
     }
     path.write_text(json.dumps(report, indent=1, default=str) + "\n")
     write_page(report)
+    write_engines(report)
     console.print("written to benchmarks/results.json and docs/benchmarks.md")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+ENGINES = PAGE.with_name("engines.md")
 MARK = "<!-- results -->"
 
 
@@ -14,6 +15,23 @@ def write_page(report: Mapping[str, Any]) -> None:
     """Replace everything after the mark by tables of the results."""
     head = PAGE.read_text(encoding="utf-8").split(MARK)[0]
     PAGE.write_text(f"{head}{MARK}\n\n{tables(report)}", encoding="utf-8")
+
+
+def write_engines(report: Mapping[str, Any]) -> None:
+    """Replace everything after the mark of docs/engines.md by what was measured on each engine."""
+    rows = [row["detail"] for row in report["results"] if row["benchmark"] == "engines"][::2]
+    if not rows:
+        return
+    lines = ["| engine | rows | megabytes of files | seconds by hand | seconds | ratio | megabytes |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for d in sorted(rows, key=lambda d: (d["engine"], d["rows"])):
+        ratio, size = d["ours"] / d["hand"], d["file_megabytes"]
+        lines.append(
+            f"| {d['engine']} | {d['rows']:,} | {size:,.0f} | {d['hand']:.2f} | {d['ours']:.2f} | {ratio:.2f} "
+            f"| {d['megabytes']:.0f} |"
+        )
+    head = ENGINES.read_text(encoding="utf-8").split(MARK)[0]
+    ENGINES.write_text(head + "\n".join([MARK, "", *lines, ""]), encoding="utf-8")
 
 
 def tables(report: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine, trans
 from tetraodon.engine.duckdb_source import use_database, use_parquet
 from tetraodon.engine.duckdb_sql import text
 from tetraodon.engine.duckdb_table import DuckDBTable, column
-from tetraodon.engine.open_table import CSV, DATABASE, PARQUET
+from tetraodon.engine.open_table import ADDRESSES, CSV, DATABASE, PARQUET, open_address
 from tetraodon.errors import TableError
 from tetraodon.policy.starter import Kind as Word
 
@@ -33,11 +33,14 @@ _LOOKED_AT = 20_480
 
 def table_columns(source: str) -> tuple[list[tuple[str, Word]], list[str]]:
     """Columns that can be attributes, each with its kind, and the names of those that cannot."""
-    table = DuckDBTable()
-    try:
-        found = _columns(table, source.removeprefix("duckdb://"))
-    finally:
-        table.close()
+    if source.startswith(ADDRESSES):
+        found = _address_columns(source)
+    else:
+        table = DuckDBTable()
+        try:
+            found = _columns(table, source.removeprefix("duckdb://"))
+        finally:
+            table.close()
     able = [(each.name, word) for each in found if each.name and (word := _word(each)) is not None]
     return able, [each.name for each in found if not each.name or _word(each) is None]
 
@@ -53,6 +56,16 @@ def _columns(table: DuckDBTable, path: str) -> list[Column]:
         known = ", ".join((*CSV, *PARQUET, ".duckdb"))
         raise TableError("the file's format is not known by its name", fix=f"use one of {known}", where=path)
     return list(table.columns.values())
+
+
+def _address_columns(address: str) -> list[Column]:
+    table, close = open_address(address)
+    try:
+        from tetraodon.engine.ibis_engine import column as ibis_column
+
+        return [ibis_column(name, kind) for name, kind in table.schema().items()]
+    finally:
+        close()
 
 
 def _csv_columns(table: DuckDBTable, file: CsvFile) -> list[Column]:

@@ -145,10 +145,16 @@ def existing(path: str | Path, *, option: str, folder: bool = False) -> Path:
     return found
 
 
+ADDRESSES = ("postgresql://", "postgres://", "spark:")
+"""How the names of tables begin that are not files; they may hold a password, so they are never shown."""
+
+
 def existing_table(table: str) -> str:
     """The table as given, if its file is there. `file.duckdb#table` and patterns of Parquet files are tables too."""
     from glob import glob
 
+    if table.startswith(ADDRESSES):
+        return table
     plain = table.removeprefix("duckdb://")
     if not (os.path.exists(plain) or os.path.exists(plain.partition("#")[0]) or glob(plain, recursive=True)):
         raise WrongUse("there is no such file", fix="check TABLE", where=table)

@@ -36,17 +36,23 @@ def follow(edge: Edge, progress: Callable[[str], None]) -> Callable[[str], None]
 def release(
     policy: PolicyPath,
     data: Annotated[
-        str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, or file.duckdb#table.", show_default=False)
+        str, typer.Argument(metavar="TABLE", help="A file, or the address of a table.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(help="The release folder to write.")] = Path("release"),
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier release folder.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Finish a release that was charged and interrupted.")
+    ] = False,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Release a table's statistics: count, charge the ledger, add noise, write the folder.
 
     The charge is made before noise is drawn and is never taken back. Whatever goes wrong before it costs nothing;
-    whatever goes wrong after it leaves no half-written folder.
+    whatever goes wrong after it leaves no half-written folder, and --resume finishes it at no further charge.
+
+    TABLE is a CSV or Parquet file or pattern, file.duckdb#table, postgresql://USER@HOST/DATABASE#schema.table,
+    spark:catalog.table or spark:MASTER#catalog.table.
 
     \b
     Example:
@@ -70,7 +76,9 @@ def release(
 
         read = load_policy(policy)
         with working("planning") as progress, Ledger(ledger) as book:
-            made = release(plan(read), source, ledger=book, out=out, force=force, progress=follow(edge, progress))
+            made = release(
+                plan(read), source, ledger=book, out=out, force=force, resume=resume, progress=follow(edge, progress)
+            )
             left = shown_below(book.account(read.dataset).left)
         if as_json:
             epsilon = made.plan.epsilon

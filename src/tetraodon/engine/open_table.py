@@ -33,6 +33,8 @@ Source: TypeAlias = (
     " | duckdb.DuckDBPyRelation | ibis.Table | pyspark.sql.DataFrame"
 )
 EVERYBODY = Individuals()
+ADDRESSES = (*SCHEMES, SCHEME)
+"""How the names of tables begin that are not files; they may hold a password, so they are not shown."""
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
 DATABASE = re.compile(r"(?P<file>.+?\.(?:duckdb|ddb|db))(?:#(?P<table>.*))?", re.IGNORECASE | re.DOTALL)
@@ -60,9 +62,8 @@ def open_table(
         from tetraodon.engine.ibis_engine import IbisEngine  # importing Ibis takes more than a second
 
         return IbisEngine(source, domain, individuals)
-    if isinstance(source, str) and source.startswith((*SCHEMES, SCHEME)):
-        opened = open_spark(source) if source.startswith(SCHEME) else open_postgres(source)
-        return _through_ibis(opened, domain, individuals)
+    if isinstance(source, str) and source.startswith(ADDRESSES):
+        return _through_ibis(open_address(source), domain, individuals)
     if type(source).__module__.startswith("pyspark.sql."):
         return _through_ibis(open_frame(source), domain, individuals)
     table = DuckDBTable()
@@ -72,6 +73,11 @@ def open_table(
     except BaseException:
         table.close()
         raise
+
+
+def open_address(address: str) -> tuple[Any, Callable[[], None]]:
+    """A table of Postgres or Spark as an Ibis table, and how to let go of it."""
+    return open_spark(address) if address.startswith(SCHEME) else open_postgres(address)
 
 
 def _through_ibis(opened: tuple[Any, Callable[[], None]], domain: Domain, individuals: Individuals) -> Engine:

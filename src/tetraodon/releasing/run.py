@@ -12,10 +12,11 @@ import numpy as np
 
 from tetraodon.engine import CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
 from tetraodon.errors import ReleaseError
-from tetraodon.ledger import Ledger, document_hash, shown_above
+from tetraodon.ledger import Ledger, Reservation, document_hash, shown_above
 from tetraodon.noise.kind import draw_noise
 from tetraodon.policy.attackers import Chain, Groups, Independent
 from tetraodon.policy.policy import Policy
+from tetraodon.releasing import pending
 from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.estimates import Measured
@@ -36,22 +37,31 @@ def release(
     ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    resume: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Release:
     """Release a plan's answers for a table, charging the ledger first; with `out`, write the release folder.
 
     The order matters. The table is counted, and refused if it does not fit, before anything is spent. The charge is
-    committed before noise is drawn. A crash after that loses budget, never privacy.
+    committed before noise is drawn. A crash after that loses budget, never privacy; with `resume`, a release to `out`
+    that was charged and not finished is finished under the same charge, with the same numbers if they were drawn.
     """
-    from tetraodon.releasing.folder import check_target, write_folder
+    from tetraodon.releasing.folder import check_target
 
     opened = None if isinstance(ledger, Ledger) else Ledger(ledger)
     book = ledger if isinstance(ledger, Ledger) else opened
     assert book is not None
     try:
         policy = plan.policy
-        if out is not None:
-            check_target(Path(out), force=force)
+        target = None if out is None else Path(out)
+        left = pending.find(target, plan, book) if target is not None and resume else None
+        if target is not None:
+            force = force or (left is not None and left.measured is not None)
+            check_target(target, force=force)
+        if target is not None and left is None:
+            pending.refuse_pending(target)
+        if left is not None and left.measured is not None:
+            return _finish(plan, left.measured, left.reservation, book, target, force, progress)
         account = book.account(policy.dataset)
         certificate = governing_certificate(plan, account)
         progress("counting")
@@ -60,34 +70,58 @@ def release(
         except DataRefusal:
             book.record_refusal(policy.dataset, "table-refused")
             raise
-        progress("charging the ledger")
-        charge = charge_for(plan, certificate, account, lambda: book.entries(policy.dataset))
-        reservation = book.reserve(
-            policy.dataset,
-            asked=policy.epsilon,
-            charged=charge.amount,
-            after=charge.after,
-            delta=certificate.delta,
-            item={
-                "composition": charge.composition,
-                "policy": policy.document,
-                "plan": plan_document(plan),
-                "certificate": certificate_document(certificate, policy.domain),
-            },
-        )
+        if left is not None:
+            reservation = left.reservation
+        else:
+            progress("charging the ledger")
+            charge = charge_for(plan, certificate, account, lambda: book.entries(policy.dataset))
+            reservation = book.reserve(
+                policy.dataset,
+                asked=policy.epsilon,
+                charged=charge.amount,
+                after=charge.after,
+                delta=certificate.delta,
+                item={
+                    "composition": charge.composition,
+                    "policy": policy.document,
+                    "plan": plan_document(plan),
+                    "certificate": certificate_document(certificate, policy.domain),
+                },
+            )
+            if target is not None:
+                pending.begin(target, plan, reservation)
         progress("adding noise")
         measured = {item.name: _noisy(plan, item.name, exact[item.name]) for item in plan}
-        made = Release(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(charge.amount))
-        if out is None:
-            digest = document_hash(plan_document(plan))
-        else:
-            progress("writing the report")
-            digest = write_folder(made, Path(out), force=force)
-        book.settle(reservation, manifest_hash=digest)
-        return made
+        if target is not None:
+            pending.keep(target, measured)
+        return _finish(plan, measured, reservation, book, target, force, progress)
     finally:
         if opened is not None:
             opened.close()
+
+
+def _finish(
+    plan: Plan,
+    measured: Mapping[str, Measured],
+    reservation: Reservation,
+    book: Ledger,
+    target: Path | None,
+    force: bool,
+    progress: Callable[[str], None],
+) -> Release:
+    """Publish noisy numbers that are paid for, and settle."""
+    from tetraodon.releasing.folder import write_folder
+
+    made = Release(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(reservation.charged))
+    if target is None:
+        digest = document_hash(plan_document(plan))
+    else:
+        progress("writing the report")
+        digest = write_folder(made, target, force=force)
+    book.settle(reservation, manifest_hash=digest)
+    if target is not None:
+        pending.end(target)
+    return made
 
 
 def open_policy_table(policy: Policy, table: Source) -> Engine:
