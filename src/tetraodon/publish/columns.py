@@ -6,6 +6,7 @@ and every count over the domain use these columns, so that a condition means the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
@@ -39,18 +40,37 @@ def column(attribute: Attribute, codes: Codes) -> pyarrow.Array:
     values = attribute.values
     match values:
         case Categories():
-            return pyarrow.DictionaryArray.from_arrays(codes.astype(np.int32), pyarrow.array(list(values.labels)))
+            places = _plain(codes.astype(np.int32), pyarrow.int32())
+            return pyarrow.DictionaryArray.from_arrays(places, _texts(values.labels))
         case Booleans():
-            return pyarrow.array(codes.astype(bool))
+            bits = np.packbits(codes.astype(bool), bitorder="little")
+            return pyarrow.Array.from_buffers(pyarrow.bool_(), len(codes), [None, pyarrow.py_buffer(bits)])
         case Integers():
-            return pyarrow.array(codes.astype(np.int64) + np.int64(values.low))
+            return _plain(codes.astype(np.int64) + np.int64(values.low), pyarrow.int64())
         case Grid():
-            return pyarrow.array(_numbers(values)[codes] if values.size <= 1 << 20 else _far(values, codes))
+            numbers = _numbers(values)[codes] if values.size <= 1 << 20 else _far(values, codes)
+            return _plain(numbers, pyarrow.float64())
         case Dates():
             first = np.datetime64(values.first, "D").astype(np.int64)
-            return pyarrow.array((codes.astype(np.int64) + first).astype(np.int32), pyarrow.date32())
+            return _plain((codes.astype(np.int64) + first).astype(np.int32), pyarrow.date32())
         case _:
             assert_never(values)
+
+
+def _plain(numbers: NDArray[Any], kind: pyarrow.DataType) -> pyarrow.Array:
+    """An array as a column, where it lies. (`pyarrow.array` would import pandas, which takes seconds.)"""
+    import pyarrow
+
+    return pyarrow.Array.from_buffers(kind, len(numbers), [None, pyarrow.py_buffer(np.ascontiguousarray(numbers))])
+
+
+def _texts(labels: Sequence[str]) -> pyarrow.Array:
+    import pyarrow
+
+    words = [label.encode() for label in labels]
+    ends = np.cumsum([0, *map(len, words)]).astype(np.int32)
+    parts = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(words))]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(words), parts)
 
 
 def columns(domain: Domain, cells: NDArray[np.uint64]) -> dict[str, pyarrow.Array]:
