@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
     from tetraodon.publish.domain_count import domain_count
     from tetraodon.publish.frapp import frapp
+    from tetraodon.publish.perturb import Perturbed, load_perturbed, perturb
+    from tetraodon.publish.perturbation import Perturbation, perturbation
     from tetraodon.publish.run import publish
     from tetraodon.publish.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
@@ -61,6 +63,8 @@ _HOMES = {
     "Ledger": "tetraodon.ledger",
     "LedgerError": "tetraodon.errors",
     "NoiseError": "tetraodon.errors",
+    "Perturbation": "tetraodon.publish.perturbation",
+    "Perturbed": "tetraodon.publish.perturb",
     "Plan": "tetraodon.releasing.plan",
     "Policy": "tetraodon.policy.policy",
     "PolicyError": "tetraodon.errors",
@@ -86,12 +90,15 @@ _HOMES = {
     "frapp": "tetraodon.publish.frapp",
     "histogram": "tetraodon.workload.query",
     "kmeans": "tetraodon.workload.areas",
+    "load_perturbed": "tetraodon.publish.perturb",
     "load_policy": "tetraodon.policy.load",
     "load_release": "tetraodon.releasing.folder",
     "load_view": "tetraodon.publish.view",
     "mean": "tetraodon.workload.query",
     "optimal_mechanism": "tetraodon.pufferfish",
     "pairs": "tetraodon.pufferfish",
+    "perturb": "tetraodon.publish.perturb",
+    "perturbation": "tetraodon.publish.perturbation",
     "plan": "tetraodon.releasing.plan",
     "plan_for_error": "tetraodon.releasing.plan",
     "publish": "tetraodon.publish.run",
@@ -120,6 +127,8 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "NoiseError",
+    "Perturbation",
+    "Perturbed",
     "Plan",
     "Policy",
     "PolicyError",
@@ -145,6 +154,7 @@ __all__ = [
     "frapp",
     "histogram",
     "kmeans",
+    "load_perturbed",
     "load_policy",
     "load_release",
     "load_view",
@@ -153,6 +163,8 @@ __all__ = [
     "optimal_mechanism",
     "oracle",
     "pairs",
+    "perturb",
+    "perturbation",
     "plan",
     "plan_for_error",
     "publish",

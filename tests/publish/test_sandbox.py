@@ -71,3 +71,14 @@ def test_cells() -> None:
     assert sandbox.cells_where("t.a1 = 2", (1,)).tolist() == [False, True]
     assert sandbox.cells_where("true", ()).item() is True
     assert sandbox.types_of(["t.a0 + 1", "t.a0 > 1"]) == ["BIGINT", "BOOLEAN"]
+
+
+def test_a_large_file_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tetraodon.publish.sandbox.LARGE", 0)
+    duckdb.sql("SELECT 3 AS age, 1 AS score").write_parquet(str(tmp_path / "t.parquet"))
+    duckdb.sql("SELECT 4 AS x").write_parquet(str(tmp_path / "other.parquet"))
+    sandbox = Sandbox(DOMAIN)
+    sandbox.hold(tmp_path / "t.parquet")
+    assert sandbox.run("SELECT a0 FROM tuples").fetchall() == [(3,)]
+    with pytest.raises(QueryError):
+        sandbox.run(f"SELECT * FROM read_parquet('{tmp_path / 'other.parquet'}')")

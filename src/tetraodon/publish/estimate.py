@@ -16,7 +16,6 @@ from scipy.stats import beta
 from sqlglot import exp
 
 from tetraodon.domain import Attribute, Domain, Value
-from tetraodon.engine.duckdb_sql import quoted
 from tetraodon.errors import QueryError, Refused, ReleaseError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.noise.coins import Coins, system_coins
@@ -26,7 +25,6 @@ from tetraodon.publish.interval import count_interval
 from tetraodon.publish.predicate import Known, places_in, written
 from tetraodon.publish.question import Question, read_question
 from tetraodon.publish.sandbox import ROW, Sandbox
-from tetraodon.publish.sql_value import sql_type
 from tetraodon.publish.sum_interval import sum_interval
 from tetraodon.rational import Number, rational
 
@@ -72,11 +70,7 @@ def held(view: View) -> Sandbox:
 @lru_cache(maxsize=4)
 def _held(view: View, _written: int) -> Sandbox:
     sandbox = Sandbox(view.domain, view.public)
-    columns = ", ".join(
-        f"CAST({quoted(attribute.name)} AS {sql_type(attribute)}) AS a{place}"
-        for place, attribute in enumerate(view.domain)
-    )
-    sandbox.hold(view.rows, columns)
+    sandbox.hold(view.rows)
     return sandbox
 
 

@@ -50,15 +50,16 @@ class Sandbox:
             self.connection.execute("SET lock_configuration = true")
             self._locked = True
 
-    def hold(self, file: Path, columns: str) -> None:
-        """Keep the tuples of a Parquet file as the table `tuples`; a large file stays where it is, and stays readable.
-
-        Pre   `columns` was written by this program: it names the attributes a0, a1, ...
-        """
+    def hold(self, file: Path) -> None:
+        """Keep the tuples of a Parquet file as the table `tuples`; a large file is read anew each time."""
         large = file.stat().st_size > LARGE
         if large:
             self.connection.execute(f"SET allowed_paths = [{text(str(file))}]")
         kind = "VIEW" if large else "TABLE"
+        columns = ", ".join(
+            f"CAST({quoted(attribute.name)} AS {sql_type(attribute)}) AS a{place}"
+            for place, attribute in enumerate(self.domain)
+        )
         self.connection.execute(f"CREATE {kind} tuples AS SELECT {columns} FROM read_parquet({text(str(file))})")
 
     def types_of(self, expressions: Sequence[str]) -> list[str]:

@@ -1,0 +1,111 @@
+"""Asking views: a chain of predicates counted over a domain of 10^39 tuples, and a hundred questions to a view.
+
+The view has the shape of the Adult experiment: nine attributes, 30,162 rows, m = 648,023,040, d = 10 n/m, gamma = 0.2.
+The rows are made up; neither the noise nor the questions' cost depends on them. Times are over the stated limits.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tetraodon as td
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.publish.columns import cells_of
+from tetraodon.publish.plan import plan_view
+from tetraodon.publish.sampling import view_cells
+from tetraodon.publish.view import View
+from tetraodon.publish.writing import write_tuples
+
+NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
+SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
+ROWS = 30162
+
+
+def questions() -> list[str]:
+    """A hundred of twelve kinds."""
+    numbers = np.random.default_rng(7)
+    kinds = (
+        "age = {a} and workclass = {w}",
+        "age between {a} and {a} + 9 and sex = 1",
+        "age < 3 * education and occupation in (1, {o}, 7)",
+        "age > {a} or native_country = {n} or income = 2",
+        "not (race = 2 or marital_status > {w}) and education >= {e}",
+        "case when sex = 1 then age > {a} else education > {e} end",
+        "cast(native_country as varchar) like '{w}%'",
+        "abs(age - native_country) < {e} and (education + occupation) % 3 = 1",
+        "(age < education and education < occupation) or (race = sex and income = 1)",
+        "select sex, count(*) from adult where age > {a} group by sex",
+        "select sum(age) from adult where occupation = {o}",
+        "select race, avg(education) from adult where age < {a} group by race",
+    )
+    return [
+        kinds[n % len(kinds)].format(
+            a=numbers.integers(5, 50), w=numbers.integers(1, 7), o=numbers.integers(2, 14), n=numbers.integers(1, 41),
+            e=numbers.integers(2, 14),
+        )
+        for n in range(100)
+    ]  # fmt: skip
+
+
+def chain(size: int) -> dict[str, Any]:
+    """Twelve predicates over thirteen attributes of a thousand values."""
+    domain = Domain(tuple(Attribute(f"x{i}", Integers(1, size)) for i in range(13)))
+    asked = " and ".join(f"(x{i} + 2 * x{i + 1}) % 7 < {2 + i % 5}" for i in range(12))
+    start = time.perf_counter()
+    found = td.domain_count(domain, asked)
+    seconds = time.perf_counter() - start
+    counts = [1] * size
+    for i in range(12):
+        left = [0] * 7
+        for x, count in enumerate(counts, 1):
+            left[x % 7] += count
+        counts = [sum(left[r] for r in range(7) if (r + 2 * y) % 7 < 2 + i % 5) for y in range(1, size + 1)]
+    assert found == sum(counts)
+    return {"seconds": seconds, "digits": len(str(found)), "digits of the domain": len(str(domain.size - 1))}
+
+
+def adult(folder: Path) -> dict[str, Any]:
+    """A view of the experiment's shape, drawn, written, and asked a hundred questions."""
+    numbers = np.random.default_rng(2007)
+    codes = np.stack([np.minimum(numbers.geometric(2 / size, ROWS) - 1, size - 1) for size in SIZES], axis=1)
+    policy = td.load_policy(
+        {
+            "dataset": "adult",
+            "attributes": {name: {"integer": [1, size]} for name, size in zip(NAMES, SIZES, strict=True)},
+            "budget": {"epsilon": 13},
+        }
+    )
+    start = time.perf_counter()
+    plan = plan_view(policy, td.Adversary(k=10, gamma="0.2", records=ROWS))
+    cells, counts = np.unique(cells_of(policy.domain, codes), return_counts=True)
+    rows = write_tuples(policy.domain, view_cells(plan.channel, plan.tuples, cells, counts), folder / "tuples.parquet")
+    drawn = time.perf_counter() - start
+    view = View("adult", policy.domain, plan.channel, folder / "tuples.parquet", ROWS)
+    for question in questions():
+        view.ask(question)
+    return {"seconds": time.perf_counter() - start, "drawn and written": drawn, "rows": rows, "questions": 100}
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """Every row has a name, a ratio, a target, whether it is reached, and the parts of the ratio."""
+    counted = chain(300 if quick else 1000)
+    with tempfile.TemporaryDirectory() as folder:
+        asked = adult(Path(folder))
+    return [
+        _row("count over a domain of 10^39 / 5 s", counted["seconds"] / 5, counted),
+        _row("view of Adult's shape and 100 questions / 10 s", asked["seconds"] / 10, asked),
+    ]
+
+
+def _row(name: str, ratio: float, detail: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "ratio": ratio, "target": 1.0, "reached": ratio <= 1.0, "detail": detail}
+
+
+if __name__ == "__main__":
+    for row in run(quick=False):
+        print(f"{row['name']:60s} {row['ratio']:8.4f}  target {row['target']:g}  {row['detail']}")
