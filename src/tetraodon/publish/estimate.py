@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 from sqlglot import exp
 
 from tetraodon.domain import Attribute, Domain, Value
@@ -216,8 +216,8 @@ def uniform_codes(size: int, count: int, coins: Coins) -> NDArray[np.int64]:
 def share_interval(hits: int, draws: int, alpha: Fraction) -> tuple[Fraction, Fraction]:
     """Clopper and Pearson's interval for a share, from how often it was hit."""
     half = float(alpha) / 2
-    low = 0.0 if hits == 0 else float(beta.ppf(half, hits, draws - hits + 1))
-    high = 1.0 if hits == draws else float(beta.ppf(1 - half, hits + 1, draws - hits))
+    low = 0.0 if hits == 0 else float(betaincinv(hits, draws - hits + 1, half))
+    high = 1.0 if hits == draws else float(betaincinv(hits + 1, draws - hits, 1 - half))
     return max(Fraction(0), Fraction(low) * (1 - Fraction(1, 10**9))), min(
         Fraction(1), Fraction(high) * (1 + Fraction(1, 10**9))
     )

@@ -89,9 +89,9 @@ def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
 
 def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
     """What was measured, as the entry's own policy says, on attributes that mean the same in both policies."""
-    if "view" in entry.document["plan"]:
+    if "view" in entry.document["plan"] or "perturbation" in entry.document["plan"]:
         raise Refused(
-            f"entry {entry.id} is a published view, which cannot be priced together with released answers",
+            f"entry {entry.id} is a published view or table, which cannot be priced together with released answers",
             fix="plan the view under the other policy with `tetraodon plan`, and add its epsilon",
         )
     try:
