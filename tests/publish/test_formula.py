@@ -21,7 +21,11 @@ def test_negations_move_down() -> None:
     found = made("not (a < b and (c > 3 or not d = 1))")
     assert isinstance(found, Node)
     assert not found.every
-    assert [written(leaf.tree) for leaf in leaves(found)] == ["NOT (t.a0 < t.a1)", "NOT (t.a2 > 3)", "t.a3 = 1"]
+    assert [written(leaf.tree) for leaf in leaves(found)] == [
+        "NOT (tetraodon_row.a0 < tetraodon_row.a1)",
+        "NOT (tetraodon_row.a2 > 3)",
+        "tetraodon_row.a3 = 1",
+    ]
 
 
 def test_between_is_two_comparisons() -> None:

@@ -23,19 +23,19 @@ KNOWN = Known(DOMAIN, "people", {"regions": ("country", "gdp")})
 @pytest.mark.parametrize(
     ("asked", "sql", "places"),
     [
-        ("people.age > 3 and x < X", "t.a0 > 3 AND t.a2 < t.a3", (0, 2, 3)),
-        ("country = 'A'", "t.a1 = 'A'", (1,)),
+        ("people.age > 3 and x < X", "tetraodon_row.a0 > 3 AND tetraodon_row.a2 < tetraodon_row.a3", (0, 2, 3)),
+        ("country = 'A'", "tetraodon_row.a1 = 'A'", (1,)),
         (
             "country in (select country from regions where gdp < age)",
-            "t.a1 IN (SELECT country FROM regions WHERE gdp < t.a0)",
+            "tetraodon_row.a1 IN (SELECT country FROM regions WHERE gdp < tetraodon_row.a0)",
             (0, 1),
         ),
         (
             "exists (select 1 from regions as r where r.country = people.country)",
-            "EXISTS(SELECT 1 FROM regions AS r WHERE r.country = t.a1)",
+            "EXISTS(SELECT 1 FROM regions AS r WHERE r.country = tetraodon_row.a1)",
             (1,),
         ),
-        ("not x like '1%'", "NOT t.a2 LIKE '1%'", (2,)),
+        ("not x like '1%'", "NOT tetraodon_row.a2 LIKE '1%'", (2,)),
     ],
 )
 def test_names_are_resolved(asked: str, sql: str, places: tuple[int, ...]) -> None:

@@ -62,15 +62,15 @@ def test_an_unreadable_public_table(table: object) -> None:
 
 def test_cells() -> None:
     sandbox = Sandbox(DOMAIN)
-    assert sandbox.cells_where("t.a0 + t.a1 = 3", (0, 1)).tolist() == [
+    assert sandbox.cells_where("tetraodon_row.a0 + tetraodon_row.a1 = 3", (0, 1)).tolist() == [
         [False, False],
         [False, True],
         [True, False],
         [False, False],
     ]
-    assert sandbox.cells_where("t.a1 = 2", (1,)).tolist() == [False, True]
+    assert sandbox.cells_where("tetraodon_row.a1 = 2", (1,)).tolist() == [False, True]
     assert sandbox.cells_where("true", ()).item() is True
-    assert sandbox.types_of(["t.a0 + 1", "t.a0 > 1"]) == ["BIGINT", "BOOLEAN"]
+    assert sandbox.types_of(["tetraodon_row.a0 + 1", "tetraodon_row.a0 > 1"]) == ["BIGINT", "BOOLEAN"]
 
 
 def test_a_large_file_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +79,13 @@ def test_a_large_file_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.Monk
     duckdb.sql("SELECT 4 AS x").write_parquet(str(tmp_path / "other.parquet"))
     sandbox = Sandbox(DOMAIN)
     sandbox.hold(tmp_path / "t.parquet")
-    assert sandbox.run("SELECT a0 FROM tuples").fetchall() == [(3,)]
+    assert sandbox.run("SELECT a0 FROM tetraodon_tuples").fetchall() == [(3,)]
     with pytest.raises(QueryError):
         sandbox.run(f"SELECT * FROM read_parquet('{tmp_path / 'other.parquet'}')")
+
+
+def test_names_of_our_own_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "side.csv").write_text("a\n1\n")
+    with pytest.raises(TableError, match="does not start with"):
+        Sandbox(DOMAIN, {"tetraodon_tuples": tmp_path / "side.csv"})
+    assert Sandbox(DOMAIN, {"tuples": tmp_path / "side.csv"}).public == {"tuples": ("a",)}

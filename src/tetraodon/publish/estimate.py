@@ -24,7 +24,7 @@ from tetraodon.publish.domain_count import counts_by, truths
 from tetraodon.publish.interval import count_interval
 from tetraodon.publish.predicate import Known, places_in, written
 from tetraodon.publish.question import Question, read_question
-from tetraodon.publish.sandbox import ROW, Sandbox
+from tetraodon.publish.sandbox import ROW, TUPLES, Sandbox
 from tetraodon.publish.sum_interval import sum_interval
 from tetraodon.rational import Number, rational
 
@@ -189,7 +189,7 @@ def counts_in_view(sandbox: Sandbox, condition: exp.Expression | None, by: tuple
     columns = "".join(f"{ROW}.a{place}, " for place in by)
     where = "" if condition is None else f" WHERE {written(condition)}"
     rows = sandbox.run(
-        f"SELECT {columns}count(*) FROM tuples AS {ROW}{where}{' GROUP BY ALL' if by else ''}"
+        f"SELECT {columns}count(*) FROM {TUPLES} AS {ROW}{where}{' GROUP BY ALL' if by else ''}"
     ).fetchall()
     found = np.zeros([attribute.size for attribute in attributes], object)
     for *values, count in rows:

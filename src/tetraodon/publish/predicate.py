@@ -16,7 +16,7 @@ from sqlglot import exp
 from tetraodon.domain import Attribute, Categories, Dates, Domain
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
-from tetraodon.publish.sandbox import ROW
+from tetraodon.publish.sandbox import OWN, ROW
 
 TWO: Final = frozenset({"this", "expression"})
 ONE: Final = frozenset({"this"})
@@ -165,6 +165,8 @@ def _tables(select: exp.Select, known: Known) -> Scope:
         if table.name not in known.public:
             fix = did_you_mean(table.name, known.public) if known.public else "declare it as public, or leave it out"
             raise QueryError(f"{table.name} is not a public table", fix=fix)
+        if table.alias.lower().startswith(OWN):
+            raise QueryError(f"a table is called {table.alias}", fix=f"use a name that does not start with {OWN}")
         found[table.alias or table.name] = known.public[table.name]
     return found
 

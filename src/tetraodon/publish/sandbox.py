@@ -22,8 +22,11 @@ Public: TypeAlias = Mapping[str, Any]
 NOTHING: Final[Public] = {}
 LARGE: Final = 2**28
 """Files above this size are read anew for each question."""
-ROW: Final = "t"
+OWN: Final = "tetraodon_"
+"""How our own tables are called, so that no public table is mistaken for one of them."""
+ROW: Final = f"{OWN}row"
 """The name under which expressions know the tuple they look at."""
+TUPLES: Final = f"{OWN}tuples"
 
 
 class Sandbox:
@@ -40,7 +43,7 @@ class Sandbox:
         for name, table in public.items():
             self._load(name, table)
         columns = ", ".join(f"a{place} {sql_type(attribute)}" for place, attribute in enumerate(domain))
-        self.connection.execute(f"CREATE TABLE nobody({columns})")
+        self.connection.execute(f"CREATE TABLE {OWN}nobody({columns})")
         self._locked = False
 
     def lock(self) -> None:
@@ -60,11 +63,11 @@ class Sandbox:
             f"CAST({quoted(attribute.name)} AS {sql_type(attribute)}) AS a{place}"
             for place, attribute in enumerate(self.domain)
         )
-        self.connection.execute(f"CREATE {kind} tuples AS SELECT {columns} FROM read_parquet({text(str(file))})")
+        self.connection.execute(f"CREATE {kind} {TUPLES} AS SELECT {columns} FROM read_parquet({text(str(file))})")
 
     def types_of(self, expressions: Sequence[str]) -> list[str]:
         """The types of expressions over a tuple."""
-        rows = self.run(f"DESCRIBE SELECT {', '.join(expressions)} FROM nobody AS {ROW}").fetchall()
+        rows = self.run(f"DESCRIBE SELECT {', '.join(expressions)} FROM {OWN}nobody AS {ROW}").fetchall()
         return [str(row[1]) for row in rows]
 
     def cells_where(self, condition: str, places: Sequence[int]) -> NDArray[np.bool_]:
@@ -83,9 +86,9 @@ class Sandbox:
 
     def samples_where(self, condition: str, codes: Mapping[int, NDArray[np.int64]]) -> int:
         """How many of some tuples, given by the codes of the attributes that matter, satisfy a condition."""
-        self.connection.register("drawn", {f"c{place}": column for place, column in codes.items()})
+        self.connection.register(f"{OWN}drawn", {f"c{place}": column for place, column in codes.items()})
         values = ", ".join(f"{sql_value(self.domain.attributes[place], f'c{place}')} AS a{place}" for place in codes)
-        sql = f"SELECT count(*) FROM (SELECT {values} FROM drawn) AS {ROW} WHERE {condition}"
+        sql = f"SELECT count(*) FROM (SELECT {values} FROM {OWN}drawn) AS {ROW} WHERE {condition}"
         [(found,)] = self.run(sql).fetchall()
         return int(found)
 
@@ -108,22 +111,24 @@ class Sandbox:
         if place not in self._values:
             attribute = self.domain.attributes[place]
             self.run(
-                f"CREATE TABLE values_of_{place} AS SELECT range AS code, {_listed(attribute)} AS a{place} "
+                f"CREATE TABLE {OWN}values_{place} AS SELECT range AS code, {_listed(attribute)} AS a{place} "
                 f"FROM range({attribute.size})"
             )
             self._values.add(place)
-        return f"values_of_{place} AS v{place}"
+        return f"{OWN}values_{place} AS v{place}"
 
     def _load(self, name: str, table: Any) -> None:
         made = False
+        if name.lower().startswith(OWN):
+            raise TableError(f"a public table is called {name}", fix=f"use a name that does not start with {OWN}")
         with suppress(duckdb.Error):  # ours is raised outside, for DuckDB's may quote the file
             if isinstance(table, str | os.PathLike):
                 path = Path(table)
                 reader = "read_parquet" if path.suffix.lower() in (".parquet", ".pq") else "read_csv"
                 source = f"{reader}({text(str(path))})"
             else:
-                self.connection.register("given", table)
-                source = "given"
+                self.connection.register(f"{OWN}given", table)
+                source = f"{OWN}given"
             self.connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {source}")
             made = True
         if not made:
