@@ -8,6 +8,7 @@ away with the process that started it. TETRAODON_SKIP=postgres,spark leaves engi
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import secrets
@@ -170,6 +171,7 @@ def spark_session(workers: int = 2, memory: int = 1024, **more: str) -> Any:
     from pyspark.sql import SparkSession
 
     folder = tempfile.mkdtemp(prefix="tetraodon-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["SPARK_WORKER_DIR"] = f"{folder}/work"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import MARKER, POLICY, Run
 from typer.testing import CliRunner
 
-from tetraodon.cli import release_commands
+from tetraodon.cli import edge, release_commands
 from tetraodon.cli.edge import DEBUG, Edge
 from tetraodon.cli.main import app
 from tetraodon.releasing import run as running
@@ -271,3 +271,21 @@ def test_the_handler_is_put_back_and_threads_need_none() -> None:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(Edge(False).__enter__).result()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+# -- addresses ---------------------------------------------------------------------------------------
+
+
+def test_addresses_are_the_same_here_and_in_the_engines() -> None:
+    from tetraodon.engine.open_table import ADDRESSES
+
+    assert set(edge.ADDRESSES) == set(ADDRESSES)
+
+
+@pytest.mark.parametrize("command", ["release", "check"])
+def test_an_address_that_fails_keeps_its_password(run: Run, command: str) -> None:
+    run("ledger", "open", "people.policy.yaml")
+    for address in ("postgresql://ann:hunter2@127.0.0.1:1/db#people", "postgres://ann:hunter2@[broken/db#people"):
+        told = run(command, "people.policy.yaml", address, code=1)
+        assert "cannot be reached" in told.stderr
+        assert "hunter2" not in told.stdout + told.stderr

@@ -17,7 +17,7 @@ from tests.engine.oracle import tally
 from tests.engine.tables import found, table
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
-from tetraodon.engine import open_table
+from tetraodon.engine import Individuals, open_table
 from tetraodon.errors import TableError
 
 IBIS = ("ibis", "postgres", "spark")
@@ -277,3 +277,25 @@ RECORDS = st.tuples(
 def test_it_is_what_plain_python_finds(form, records):
     with tempfile.TemporaryDirectory() as folder:
         check(form, Path(folder), [AGE, GRID, WORD, DAY], COLUMNS.values(), records)
+
+
+@pytest.mark.parametrize("key", [None, "who"])
+def test_sums_are_whole_numbers_of_steps(form, key, tmp_path):
+    """Decimals and reals on a grid: every engine adds up the same codes, in whatever order it likes."""
+    cents = Grid(Fraction(0), Fraction(5), Fraction(1, 100))
+    amount = Attribute("amount", cents, missing=7)
+    domain = Domain((amount, Attribute("real", cents), Attribute("n", Integers(-5, 5), other=3)))
+    draw = random.Random(6)
+    values = [draw.choice([None, Decimal(draw.randrange(-100, 700)) / 100]) for _ in range(60)]
+    records = [(value, None if value is None else float(value), draw.choice([None, -9, 0, 4])) for value in values]
+    who = [draw.choice("abc") for _ in records]
+    columns = {"amount": "DECIMAL(9,2)", "real": "DOUBLE", "n": "INTEGER", "who": "VARCHAR"}
+    rows = [(*record, person) for record, person in zip(records, who, strict=True)]
+    kept = tally(records, domain, domain.names, 2 if key else 0, who if key else ())
+    individuals = Individuals(key, 2) if key else Individuals()
+    with table(form, tmp_path, columns, rows) as source, open_table(source, domain, individuals) as engine:
+        whole, by_n = engine.counts([(), ("n",)], ["amount", "real", "n"])
+    for place, name in enumerate(domain.names):
+        assert whole.sums[name].tolist() == [sum(cell[place] * count for cell, count in kept.items())]
+        for (code,), total in zip(by_n.codes.tolist(), by_n.sums[name].tolist(), strict=True):
+            assert total == sum(cell[place] * count for cell, count in kept.items() if cell[2] == code)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.engine.passes import covering, passes
+from tetraodon.engine.passes import LONGEST_SUM, covering, passes, require_summable
 from tetraodon.errors import DomainError, QueryError
 
 DOMAIN = Domain(
@@ -26,3 +26,10 @@ def test_misuse():
         passes([("hug",)], DOMAIN)
     with pytest.raises(QueryError, match="twice"):
         passes([("a", "a")], DOMAIN)
+
+
+def test_codes_that_64_bits_may_not_hold_the_sum_of():
+    require_summable(["a"], DOMAIN)
+    assert LONGEST_SUM < 10**9
+    with pytest.raises(QueryError, match="too many values to be added up"):
+        require_summable(["huge"], DOMAIN)
