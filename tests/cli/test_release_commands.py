@@ -38,7 +38,7 @@ def test_an_output_folder_that_exists(run: Run, released: Path, place: Path) -> 
     (place / "mine").mkdir()
     (place / "mine" / "thesis.txt").write_text("precious")
     refused = run("release", "people.policy.yaml", "people.csv", "--out", "mine", "--force", code=1)
-    assert "is not a release" in refused.stderr
+    assert "has no release.json" in refused.stderr
     assert (place / "mine" / "thesis.txt").read_text() == "precious"
 
 
