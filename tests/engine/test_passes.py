@@ -29,7 +29,7 @@ def test_misuse():
 
 
 def test_codes_that_64_bits_may_not_hold_the_sum_of():
-    require_summable(["a"], DOMAIN)
+    require_summable({(): ["a"]}, DOMAIN)
     assert LONGEST_SUM < 10**9
     with pytest.raises(QueryError, match="too many values to be added up"):
-        require_summable(["huge"], DOMAIN)
+        require_summable({(): ["huge"]}, DOMAIN)

@@ -20,7 +20,7 @@ from tetraodon.engine.counts import Counts, summed
 from tetraodon.engine.ibis_backend import Columns, IbisBackend
 from tetraodon.engine.ibis_expression import Expression, code, outside, present, read
 from tetraodon.engine.individuals import Individuals
-from tetraodon.engine.passes import covering, passes, require_summable
+from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
 from tetraodon.engine.report import ColumnReport
 from tetraodon.engine.sound import require_sound, wrong_type
 
@@ -46,13 +46,14 @@ class IbisEngine:
         if individuals.key:
             require_key(self._columns[individuals.key])
 
-    def counts(self, groups: Sequence[tuple[str, ...]], add: Sequence[str] = ()) -> list[Counts]:
-        """Exact counts, and sums of the codes of `add`, by each group of attributes, from one scan of the table."""
+    def counts(self, groups: Sequence[tuple[str, ...]], add: Adding = NOTHING) -> list[Counts]:
+        """Exact counts, and sums where `add` asks for them, by each group of attributes, from one scan of the table."""
         asked = [tuple(group) for group in groups]
         needed = passes(asked, self._domain)
         require_summable(add, self._domain)
-        self._require_readable({name for names in needed for name in names} | set(add))
-        done = self._tabulate(needed, tuple(add)) if needed else []
+        added = sorted({name for names in add.values() for name in names}, key=self._domain.position)
+        self._require_readable({name for names in needed for name in names} | set(added))
+        done = self._tabulate(needed, tuple(added)) if needed else []
         for counted in done:
             require_sound(counted, self._domain)
         return [done[covering(group, needed)].by(group) for group in asked]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
@@ -11,6 +13,9 @@ from tetraodon.errors import QueryError
 FINE_ENOUGH = 2**20
 """Up to this many cells, finer counts cost next to nothing and are added up afterwards."""
 
+Adding: TypeAlias = Mapping[tuple[str, ...], Sequence[str]]
+"""For some groups of attributes, those whose codes are to be added up in every cell."""
+NOTHING: Adding = MappingProxyType({})
 LONGEST_SUM = 2**26
 """Codes below this can be added up in 64 bits over 2^37 rows."""
 
@@ -48,8 +53,8 @@ def covering(group: tuple[str, ...], done: Sequence[tuple[str, ...]]) -> int:
     return next(place for place, names in enumerate(done) if set(group) <= set(names))
 
 
-def require_summable(names: Sequence[str], domain: Domain) -> None:
+def require_summable(add: Adding, domain: Domain) -> None:
     """Refuse to add up codes that 64 bits may not hold the sum of."""
-    for name in names:
+    for name in (name for names in add.values() for name in names):
         if domain[name].size > LONGEST_SUM:
             raise QueryError(f"{name} has too many values to be added up", fix="count its values instead", where=name)

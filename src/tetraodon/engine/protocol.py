@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Protocol, Self
 
 from tetraodon.engine.counts import Counts
+from tetraodon.engine.passes import NOTHING, Adding
 from tetraodon.engine.report import ColumnReport
 
 
 class Engine(Protocol):
     """A table that can be counted. Engines only count: noise, floats and randomness stay out of them."""
 
-    def counts(self, groups: Sequence[tuple[str, ...]], add: Sequence[str] = ()) -> list[Counts]:
-        """Exact counts by each group of attributes, and in every cell the sum of the codes of each one in `add`.
+    def counts(self, groups: Sequence[tuple[str, ...]], add: Adding = NOTHING) -> list[Counts]:
+        """Exact counts by each group of attributes; where `add` lists attributes for a group, their codes' sums too.
 
         Pre   attributes to add up have at most `passes.LONGEST_SUM` values.
 

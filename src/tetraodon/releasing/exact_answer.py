@@ -16,9 +16,13 @@ def group_of(query: LinearQuery) -> tuple[str, ...]:
     return tuple(name for name in query.names if name != _added(query))
 
 
-def added_by(queries: Iterable[LinearQuery]) -> list[str]:
-    """The attributes that the engine adds up itself, so that their sums come back and not their counts."""
-    return sorted({name for query in queries if (name := _added(query))})
+def added_by(queries: Iterable[LinearQuery]) -> dict[tuple[str, ...], list[str]]:
+    """By group, the attributes that the engine adds up itself, so that sums come back and not counts of values."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for query in queries:
+        if (name := _added(query)) and name not in found.setdefault(group_of(query), []):
+            found[group_of(query)].append(name)
+    return found
 
 
 def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
