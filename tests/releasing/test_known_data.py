@@ -65,3 +65,24 @@ def test_known_counts_and_several_rows_are_refused() -> None:
         td.load_policy(
             {**POLICY, "individuals": {"key": "id", "at most": 3}, "known": [{"count": "sex = 'Male'"}], "release": []}
         )
+
+
+def test_a_series_longer_than_the_policy_says_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    chain = {"along": "time", "transition": [["0.9", "0.1"], ["0.2", "0.8"]], "source": "a study of 2007", "length": 5}
+    policy = {
+        "dataset": "meter",
+        "presence": "public",
+        "attributes": {"on": {"integer": [0, 1]}},
+        "attackers": [{"chain": chain}],
+        "budget": {"epsilon": 1},
+        "release": [{"name": "ons", "histogram": "on"}],
+    }
+    plan = td.plan(td.load_policy(policy))
+    ledger = td.Ledger(tmp_path / "chain.db")
+    ledger.open("meter", 2, plan.policy.document)
+    series = pl.DataFrame({"time": range(6), "on": [0, 0, 0, 1, 1, 0]})
+    with pytest.raises(DataRefusal, match="more rows than the `length`"):
+        td.release(plan, series, ledger=ledger)
+    assert ledger.account("meter").charged == 0
+    td.release(plan, series.head(5), ledger=ledger)
+    assert ledger.account("meter").charged == 1
