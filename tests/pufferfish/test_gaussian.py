@@ -79,3 +79,27 @@ def test_what_gaussian_noise_is_not_verified_for():
         verify(both, named.indistinguishability(epsilon=1))
     with pytest.raises(Refused, match="list of priors"):
         verify(Additive(sum, Gaussian(1), WORLD), Definition(pairs.values(), scenarios.iid(), epsilon=1))
+
+
+def test_the_witness_is_an_attacker_of_the_list() -> None:
+    level = Prior.uniform(WORLD)
+    mechanism = Additive(sum, Gaussian(2), WORLD)
+    listed = scenarios.explicit([level])
+    verdict = verify(mechanism, Definition(pairs.all_values(), listed, epsilon=1))
+    assert verdict.holds is False
+    assert verdict.witness is not None
+    assert verdict.witness.prior == level
+    assert max(verdict.witness.posterior_odds, 1 / verdict.witness.posterior_odds) > 1e10
+    forgiven = verify(mechanism, Definition(pairs.all_values(), listed, epsilon=1, delta="0.01"))
+    assert forgiven.witness is None  # two datasets at the largest distance are more than this attacker knows
+    assert not forgiven.exact
+
+
+def test_a_direction_without_bound_may_run_away() -> None:
+    """The odds of the first secret fall without end and rise only so far: nothing is claimed of how far."""
+    prior = Prior.of({(0, 0): "1/4", (0, 1): "1/4", (1, 0): "1/4", (1, 1): "1/4"})
+    first, second = Secret.that("one", lambda d: sum(d) == 1), Secret.that("not one", lambda d: sum(d) != 1)
+    definition = Definition(pairs.explicit([(first, second)]), scenarios.explicit([prior]), odds=(0, 10))
+    with pytest.raises(Refused, match="extreme answers"):
+        verify(Additive(sum, Gaussian(2), WORLD), definition)
+    assert verify(Additive(sum, Gaussian(2), WORLD), definition.at(1)).holds is False

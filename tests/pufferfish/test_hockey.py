@@ -92,3 +92,23 @@ def test_the_worst_of_many_neighbours_is_found(seed):
     assert verdict.delta == (worst, worst)
     one, other = (channel.matrix[world.index[d]] for d, _ in verdict.witness.prior.weights)
     assert sum(abs(a - b) for a, b in zip(one, other, strict=True)) == 2 * worst
+
+
+def test_what_bounds_draws_from_one_law_is_not_presented_as_exact_or_as_an_attacker() -> None:
+    world = World.product((0, 1), individuals=3)
+    channel = random_channel(world, 2, random.Random(1))
+    verdict = verify(channel, Definition(pairs.values(), scenarios.iid(), epsilon="0.1", delta="0.01"))
+    assert not verdict.exact
+    assert verdict.witness is None
+    assert verdict.delta is not None
+    assert verdict.delta[0] == 0 < verdict.delta[1]
+    assert "at most" in verdict.text
+    assert "an actual attacker" not in verdict.text
+
+
+def test_impossible_pairs_are_told_with_delta_too() -> None:
+    sure = Prior.of({(0, 0): "1/2", (0, 1): "1/2"})
+    channel = random_channel(WORLD, 2, random.Random(2))
+    verdict = verify(channel, Definition(pairs.all_values(), scenarios.explicit([sure]), epsilon=1, delta="0.1"))
+    assert [pair.about for pair in verdict.skipped] == [frozenset({0})]
+    assert "skipped" in verdict.text

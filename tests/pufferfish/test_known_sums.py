@@ -95,3 +95,11 @@ def test_losses_add_up_and_bad_input_is_refused():
     graph = SecretGraph(Domain((Attribute("x", Integers(0, 1)),)), (Factor(("x",), Within(2, 1)),), 1)
     with pytest.raises(PolicyError, match="one of the two"):
         named.blowfish(graph, epsilon=1, known=lambda x: x, constraint=bool)
+
+
+def test_secrets_that_do_not_exclude_each_other_are_refused_here_too() -> None:
+    world = World.product((0, 1), individuals=2)
+    both = pairs.explicit([(Secret.value(0, 0), Secret.one_of(0, [0, 1]))])
+    channel = random_channel(world, 2, random.Random(0))
+    with pytest.raises(PolicyError, match="both true of the dataset"):
+        verify(channel, Definition(both, scenarios.known_sums(lambda record: record), epsilon=1))

@@ -9,6 +9,7 @@ from tetraodon.pufferfish import (
     Channel,
     Definition,
     Prior,
+    Secret,
     World,
     compiled,
     named,
@@ -115,3 +116,21 @@ def test_bad_input():
     other = Channel([[1]], [9], [0])
     with pytest.raises(PolicyError, match="other datasets"):
         compiled(counts(2, 1)[1], World.of(range(3))).check(other)
+
+
+def test_at_epsilon_zero_datasets_that_need_not_look_alike_may_be_told_apart() -> None:
+    world = World.product((0, 1, 2, 3), individuals=1)
+    blocks = pairs.explicit([(Secret.value(0, 0), Secret.value(0, 1)), (Secret.value(0, 2), Secret.value(0, 3))])
+    definition = Definition(blocks, scenarios.independent(), epsilon=0)
+    found = optimal_mechanism(definition, lambda d, w: abs(d[0] - w[0]), world=world)
+    assert found.loss == Fraction(1, 2)
+    assert verify(found, definition).odds == 1
+    worst = optimal_mechanism(definition, lambda d, w: abs(d[0] - w[0]), world=world, worst=True)
+    assert worst.loss == 1
+
+
+def test_at_epsilon_zero_listed_attackers_are_refused() -> None:
+    world = World.product((0, 1), individuals=2)
+    definition = Definition(pairs.all_values(), scenarios.explicit([Prior.uniform(world)]), epsilon=0)
+    with pytest.raises(Refused, match="at epsilon = 0"):
+        optimal_mechanism(definition, lambda d, w: d != w, world=world)

@@ -1,5 +1,8 @@
 """Pairs in a world: each secret once, both sides apart."""
 
+import pytest
+
+from tetraodon.errors import PolicyError
 from tetraodon.pufferfish import Secret, World, pairs
 from tetraodon.pufferfish.pair import Pair, masks_of
 
@@ -26,3 +29,12 @@ def test_listed_pairs_in_words():
     one = pairs.explicit([(Secret.value(0, 1), Secret.value(0, 2))])
     assert one.text == "“individual 0 has 1” and “individual 0 has 2”"
     assert (pairs.explicit([*one.on(WORLD), *one.on(WORLD)])).text == "2 listed pairs of secrets"
+
+
+def test_a_statement_that_others_decide_is_refused() -> None:
+    """What is proved about one record would be proved about nothing."""
+    lie = [Secret.that(f"record 1 is {v}", lambda d, v=v: d[1] == v, about=[0]) for v in (0, 1)]
+    with pytest.raises(PolicyError, match="decided by others"):
+        masks_of([Pair(*lie)], WORLD)
+    wide = [Secret.that(f"record 1 is {v}", lambda d, v=v: d[1] == v, about=[0, 1]) for v in (0, 1)]
+    assert masks_of([Pair(*wide)], WORLD).masks.sum() == 6

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from tetraodon.errors import PolicyError
-from tetraodon.pufferfish import Definition, Prior, World, named, pairs, scenarios, verify
+from tetraodon.pufferfish import Definition, Prior, Secret, World, named, pairs, scenarios, verify
 
 BITS = World.product((0, 1), individuals=2)
 CLAIM = named.indistinguishability(epsilon=1)
@@ -108,3 +108,25 @@ def test_a_function_needs_a_world():
         verify(sum, CLAIM, world=BITS, alarm=0)
     with pytest.raises(PolicyError, match=r"no mechanism.*world="):
         verify(sum, CLAIM)
+
+
+def test_nobody_is_credited_with_knowing_more_than_the_attackers_do() -> None:
+    """Draws from one law: whoever knew which two neighbours it is between would tell them apart by ln 18 = 2.9."""
+    world = World.product((0, 1), individuals=3)
+    chance = random.Random(5)
+    definition = Definition(pairs.explicit([(Secret.value(0, 0), Secret.value(0, 1))]), scenarios.iid(), epsilon=2)
+    verdict = verify(lambda dataset: chance.random() < (0.9 if dataset == (0, 0, 1) else 0.05), definition, world=world)
+    assert verdict.holds is None  # the worst law is fair, and its loss ln 5.25 = 1.66
+    assert verdict.lower <= math.log(5.25)
+    assert verdict.lower > 1
+
+
+def test_what_delta_forgives_is_not_held_against_a_mechanism() -> None:
+    chance = random.Random(6)
+    world = World.product((0, 1), individuals=1)
+
+    def sometimes(dataset: tuple[int, ...]) -> int | None:
+        return dataset[0] if chance.random() < 0.2 else None
+
+    assert verify(sometimes, named.indistinguishability(epsilon=1, delta="0.25"), world=world).holds is None
+    assert verify(sometimes, named.indistinguishability(epsilon=1, delta="0.1"), world=world).holds is False

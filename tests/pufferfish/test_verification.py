@@ -180,3 +180,26 @@ def test_tiny_probabilities_in_any_order(order):
     channel = Channel(rows, [(0,), (1,), (2,)], ["a", "b"])
     for scenario in (scenarios.explicit([Prior.uniform(channel.world)]), scenarios.anything()):
         assert verify(channel, Definition(pairs.values(), scenario, epsilon=1)).odds == 21
+
+
+def test_draws_from_one_law_need_a_world_of_such_draws() -> None:
+    channel = random_channel(World.of([(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 0)]), 2, random.Random(0))
+    with pytest.raises(Refused, match="cannot be independent"):
+        verify(channel, Definition(pairs.values(), scenarios.iid(), epsilon=1))
+    unlike = World.of([(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 2)])
+    with pytest.raises(Refused, match="share no law"):
+        verify(random_channel(unlike, 2, random.Random(0)), Definition(pairs.values(), scenarios.iid(), epsilon=1))
+
+
+def test_what_a_search_found_is_no_proof_even_where_the_other_direction_is_infinite() -> None:
+    """Odds may fall without bound; whether they rise by more than 8 is not known: neighbours rise by 10."""
+    world = World.product((0, 1), individuals=3)
+    rows = []
+    for dataset in world.datasets:
+        one = Fraction(1, 2) if dataset == (0, 0, 1) else Fraction(1, 20)
+        other = Fraction(dataset[0], 20)
+        rows.append([one, other, 1 - one - other])
+    pair = pairs.explicit([(Secret.value(0, 0), Secret.value(0, 1))])
+    verdict = verify(Channel(rows, world.datasets, [0, 1, 2]), Definition(pair, scenarios.iid(), odds=(0, 8)))
+    assert verdict.holds is None
+    assert verify(Channel(rows, world.datasets, [0, 1, 2]), Definition(pair, scenarios.iid(), odds=(0, 10))).holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -62,13 +63,15 @@ def judge_gaussian(
     if worst is None or (worst.squared == 0 and priors is None):
         return no_loss(definition, "Gaussian noise", ())
     if not definition.delta:
-        return _pure(mechanism, definition, world, worst, priors)
+        return _pure(mechanism, definition, world, masks, worst, priors)
     epsilon = float(definition.epsilon or 0)
     middle = delta_of(math.sqrt(worst.squared), epsilon)
     low, high = max(0.0, middle - ROUNDING) if priors is None else 0.0, middle + ROUNDING
     holds = True if high <= definition.delta else False if low > definition.delta else None
     stated = definition.epsilon or Fraction(0)
-    witness = _witness(mechanism, definition, world, worst, far=math.sqrt(worst.squared) / 2 + epsilon + 1)
+    witness = None  # the attackers of a list need not know that it is one of two datasets
+    if priors is None:
+        witness = _witness(mechanism, definition, world, worst, far=math.sqrt(worst.squared) / 2 + epsilon + 1)
     method = "two datasets at the largest distance"
     return Verdict(definition, stated, stated, priors is None, holds, witness, method, delta=(low, high))
 
@@ -82,30 +85,65 @@ def delta_of(distance: float, epsilon: float) -> float:
 
 
 def _pure(
-    mechanism: Additive, definition: Definition, world: World, worst: _Contrast, priors: tuple[Prior, ...] | None
+    mechanism: Additive,
+    definition: Definition,
+    world: World,
+    masks: Masks,
+    worst: _Contrast,
+    priors: tuple[Prior, ...] | None,
 ) -> Verdict:
     """Far out, the odds of two different answers exceed every bound."""
-    if priors is not None and not _runs_away(mechanism, world, worst.pair, priors):
+    if priors is None:
+        far = 10.0 * max(1.0, math.sqrt(worst.squared))
+        witness: Witness | None = _witness(mechanism, definition, world, worst, far)
+    else:
+        witness = _runs_away(mechanism, definition, masks.pairs, priors)
+    if witness is None:
         raise Refused(
             "both secrets allow the same extreme answers, so the odds are bounded but not by a number we can prove",
             fix="ask for (epsilon, delta), or use Laplace noise",
         )
-    distance = math.sqrt(worst.squared)
-    witness = _witness(mechanism, definition, world, worst, far=10.0 * max(1.0, distance))
     method = "far out, Gaussian odds exceed every bound"
     return Verdict(definition, math.inf, math.inf, True, False, witness, method, math.inf, math.inf, math.inf)
 
 
-def _runs_away(mechanism: Additive, world: World, pair: Pair, priors: tuple[Prior, ...]) -> bool:
-    """Whether the largest or smallest possible answer differs between the two secrets for some attacker."""
-    for prior in priors:
-        ends = []
-        for secret in pair:
-            answers = [mechanism.answers[world.index[d]] for d, _ in prior.weights if secret.holds(d)]
-            ends.append([(min(column), max(column)) for column in zip(*answers, strict=True)])
-        if ends[0] and ends[1] and ends[0] != ends[1]:
-            return True
-    return False
+def _runs_away(
+    mechanism: Additive, definition: Definition, pairs: Sequence[Pair], priors: tuple[Prior, ...]
+) -> Witness | None:
+    """A listed attacker, and an output at which the odds run away, in a direction that the definition bounds.
+
+    Why   where the largest answer along an axis, or the smallest, differs between two secrets, the odds grow without
+          end on the way out along that axis.
+    """
+    sigmas = [noise.sigma for noise in mechanism.noises if isinstance(noise, Gaussian)]
+    for prior, pair in itertools.product(priors, pairs):
+        sides = [
+            [(mechanism.answers[mechanism.world.index[d]], weight) for d, weight in prior.weights if secret.holds(d)]
+            for secret in pair
+        ]
+        if not all(sides):
+            continue
+        for (axis, sigma), sign in itertools.product(enumerate(sigmas), (1, -1)):
+            ends = [max(sign * answer[axis] for answer, _ in side) for side in sides]
+            gap = ends[0] - ends[1]
+            if gap > 0 or (gap < 0 and definition.low):
+                output = list(sides[gap < 0][0][0])
+                output[axis] = sign * (max(ends) + 40 * sigma**2 / abs(gap))
+                before = prior.probability(pair.first) / prior.probability(pair.second)
+                logs = [_log_likelihood(side, output, sigmas) for side in sides]
+                after = math.inf if logs[0] - logs[1] > 700 else Fraction(math.exp(logs[0] - logs[1]))
+                seen = tuple(map(float, output))
+                shown_output = seen[0] if len(seen) == 1 else seen
+                return Witness(pair, prior, shown_output, before, after, definition.scenarios.text)
+    return None
+
+
+def _log_likelihood(
+    side: Sequence[tuple[tuple[Fraction, ...], Fraction]], output: Sequence[Fraction], sigmas: Sequence[Fraction]
+) -> float:
+    """The logarithm of P(output and secret), up to a constant."""
+    powers = [math.log(weight) - float(_squared(output, answer, sigmas)) / 2 for answer, weight in side]
+    return max(powers) + math.log(sum(math.exp(power - max(powers)) for power in powers))
 
 
 def _contrasts(
@@ -126,14 +164,7 @@ def _contrasts(
         for alive in possible:
             one, other = (masks.masks[side[number]] & alive for side in (masks.first, masks.second))
             found = [
-                (
-                    sum(
-                        (((a - b) / s) ** 2 for a, b, s in zip(answers[x], answers[y], sigmas, strict=True)),
-                        Fraction(0),
-                    ),
-                    x,
-                    y,
-                )
+                (_squared(answers[x], answers[y], sigmas), x, y)
                 for x in np.flatnonzero(one).tolist()
                 for y in np.flatnonzero(other & (labels == labels[x])).tolist()
             ]

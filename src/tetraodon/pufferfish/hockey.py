@@ -57,21 +57,36 @@ def judge_delta(
     low, high = exp_below(epsilon), exp_above(epsilon)
     worst: _Worst | None = None
     source = _given_priors(table, masks, priors) if priors is not None else _given_datasets(table, masks, groups, high)
+    seen = set()
     for pair, prior, one, other in source:
+        seen.add(pair)
         for forward, a, b in ((True, one, other), (False, other, one)):
             found = _Worst(excess(a, b, high), excess(a, b, low), pair, prior, a, b, forward)
             if worst is None or found.high > worst.high:
                 worst = found
+    skipped = tuple(pair for number, pair in enumerate(masks.pairs) if number not in seen)
     if worst is None:
         zero = Fraction(0)
-        return Verdict(definition, zero, zero, True, True, None, "no pair is in doubt", delta=(zero, zero))
-    attained = worst.low if exact or priors is not None else Fraction(0)
+        return Verdict(
+            definition, zero, zero, True, True, None, "no pair is in doubt", skipped=skipped, delta=(zero, zero)
+        )
+    real = exact or priors is not None  # else the two datasets may be more than any of these attackers knows
+    attained = worst.low if real else Fraction(0)
     holds = True if worst.high <= definition.delta else False if attained > definition.delta else None
     gains = [a - high * b for a, b in zip(worst.first, worst.second, strict=True)]
     output = max(range(len(gains)), key=gains.__getitem__)
-    witness = _witness(table, masks, worst, output, definition)
-    method = "largest excess over all events"
-    return Verdict(definition, epsilon, epsilon, True, holds, witness, method, delta=(attained, worst.high))
+    witness = _witness(table, masks, worst, output, definition) if real else None
+    return Verdict(
+        definition,
+        epsilon,
+        epsilon,
+        real,
+        holds,
+        witness,
+        "largest excess over all events",
+        skipped=skipped,
+        delta=(attained, worst.high),
+    )
 
 
 def _given_priors(

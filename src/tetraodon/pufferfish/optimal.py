@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.channel import Channel
@@ -63,7 +64,7 @@ def optimal_mechanism(
     costs = [[rational(_plain(loss(d, w)), name="a loss") for w in choices] for d in world.datasets]
     weights = (Prior.uniform(world) if prior is None else prior).on(world)
     if any(sum((c for _, c in constraint), Fraction(0)) >= 0 for constraint in template.constraints):
-        matrix, bound = _constant(costs, weights, worst), None
+        matrix, bound = _constant(template, costs, weights, worst), None
     else:
         solved, bound = _solve(template, costs, weights, worst)
         matrix = repaired(template, _exact(solved))
@@ -131,16 +132,33 @@ def _exact(solved: NDArray[np.float64]) -> list[list[Fraction]]:
     return rows
 
 
-def _constant(costs: list[list[Fraction]], weights: list[Fraction], worst: bool) -> list[list[Fraction]]:
-    """The best answer that does not look at the data: all there is at epsilon = 0."""
-    outputs = range(len(costs[0]))
+def _constant(
+    template: Template, costs: list[list[Fraction]], weights: list[Fraction], worst: bool
+) -> list[list[Fraction]]:
+    """The best there is at epsilon = 0: one answer for all datasets that must look the same.
 
-    def value(w: int) -> Fraction:
-        column = [row[w] for row in costs]
-        return max(column) if worst else sum((p * c for p, c in zip(weights, column, strict=True)), Fraction(0))
+    Why   constraints on two datasets at a time force equal rows, and the rows of different classes are free.
+    """
+    if any(len(constraint) != 2 for constraint in template.constraints):
+        raise Refused(
+            "at epsilon = 0 the best mechanism against listed attackers is not found exactly",
+            fix="ask for a small epsilon above zero",
+        )
+    links = np.array([[n for n, _ in constraint] for constraint in template.constraints])
+    graph = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(len(costs), len(costs)))
+    labels = connected_components(graph, directed=False)[1]
+    matrix = [[Fraction(0)] * len(costs[0]) for _ in costs]
+    for label in set(labels.tolist()):
+        members = np.flatnonzero(labels == label).tolist()
 
-    best = min(outputs, key=value)
-    return [[Fraction(int(w == best)) for w in outputs] for _ in costs]
+        def value(w: int, members: list[int] = members) -> Fraction:
+            column = [costs[n][w] if worst else weights[n] * costs[n][w] for n in members]
+            return max(column) if worst else sum(column, Fraction(0))
+
+        best = min(range(len(costs[0])), key=value)
+        for n in members:
+            matrix[n][best] = Fraction(1)
+    return matrix
 
 
 def _value(matrix: list[list[Fraction]], costs: list[list[Fraction]], weights: list[Fraction], worst: bool) -> Fraction:

@@ -106,6 +106,7 @@ def masks_of(pairs: Iterable[Pair], world: World) -> Masks:
                 fix=f"number the individuals from 0 to {world.individuals - 1}",
             )
     masks = np.array([secret.mask(world) for secret in numbers], np.bool_).reshape(len(numbers), world.size)
+    _check_about(tuple(numbers), masks, world)
     first = np.array([numbers[pair.first] for pair in listed], np.int64)
     second = np.array([numbers[pair.second] for pair in listed], np.int64)
     for pair, one, other in zip(listed, first, second, strict=True):
@@ -116,6 +117,25 @@ def masks_of(pairs: Iterable[Pair], world: World) -> Masks:
                 fix="let the two secrets of a pair exclude each other, with half-open intervals for example",
             )
     return Masks(listed, masks, first, second)
+
+
+def _check_about(secrets: tuple[Secret, ...], masks: NDArray[np.bool_], world: World) -> None:
+    """Refuse a statement that others decide than those it says it is about: what is proved rests on that."""
+    labels: dict[frozenset[int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    for secret, mask in zip(secrets, masks, strict=True):
+        if secret.about is None:
+            continue
+        if secret.about not in labels:
+            codes = world.codes[:, sorted(secret.about)]
+            _, place, sizes = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+            labels[secret.about] = (place.reshape(-1), sizes)
+        place, sizes = labels[secret.about]
+        true = np.bincount(place[mask], minlength=len(sizes))
+        if ((true != 0) & (true != sizes)).any():
+            raise PolicyError(
+                f"“{secret.text}” is decided by others than the individuals it is said to be about",
+                fix="list everybody whose record matters in `about`, or leave it out",
+            )
 
 
 def as_pair(pair: Any) -> Pair:

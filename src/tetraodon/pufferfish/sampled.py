@@ -51,10 +51,14 @@ def judge_samples(
     world: World,
     masks: Masks,
     groups: Sequence[frozenset[int] | None],
+    priors: tuple[Prior, ...] | None,
     samples: int,
     alarm: Any,
 ) -> Verdict:
     """Whether samples refute a definition, at a false-alarm rate of at most `alarm`.
+
+    Pre   without `priors`, the attackers include those who know which of two datasets it is that agree outside a
+          pair's group.
 
     Post  with probability at least 1 - alarm over the mechanism's coins, `lower` is not above the true epsilon.
     Why   the first runs choose a few contrasts and for each an event; fresh runs then count how often the event
@@ -67,7 +71,6 @@ def judge_samples(
             "there is no such false-alarm rate or number of samples", fix="write 0 < alarm < 1, samples >= 1"
         )
     chance = random.Random(0)  # chooses which datasets to try; the mechanism has coins of its own
-    priors = definition.scenarios.priors(world)
     contrasts = list(_contrasts(world, masks, groups, priors, chance))
     method = f"{samples:,} runs on either side"
     if not contrasts:
@@ -79,18 +82,26 @@ def judge_samples(
         trials += [_Found(score, contrast, event) for score, event in best_event(one, other)]
     finalists = sorted(trials, key=lambda found: -found.odds)[:FINALISTS]
     level = float(rate) / (2 * len(finalists))
-    results = [_count(mechanism, found, samples, level, chance) for found in finalists]
+    forgiven = float(definition.delta)
+    results = [_count(mechanism, found, samples, level, forgiven, chance) for found in finalists]
     return _verdict(definition, results, method, 1 - rate)
 
 
-def _count(mechanism: Callable[[Any], Any], found: _Found, samples: int, level: float, chance: random.Random) -> _Found:
-    """A lower confidence bound on the odds ratio of an event, from fresh runs."""
+def _count(
+    mechanism: Callable[[Any], Any],
+    found: _Found,
+    samples: int,
+    level: float,
+    forgiven: float,
+    chance: random.Random,
+) -> _Found:
+    """A lower confidence bound on the odds ratio of an event, from fresh runs; with delta, on (P - delta) / Q."""
     sides = (found.contrast.first, found.contrast.second)
     hits = [sum(found.event.happens(mechanism(side.sample(chance))) for _ in range(samples)) for side in sides]
     likely, rare = (hits[0], hits[1]) if found.event.forward else (hits[1], hits[0])
     low = float(beta.ppf(level, likely, samples - likely + 1)) if likely else 0.0
     high = float(beta.ppf(1 - level, rare + 1, samples - rare)) if rare < samples else 1.0
-    return _Found(low / high, found.contrast, found.event)
+    return _Found(max(0.0, low - forgiven) / high, found.contrast, found.event)
 
 
 def _verdict(definition: Definition, results: list[_Found], method: str, confidence: Fraction) -> Verdict:
@@ -102,7 +113,7 @@ def _verdict(definition: Definition, results: list[_Found], method: str, confide
     pair, prior = best.contrast.pair, best.contrast.prior
     before = prior.probability(pair.first) / prior.probability(pair.second)
     after = before * Fraction(best.odds) if best.event.forward else before / Fraction(max(best.odds, 1e-300))
-    witness = Witness(pair, prior, best.event, before, after, definition.scenarios.text)
+    witness = Witness(pair, prior, best.event, before, after, definition.scenarios.text) if best.odds > 1 else None
     holds = False if refuted else None
     return Verdict(definition, low, math.inf, False, holds, witness, method, confidence=confidence)
 

@@ -110,8 +110,17 @@ class SharedLaw(Scenario):
             return "attackers to whom the records are independent draws from one law"
         return f"attackers to whom the records are draws from one law, with more known of at most {self.informed}"
 
-    def draw(self, world: World, chance: random.Random) -> Prior:
+    def check(self, world: World) -> None:
+        """Refuses a world in which the records cannot be draws from one law."""
         check_product(world)
+        if len({frozenset(options) for options in world.options}) > 1:
+            raise Refused(
+                "the individuals of this world have different records to choose from, so they share no law",
+                fix="give everybody the same values, or use scenarios.independent()",
+            )
+
+    def draw(self, world: World, chance: random.Random) -> Prior:
+        self.check(world)
         known = chance.sample(range(world.individuals), min(self.informed, world.individuals))
         common = dict(zip(world.options[0], random_simplex(len(world.options[0]), chance), strict=True))
         own = {

@@ -71,7 +71,11 @@ class Verdict:
         """What was found, in words."""
         lines = [f"{_decision(self.holds)}: {self.definition.text}."]
         if self.delta is not None:
-            lines.append(f"Smallest delta at this epsilon: {_bracket(*self.delta)} ({self.method}).")
+            low, high = self.delta
+            found = (
+                _bracket(low, high) if self.witness is not None or low == high else f"at most {_number(high)}, proved"
+            )
+            lines.append(f"Smallest delta at this epsilon: {found} ({self.method}).")
         elif self.exact:
             lines.append(f"Smallest epsilon: {_number(self.upper)}, exactly ({self.method}).")
         elif self.confidence is not None:
