@@ -15,11 +15,11 @@ import numpy as np
 
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.publish.columns import cells_of
-from tetraodon.publish.plan import plan_view
-from tetraodon.publish.sampling import view_cells
-from tetraodon.publish.view import View
-from tetraodon.publish.writing import write_tuples
+from tetraodon.publishing.columns import cells_of
+from tetraodon.publishing.plan import plan_view
+from tetraodon.publishing.sampling import view_cells
+from tetraodon.publishing.view import View
+from tetraodon.publishing.writing import write_tuples
 
 NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)

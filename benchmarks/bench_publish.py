@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.publish.channel import SetChannel
-from tetraodon.publish.columns import cells_of, codes_of
-from tetraodon.publish.plan import ViewPlan, plan_view
-from tetraodon.publish.sampling import view_cells
+from tetraodon.publishing.channel import SetChannel
+from tetraodon.publishing.columns import cells_of, codes_of
+from tetraodon.publishing.plan import ViewPlan, plan_view
+from tetraodon.publishing.sampling import view_cells
 
 NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)

@@ -16,10 +16,10 @@ import tetraodon as td
 from benchmarks.data import real
 from reproduce.figure import Chart, Check, Figure, Progress, Table, lines
 from tetraodon.domain import Attribute, Categories, Domain, Integers
-from tetraodon.publish.channel import SetChannel
-from tetraodon.publish.columns import cells_of, codes_of
-from tetraodon.publish.plan import plan_view
-from tetraodon.publish.sampling import view_cells
+from tetraodon.publishing.channel import SetChannel
+from tetraodon.publishing.columns import cells_of, codes_of
+from tetraodon.publishing.plan import plan_view
+from tetraodon.publishing.sampling import view_cells
 
 NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)

@@ -27,7 +27,7 @@ LAYERS = (
     {"certificate", "inference"},
     {"mechanism", "pufferfish"},
     {"releasing"},
-    {"publish"},
+    {"publishing"},
     {"verifying", "attacks"},
     {"cli"},
 )

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from tetraodon.policy.load import load_policy
     from tetraodon.policy.policy import Policy
     from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-    from tetraodon.publish.domain_count import domain_count
-    from tetraodon.publish.frapp import frapp
-    from tetraodon.publish.perturb import Perturbed, load_perturbed, perturb
-    from tetraodon.publish.perturbation import Perturbation, perturbation
-    from tetraodon.publish.run import publish
-    from tetraodon.publish.view import View, load_view
+    from tetraodon.publishing.domain_count import domain_count
+    from tetraodon.publishing.frapp import frapp
+    from tetraodon.publishing.perturb import Perturbed, load_perturbed, perturb
+    from tetraodon.publishing.perturbation import Perturbation, perturbation
+    from tetraodon.publishing.run import publish
+    from tetraodon.publishing.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
     from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
@@ -63,8 +63,8 @@ _HOMES = {
     "Ledger": "tetraodon.ledger",
     "LedgerError": "tetraodon.errors",
     "NoiseError": "tetraodon.errors",
-    "Perturbation": "tetraodon.publish.perturbation",
-    "Perturbed": "tetraodon.publish.perturb",
+    "Perturbation": "tetraodon.publishing.perturbation",
+    "Perturbed": "tetraodon.publishing.perturb",
     "Plan": "tetraodon.releasing.plan",
     "Policy": "tetraodon.policy.policy",
     "PolicyError": "tetraodon.errors",
@@ -78,30 +78,30 @@ _HOMES = {
     "Sensitivity": "tetraodon.certificate",
     "TableError": "tetraodon.errors",
     "TetraodonError": "tetraodon.errors",
-    "View": "tetraodon.publish.view",
+    "View": "tetraodon.publishing.view",
     "World": "tetraodon.pufferfish",
     "cdf": "tetraodon.workload.query",
     "certify": "tetraodon.certificate",
     "compare": "tetraodon.releasing.compare",
     "compose": "tetraodon.pufferfish",
     "count": "tetraodon.workload.query",
-    "domain_count": "tetraodon.publish.domain_count",
+    "domain_count": "tetraodon.publishing.domain_count",
     "explain": "tetraodon.policy.explain",
-    "frapp": "tetraodon.publish.frapp",
+    "frapp": "tetraodon.publishing.frapp",
     "histogram": "tetraodon.workload.query",
     "kmeans": "tetraodon.workload.areas",
-    "load_perturbed": "tetraodon.publish.perturb",
+    "load_perturbed": "tetraodon.publishing.perturb",
     "load_policy": "tetraodon.policy.load",
     "load_release": "tetraodon.releasing.folder",
-    "load_view": "tetraodon.publish.view",
+    "load_view": "tetraodon.publishing.view",
     "mean": "tetraodon.workload.query",
     "optimal_mechanism": "tetraodon.pufferfish",
     "pairs": "tetraodon.pufferfish",
-    "perturb": "tetraodon.publish.perturb",
-    "perturbation": "tetraodon.publish.perturbation",
+    "perturb": "tetraodon.publishing.perturb",
+    "perturbation": "tetraodon.publishing.perturbation",
     "plan": "tetraodon.releasing.plan",
     "plan_for_error": "tetraodon.releasing.plan",
-    "publish": "tetraodon.publish.run",
+    "publish": "tetraodon.publishing.run",
     "quantiles": "tetraodon.workload.query",
     "ranges": "tetraodon.workload.query",
     "rectangles": "tetraodon.workload.areas",

@@ -12,7 +12,7 @@ from tests.releasing.conftest import POLICY
 import tetraodon as td
 from tetraodon.errors import Refused
 from tetraodon.ledger import Account, document_hash
-from tetraodon.publish.plan import plan_view
+from tetraodon.publishing.plan import plan_view
 from tetraodon.releasing.charge import charge_of, governing_certificate, view_loss
 
 

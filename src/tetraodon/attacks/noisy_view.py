@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.publish.channel import SetChannel
+from tetraodon.publishing.channel import SetChannel
 from tetraodon.pufferfish import Channel, World
 
 IN, OUT = "in", ABSENT

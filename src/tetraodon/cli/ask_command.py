@@ -51,7 +51,7 @@ def ask(
         existing(folder, option="FOLDER", folder=True)
         if not question.strip():
             raise WrongUse("the question is empty", fix='write one such as "age between 30 and 39"')
-        from tetraodon.publish.view import MANIFEST
+        from tetraodon.publishing.view import MANIFEST
 
         if (Path(folder) / MANIFEST).exists():
             _ask_view(folder, question, confidence, sample, as_json)
@@ -70,7 +70,7 @@ def ask(
 
 def _ask_view(folder: str, question: str, confidence: str | None, sample: int, as_json: bool) -> None:
     from tetraodon.inference.estimate import CONFIDENCE, Estimate
-    from tetraodon.publish.view import load_view
+    from tetraodon.publishing.view import load_view
 
     with working("reading the view"):
         view = load_view(folder)

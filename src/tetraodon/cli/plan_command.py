@@ -94,14 +94,14 @@ def _only_view(policy: Policy, as_json: bool) -> None:
 
 
 def _view_shape(policy: Policy) -> dict[str, Any] | None:
-    from tetraodon.publish.plan import plan_view
+    from tetraodon.publishing.plan import plan_view
 
     return None if policy.adversary is None else plan_view(policy).document()
 
 
 def _show_view(policy: Policy) -> None:
-    from tetraodon.publish.plan import plan_view
-    from tetraodon.publish.words import errors, plan_in_words
+    from tetraodon.publishing.plan import plan_view
+    from tetraodon.publishing.words import errors, plan_in_words
 
     planned = plan_view(policy)
     heading(f"View of {policy.title or policy.dataset}: no data was touched")

@@ -43,8 +43,8 @@ def publish(
         source = existing_table(data)
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy
-        from tetraodon.publish.run import publish
-        from tetraodon.publish.view import read_manifest
+        from tetraodon.publishing.run import publish
+        from tetraodon.publishing.view import read_manifest
 
         read = load_policy(policy)
         with working("planning") as progress, Ledger(ledger) as book:

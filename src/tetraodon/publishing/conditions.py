@@ -1,0 +1,114 @@
+"""When a channel withstands an adversary, and the channel with the least error that does ([RS07] 4.2, tightened)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from tetraodon.errors import Refused
+from tetraodon.policy.adversary import Adversary
+from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+
+DIGITS = 9
+"""Probabilities are chosen with so many digits, rounded to the safe side."""
+
+
+def largest_ratio(d: Fraction, gamma: Fraction) -> Fraction:
+    """The likelihood ratio that takes a prior of d to a posterior of gamma.
+
+    >>> largest_ratio(Fraction(1, 10), Fraction(1, 2))
+    Fraction(9, 1)
+    """
+    return gamma * (1 - d) / (d * (1 - gamma))
+
+
+def withstands(channel: ViewChannel, adversary: Adversary, d: Fraction) -> bool:
+    """Whether a view through this channel keeps the adversary's bounds, exactly.
+
+    Why  independent: a posterior stays at gamma when no likelihood ratio exceeds `largest_ratio`, and above prior * d /
+         gamma, whatever the prior up to d, when none falls below d / gamma ([RS07] Def. 2.3). Exclusive: a tuple
+         comes at another's expense, so the ratio is that of replacing a record (Thm 6.3 for any keep and noise);
+         that they grow less sure of a tuple cannot be excluded, as the paper says.
+    """
+    up = largest_ratio(d, adversary.gamma)
+    if adversary.kind == "exclusive":
+        return channel.replace_ratio <= up
+    return channel.ratio_up <= up and channel.ratio_down >= d / adversary.gamma
+
+
+def best_channel(adversary: Adversary, d: Fraction, share: Fraction) -> ViewChannel:
+    """The channel with the least error among those that withstand the adversary.
+
+    `share` is the number of records for each tuple of the domain, which matters to exclusive adversaries only.
+    Why  for a fixed chance s of showing a record the least noise that withstands is best. Independent adversaries: the
+         variance then falls as s grows, so s is the largest that the second condition allows. Exclusive ones: it
+         falls and rises again, and s is searched.
+    """
+    up, down = largest_ratio(d, adversary.gamma), d / adversary.gamma
+    distinct = adversary.rows == "distinct"
+    make = _least_noise(adversary, up)
+    if adversary.kind == "independent":
+        most = (1 - down) / (1 - down / up) if distinct else 1 - down
+        channel = make(_below(most))
+    else:
+        channel = make(_search(make, share))
+    if channel is None or not withstands(channel, adversary, d):
+        raise Refused(
+            "no probabilities keep the adversary's bounds",
+            fix="allow a larger posterior, or assume an attacker who knows less",
+            where="adversary",
+        )
+    return channel
+
+
+def paper_channel(adversary: Adversary, d: Fraction) -> SetChannel | None:
+    """The choice of [RS07]: alpha + beta = 1/2 and beta = d/gamma; 2K for exclusive adversaries (Thm 6.3)."""
+    noise = d / adversary.gamma if adversary.kind == "independent" else 2 / largest_ratio(d, adversary.gamma)
+    return SetChannel(Fraction(1, 2) - noise, noise) if 0 < noise < Fraction(1, 2) else None
+
+
+def _least_noise(adversary: Adversary, up: Fraction) -> Callable[[Fraction], ViewChannel | None]:
+    """The channel with the least noise among those that show a record with a given chance; None if there is none."""
+    distinct, exclusive = adversary.rows == "distinct", adversary.kind == "exclusive"
+
+    def make(s: Fraction) -> ViewChannel | None:
+        if not 0 < s < 1:
+            return None
+        if distinct:
+            # ratio_up = s/b <= up; or s(1-b) / (b(1-s)) <= up
+            noise = rounded_above(s / (s + up * (1 - s)) if exclusive else s / up)
+            return SetChannel(s - noise, noise) if 0 < noise < s else None
+        # ratio_up = 1 - s + s/r <= up; or 1 + s / (r(1-s)) <= up
+        noise = rounded_above(s / ((1 - s) * (up - 1)) if exclusive else s / (up - 1 + s))
+        return CopyChannel(s, noise) if 0 < noise < 1 else None
+
+    return make
+
+
+def _search(make: Callable[[Fraction], ViewChannel | None], share: Fraction) -> Fraction:
+    """The chance of showing a record with the least variance for a tuple that `share` records have."""
+
+    def cost(thousandths: int) -> Fraction:
+        channel = make(Fraction(thousandths, 1000))
+        if channel is None:
+            return Fraction(10**30)
+        return (share * channel.variance_per_record + channel.variance_per_tuple) / channel.keep**2
+
+    return Fraction(min(range(1, 1000), key=cost), 1000)
+
+
+def _below(number: Fraction) -> Fraction:
+    """A number below 1, rounded down to `DIGITS` decimals."""
+    return Fraction(number.numerator * 10**DIGITS // number.denominator, 10**DIGITS)
+
+
+def rounded_above(number: Fraction) -> Fraction:
+    """A positive number, rounded up to `DIGITS` digits.
+
+    >>> rounded_above(Fraction(1, 3000))
+    Fraction(166666667, 500000000000)
+    """
+    unit = Fraction(1, 10**DIGITS)
+    while number < unit * 10 ** (DIGITS - 1):
+        unit /= 10
+    return -(-number // unit) * unit

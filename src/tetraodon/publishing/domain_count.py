@@ -1,0 +1,117 @@
+"""How many tuples of the whole domain satisfy a condition: Q(D) of [RS07] Algorithms 3 to 6, exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import opt_einsum
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError, Refused
+from tetraodon.publishing.contraction import Steps, contract, order
+from tetraodon.publishing.formula import Factor, Formula, Leaf, formula, joined, leaves, network
+from tetraodon.publishing.predicate import Known, checked, written
+from tetraodon.publishing.sandbox import NOTHING, Public, Sandbox
+from tetraodon.workload.condition import parse_condition
+
+CELLS = 20_000_000
+"""The most cells of one predicate's table."""
+
+
+def domain_count(domain: Domain, condition: str, *, public: Public = NOTHING) -> int:
+    """How many tuples of a domain satisfy a condition, exactly, however large the domain.
+
+    `public` holds the tables that subqueries may read, by name. Refused when the predicates tie too many attributes
+    together; the error says what it would cost.
+
+    >>> from tetraodon.domain import Attribute, Integers
+    >>> domain = Domain(tuple(Attribute(f"x{i}", Integers(1, 1000)) for i in range(13)))
+    >>> domain_count(domain, "x0 < x1 or x5 + x6 = 2")
+    499500500500000000000000000000000000000
+    """
+    sandbox = Sandbox(domain, public)
+    tree = checked(parse_condition(condition), Known(domain, "", sandbox.public))
+    return int(counts_by(sandbox, tree, ()).item())
+
+
+def counts_by(sandbox: Sandbox, tree: exp.Expression | None, by: Sequence[int]) -> NDArray[np.object_]:
+    """How many tuples satisfy a checked condition, for each cell of the attributes at `by`; None is no condition."""
+    shape = sandbox.domain.shape
+    found = truths(sandbox, tree)
+    plan = planned(sandbox, found, by)
+    if not plan.fits:
+        alone = planned(sandbox, Leaf(found.tree, found.places), by)
+        if not alone.fits:
+            raise plan.refusal()
+        plan = alone
+    counts = plan.run()
+    inside = [place for place in by if place in found.places]
+    ordered = counts.transpose([sorted(inside).index(place) for place in inside])
+    spread = ordered.reshape([shape[place] if place in found.places else 1 for place in by])
+    elsewhere = math.prod(size for place, size in enumerate(shape) if place not in (*found.places, *by))
+    return np.broadcast_to(spread * elsewhere, [shape[place] for place in by])
+
+
+def truths(sandbox: Sandbox, tree: exp.Expression | None) -> Formula:
+    """A checked condition as a formula; refused if it, or a part of it, is not true or false."""
+    if tree is None:
+        return Leaf(exp.true(), ())
+    found = formula(tree)
+    trees = [leaf.tree for leaf in leaves(found)]
+    types = sandbox.types_of([written(tree) for tree in trees])
+    if any(kind != "BOOLEAN" and not isinstance(tree, exp.Null) for kind, tree in zip(types, trees, strict=True)):
+        raise QueryError("the condition is not true or false", fix="compare something, as in `age > 30`")
+    return joined(found, sandbox.domain.shape)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A count as a contraction: what it costs is known before any table is made."""
+
+    factors: tuple[Factor, ...]
+    indices: tuple[str, ...]
+    sizes: dict[str, int]
+    output: str
+    steps: Steps
+    bound: int
+
+    @property
+    def widest(self) -> int:
+        """The cells of the largest table of the network."""
+        return max((math.prod(self.sizes[i] for i in one) for one in self.indices), default=1)
+
+    @property
+    def fits(self) -> bool:
+        return self.widest <= 2 * CELLS and self.steps.fits(self.bound)
+
+    def run(self) -> NDArray[np.object_]:
+        tables = [factor.table() for factor in self.factors]
+        return contract(tables, self.indices, self.sizes, self.output, self.steps, self.bound)
+
+    def refusal(self) -> Refused:
+        cells = max(self.widest, self.steps.largest)
+        return Refused(
+            "the predicates tie too many values together to count over the whole domain: that would take tables of "
+            f"about {cells:.1e} cells and {max(self.steps.operations, cells):.1e} operations",
+            fix="ask a simpler condition, declare coarser attributes, or allow a sampled count",
+        )
+
+
+def planned(sandbox: Sandbox, found: Formula, by: Sequence[int]) -> Plan:
+    """The network of a condition, and the order in which it is contracted."""
+    shape = sandbox.domain.shape
+    factors = network(found, lambda leaf: sandbox.cells_where(written(leaf.tree), leaf.places))
+    symbols: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for name in dict.fromkeys(index for factor in factors for index in factor.indices):
+        symbols[name] = opt_einsum.get_symbol(len(symbols))
+        sizes[symbols[name]] = shape[int(name[1:])] if name.startswith("a") else 2
+    indices = tuple("".join(symbols[name] for name in factor.indices) for factor in factors)
+    output = "".join(symbols[f"a{place}"] for place in sorted(set(by)) if f"a{place}" in symbols)
+    bound = math.prod(shape[place] for place in found.places)
+    return Plan(tuple(factors), indices, sizes, output, order(indices, sizes, output), bound)

@@ -1,0 +1,223 @@
+"""Answering a question from a view: what the view shows, less the noise that is expected, with an honest interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+from sqlglot import exp
+
+from tetraodon.domain import Attribute, Domain, Value
+from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.inference.estimate import CONFIDENCE, Estimate
+from tetraodon.noise.coins import Coins, system_coins
+from tetraodon.publishing.channel import ViewChannel
+from tetraodon.publishing.domain_count import counts_by, truths
+from tetraodon.publishing.interval import count_interval
+from tetraodon.publishing.predicate import Known, places_in, written
+from tetraodon.publishing.question import Question, read_question
+from tetraodon.publishing.sandbox import ROW, TUPLES, Sandbox
+from tetraodon.publishing.sum_interval import sum_interval
+from tetraodon.rational import Number, rational
+
+if TYPE_CHECKING:
+    from tetraodon.publishing.view import View
+
+GROUPS = 100_000
+CELLS = 4_000_000
+Groups: TypeAlias = dict[Value | tuple[Value, ...], Estimate]
+"""One estimate for each value of the attribute grouped by, or for each combination of values."""
+Counts: TypeAlias = NDArray[Any]
+"""Exact whole numbers, in an array of objects."""
+
+
+def ask(view: View, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Estimate | Groups:
+    """The unbiased estimate of a count, sum or average ([RS07] Algorithm 3), with an interval of its own.
+
+    `sample` is how many tuples of the domain may be drawn when counting over all of it would cost too much; the error
+    of drawing is then part of the interval. By default such a question is refused.
+    """
+    sure = rational(confidence, name="confidence")
+    if not 0 < sure < 1:
+        raise QueryError("the confidence is not between 0 and 1", fix="write a share such as 0.95")
+    sandbox = held(view)
+    question = read_question(sql, Known(view.domain, view.name, sandbox.public))
+    asked = Asked(view.domain, view.channel, view.n, question, sure)
+    try:
+        return asked.answer(sandbox)
+    except Refused:
+        if sample <= 0:
+            raise
+    return asked.sampled_answer(sandbox, sample, system_coins())
+
+
+def held(view: View) -> Sandbox:
+    """The view's tuples in a database of their own, loaded once."""
+    try:
+        return _held(view, view.rows.stat().st_mtime_ns)
+    except (OSError, duckdb.Error):
+        raise ReleaseError("the tuples of the view cannot be read", fix="ask for a new copy") from None
+
+
+@lru_cache(maxsize=4)
+def _held(view: View, _written: int) -> Sandbox:
+    sandbox = Sandbox(view.domain, view.public)
+    sandbox.hold(view.rows)
+    return sandbox
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question to a view, ready to be answered."""
+
+    domain: Domain
+    channel: ViewChannel
+    n: int | None
+    question: Question
+    confidence: Fraction
+
+    @property
+    def alpha(self) -> Fraction:
+        """How often the interval may miss the truth."""
+        return 1 - self.confidence
+
+    def answer(self, sandbox: Sandbox) -> Estimate | Groups:
+        question = self.question
+        by = (*question.by, *(() if question.attribute is None else (question.attribute,)))
+        shape = [self.domain.shape[place] for place in by]
+        if math.prod(self.domain.shape[place] for place in question.by) > GROUPS or math.prod(shape) > CELLS:
+            raise QueryError("there are too many groups", fix="group by fewer or coarser attributes")
+        in_domain: Counts = counts_by(sandbox, question.condition, by)
+        in_view = counts_in_view(sandbox, question.condition, by)
+        one: Callable[[Any, Any], Estimate]
+        if question.attribute is None:
+            one = self.count
+        else:
+            values = [self.domain.attributes[question.attribute].number(code) for code in range(shape[-1])]
+            one = Sums(self, values).estimate
+        if not question.by:
+            return one(in_view[()], in_domain[()])
+        found: Groups = {}
+        groups = self.domain.project([self.domain.names[place] for place in question.by])
+        for codes in np.ndindex(*shape[: len(question.by)]):
+            value = groups.value_of([int(code) for code in codes])
+            found[value[0] if len(value) == 1 else value] = one(in_view[codes], in_domain[codes])
+        return found
+
+    def count(self, in_view: Any, in_domain: Any) -> Estimate:
+        return self.between(int(in_view), (int(in_domain), int(in_domain)), self.alpha)
+
+    def between(self, in_view: int, in_domain: tuple[int, int], alpha: Fraction) -> Estimate:
+        """The estimate of a count when the domain's count is known up to two bounds."""
+        middle = Fraction(in_domain[0] + in_domain[1], 2)
+        value = (in_view - middle * self.channel.added_per_tuple) / self.channel.keep
+        low, high = self.count_interval(in_view, in_domain, alpha)
+        return Estimate(float(value), float(low), float(high), self.confidence)
+
+    def count_interval(self, in_view: int, in_domain: tuple[int, int], alpha: Fraction) -> tuple[int, int]:
+        return count_interval(self.channel, in_view, in_domain, (alpha / 2, alpha / 2), self.n)
+
+    def sampled_answer(self, sandbox: Sandbox, draws: int, coins: Coins) -> Estimate:
+        """As `answer`, with the domain's count estimated from tuples drawn at random."""
+        question = self.question
+        if question.by or question.attribute is not None or question.condition is None:
+            raise QueryError(
+                "a sampled count over the domain serves one count only", fix="ask count(*) without `group by`"
+            )
+        truths(sandbox, question.condition)
+        places = places_in(question.condition)
+        codes = {place: uniform_codes(self.domain.shape[place], draws, coins) for place in places}
+        hits = sandbox.samples_where(written(question.condition), codes)
+        low, high = share_interval(hits, draws, self.alpha / 4)
+        size = self.domain.size
+        bounds = (math.floor(low * size), math.ceil(high * size))
+        in_view = int(counts_in_view(sandbox, question.condition, ()).item())
+        found = self.between(in_view, bounds, 3 * self.alpha / 4)
+        value = (in_view - Fraction(hits * size, draws) * self.channel.added_per_tuple) / self.channel.keep
+        return Estimate(float(value), found.lower, found.upper, self.confidence)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums and averages of the attribute with these values."""
+
+    asked: Asked
+    values: list[Fraction]
+
+    def estimate(self, in_view: Counts, in_domain: Counts) -> Estimate:
+        """A fifth of the error is kept for the number of records, half of it where that is the denominator."""
+        asked, alpha = self.asked, self.asked.alpha
+        channel = asked.channel
+        seen, there = int(in_view.sum()), int(in_domain.sum())
+        average = asked.question.aggregate == "avg"
+        share = alpha / 2 if average else alpha / 5
+        least, most = asked.count_interval(seen, (there, there), share)
+        centre = (self.values[0] + self.values[-1]) / 2 if average else Fraction(0)
+        off = [value - centre for value in self.values]
+        net = [(v - d * channel.added_per_tuple) / channel.keep for v, d in zip(in_view, in_domain, strict=True)]
+        total = sum((value * count for value, count in zip(off, net, strict=True)), Fraction(0))
+        low, high = sum_interval(
+            channel,
+            in_view.astype(np.float64),
+            in_domain.astype(np.float64),
+            np.array([float(value) for value in off]),
+            float(most),
+            alpha - share,
+        )
+        if not average:
+            return Estimate(float(total), low, high, asked.confidence)
+        records = sum(net, Fraction(0))
+        first, last = float(self.values[0]), float(self.values[-1])
+        value = first if records <= 0 else min(max(float(centre + total / records), first), last)
+        if least <= 0:
+            return Estimate(value, first, last, asked.confidence)
+        ends = [float(centre) + end / count for end in (low, high) for count in (least, most)]
+        return Estimate(value, max(first, min(ends)), min(last, max(ends)), asked.confidence)
+
+
+def counts_in_view(sandbox: Sandbox, condition: exp.Expression | None, by: tuple[int, ...]) -> Counts:
+    """How many tuples of the view satisfy a condition, for each cell of the attributes at `by`."""
+    attributes = [sandbox.domain.attributes[place] for place in by]
+    columns = "".join(f"{ROW}.a{place}, " for place in by)
+    where = "" if condition is None else f" WHERE {written(condition)}"
+    rows = sandbox.run(
+        f"SELECT {columns}count(*) FROM {TUPLES} AS {ROW}{where}{' GROUP BY ALL' if by else ''}"
+    ).fetchall()
+    found = np.zeros([attribute.size for attribute in attributes], object)
+    for *values, count in rows:
+        found[tuple(_code(a, value) for a, value in zip(attributes, values, strict=True))] = count
+    return found
+
+
+def _code(attribute: Attribute, value: Any) -> int:
+    return attribute.code(Fraction(value) if attribute.numeric else value)
+
+
+def uniform_codes(size: int, count: int, coins: Coins) -> NDArray[np.int64]:
+    """Independent uniform codes below a size, by rejection."""
+    if size > 2**62:
+        raise Refused("an attribute has too many values to draw from", fix="declare a coarser attribute")
+    bits = max(1, (size - 1).bit_length())
+    found = np.empty(0, np.int64)
+    while len(found) < count:
+        drawn = coins.draw(2 * (count - len(found)) + 16, bits).astype(np.int64)
+        found = np.concatenate([found, drawn[drawn < size]])
+    return found[:count]
+
+
+def share_interval(hits: int, draws: int, alpha: Fraction) -> tuple[Fraction, Fraction]:
+    """Clopper and Pearson's interval for a share, from how often it was hit."""
+    half = float(alpha) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, draws - hits + 1, half))
+    high = 1.0 if hits == draws else float(betaincinv(hits + 1, draws - hits, 1 - half))
+    return max(Fraction(0), Fraction(low) * (1 - Fraction(1, 10**9))), min(
+        Fraction(1), Fraction(high) * (1 + Fraction(1, 10**9))
+    )

@@ -1,0 +1,139 @@
+"""The view folder: complete for an analyst who has nothing of ours.
+
+view.json        the probabilities as exact fractions, the domain, the plan, and a hash of every other file
+tuples.parquet   the rows; tuples.csv the same, unless they are very many
+public/          the side tables that conditions may read
+policy.yaml      the policy
+report.html      what it hides and how far off it is, in words; README.md says the same
+estimate.sql     the estimator for DuckDB
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tetraodon
+from tetraodon.errors import PolicyError
+from tetraodon.ledger import document_hash
+from tetraodon.policy.dump import dump_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.publishing.estimate_sql import estimate_sql
+from tetraodon.publishing.plan import ViewPlan
+from tetraodon.publishing.report import report_html, report_text
+from tetraodon.publishing.sampling import Cells
+from tetraodon.publishing.series import Series
+from tetraodon.publishing.view import MANIFEST, channel_document
+from tetraodon.publishing.writing import write_csv, write_tuples
+from tetraodon.releasing.folder import file_hash
+
+VERSION = 1
+CSV_ROWS = 2_000_000
+"""Longer views come as Parquet only: a CSV file of them is a burden."""
+SIDE_TABLES = (".csv", ".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The number of a later view, the terms of its series, its tuples that were shown before, and all such."""
+
+    number: int
+    series: Series
+    rows: Cells
+    before: Cells
+
+
+def fill_folder(
+    folder: Path,
+    plan: ViewPlan,
+    parts: Iterable[Cells],
+    *,
+    side: Mapping[str, Path],
+    charged: str,
+    when: str,
+    later: Later | None = None,
+) -> str:
+    """Write a view into an empty folder; the hash of view.json.
+
+    For a later view of a series, `parts` are its fresh tuples and `later` is the rest of it.
+    """
+    policy = plan.policy
+    seen = None
+    if later is not None:
+        parts, seen = _later(folder, plan, list(parts), later)
+    tuples = write_tuples(policy.domain, parts, folder / "tuples.parquet")
+    if tuples <= CSV_ROWS:
+        write_csv(folder / "tuples.parquet", folder / "tuples.csv")
+    public = {}
+    for name, path in side.items():
+        (folder / "public").mkdir(exist_ok=True)
+        public[name] = f"public/{name}{path.suffix.lower()}"
+        shutil.copyfile(path, folder / public[name])
+    document = {**policy.document, "adversary": plan.adversary.document(), **({"public": public} if public else {})}
+    (folder / "policy.yaml").write_text(dump_policy(document), encoding="utf-8")
+    (folder / "report.html").write_text(report_html(plan, tuples, charged), encoding="utf-8")
+    (folder / "README.md").write_text(report_text(plan, tuples, charged), encoding="utf-8")
+    channel = None if later is None else later.series.seen
+    script = estimate_sql(policy.dataset, policy.domain, plan.channel, seen=channel)
+    (folder / "estimate.sql").write_text(script, encoding="utf-8")
+    manifest: dict[str, Any] = {
+        "tetraodon_view": VERSION,
+        "software": f"tetraodon {tetraodon.__version__}",
+        "name": policy.dataset,
+        "title": policy.title,
+        "date": when,
+        "charged": charged,
+        "policy": document,
+        "policy_sha256": document_hash(document),
+        "plan": plan.document(),
+        "channel": channel_document(plan.channel),
+        "rows": "tuples.parquet",
+        "tuples": tuples,
+        "n": plan.records,
+        "m": str(policy.domain.size),
+        "public": public,
+        "seen": seen,
+        "files": {name: file_hash(folder / name) for name in files_of(folder)},
+    }
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _later(folder: Path, plan: ViewPlan, fresh: list[Cells], later: Later) -> tuple[list[Cells], dict[str, Any]]:
+    """The two parts of a later view, and what earlier ones showed, each in a file; the whole view as one."""
+    domain = plan.policy.domain
+    (folder / "parts").mkdir()
+    files = {name: f"parts/{name}.parquet" for name in ("fresh", "rows", "before")}
+    write_tuples(domain, fresh, folder / files["fresh"])
+    write_tuples(domain, [later.rows], folder / files["rows"])
+    write_tuples(domain, [later.before], folder / files["before"])
+    whole = np.sort(np.concatenate([*fresh, later.rows]), kind="stable")
+    return [whole], {"number": later.number, "channel": channel_document(later.series.seen), **files}
+
+
+def files_of(folder: Path) -> list[str]:
+    """Every file of a view but view.json, which names them."""
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST)
+
+
+def side_tables(policy: Policy) -> dict[str, Path]:
+    """The policy's public tables, looked for beside its file. Refuses those that are not there."""
+    found = {}
+    for name, file in policy.public:
+        path = policy.folder / file
+        if path.suffix.lower() not in SIDE_TABLES or not path.is_file():
+            raise PolicyError(
+                f"the public table {name} is not a CSV or Parquet file", fix="check its path", where=f"public {name}"
+            )
+        if name == policy.dataset:
+            raise PolicyError("a public table is called like the data set", fix="rename it", where=f"public {name}")
+        found[name] = path
+    return found

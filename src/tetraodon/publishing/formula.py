@@ -1,0 +1,159 @@
+"""A condition as a network of small tables whose product, summed over all tuples, counts those that satisfy it.
+
+And, or and not are resolved in SQL's three-valued logic: negations move down to the predicates, where "is false" and
+"is true" are two different tables. A predicate is a table over the attributes it names. A conjunction is a product. A
+disjunction is 1 - (1-a)(1-b)..., which is a sum over one more index of two values that all its members share: no
+inclusion and exclusion, and no disjunctive normal form ([RS07] Algorithm 4 needs both).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tetraodon.publishing.predicate import places_in
+
+SMALL = 2**16
+"""Up to here one table over all attributes of a part is as good as a network of smaller ones."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A predicate, true or not true for each cell of the attributes at `places`."""
+
+    tree: exp.Expression
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """All of some parts, or any of them."""
+
+    every: bool
+    parts: tuple[Leaf | Node, ...]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return tuple(sorted({place for part in self.parts for place in part.places}))
+
+    @property
+    def tree(self) -> exp.Expression:
+        trees: list[exp.Expression] = [exp.Paren(this=part.tree.copy()) for part in self.parts]
+        while len(trees) > 1:  # balanced, so that long conditions do not become deep ones
+            pairs = [trees[n : n + 2] for n in range(0, len(trees), 2)]
+            trees = [_both(self.every, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        return trees[0]
+
+
+def _both(every: bool, one: exp.Expression, other: exp.Expression) -> exp.Expression:
+    return exp.Paren(this=(exp.And if every else exp.Or)(this=one, expression=other))
+
+
+Formula: TypeAlias = Leaf | Node
+
+
+def formula(tree: exp.Expression) -> Formula:
+    """A checked condition with negations moved to its predicates."""
+    return _positive(tree, False)
+
+
+def leaves(found: Formula) -> Iterator[Leaf]:
+    """The predicates."""
+    if isinstance(found, Leaf):
+        yield found
+    else:
+        for part in found.parts:
+            yield from leaves(part)
+
+
+def _positive(tree: Any, negated: bool) -> Formula:
+    match tree:
+        case exp.Paren():
+            return _positive(tree.this, negated)
+        case exp.Not():
+            return _positive(tree.this, not negated)
+        case exp.And() | exp.Or():
+            every = isinstance(tree, exp.And) != negated
+            parts: list[Formula] = []
+            for child in tree.flatten(unnest=False):
+                part = _positive(child, negated)
+                parts += part.parts if isinstance(part, Node) and part.every == every else [part]
+            return Node(every, tuple(parts))
+        case exp.Between():
+            ends = (
+                exp.GTE(this=tree.this.copy(), expression=tree.args["low"].copy()),
+                exp.LTE(this=tree.this.copy(), expression=tree.args["high"].copy()),
+            )
+            return _positive(exp.And(this=ends[0], expression=ends[1]), negated)
+        case _:
+            meant = exp.Not(this=exp.Paren(this=tree.copy())) if negated else tree
+            return Leaf(meant, places_in(tree))
+
+
+def _cells(places: Sequence[int], shape: Sequence[int]) -> int:
+    return math.prod(shape[place] for place in places)
+
+
+def joined(found: Formula, shape: Sequence[int]) -> Formula:
+    """The same condition with fewer predicates, none of them wider than what is there already."""
+    if isinstance(found, Leaf):
+        return found
+    parts = [joined(part, shape) for part in found.parts]
+    wide = max(_cells(leaf.places, shape) for part in parts for leaf in leaves(part))
+    whole = Node(found.every, tuple(parts))
+    if _cells(whole.places, shape) <= max(SMALL, wide):
+        return Leaf(whole.tree, whole.places)
+    kept: list[Formula] = []
+    for part in sorted(parts, key=lambda part: (-len(part.places), isinstance(part, Node))):
+        inside = (
+            n for n, other in enumerate(kept) if isinstance(other, Leaf) and set(part.places) <= set(other.places)
+        )
+        host = next(inside, None)
+        if host is not None:
+            both = Node(found.every, (kept[host], part))
+            kept[host] = Leaf(both.tree, both.places)
+        else:
+            kept.append(part)
+    return Node(found.every, tuple(kept))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A table of the network: its indices, and how to make it once it is known to be affordable."""
+
+    indices: tuple[str, ...]
+    table: Callable[[], NDArray[Any]]
+
+
+def network(found: Formula, holds: Callable[[Leaf], NDArray[np.bool_]]) -> list[Factor]:
+    """The tables whose product is 1 where the condition holds and 0 elsewhere, summed over the indices g0, g1, ..."""
+    factors: list[Factor] = []
+    gates = iter(range(10**9))
+
+    def build(part: Formula, gate: str | None, negated: bool) -> None:
+        """Add the tables of part^gate: one where the gate is 0, the part or its negation where it is 1."""
+        if isinstance(part, Leaf):
+            own = tuple(f"a{place}" for place in part.places)
+            factors.append(Factor((*own, *([gate] if gate else [])), lambda: _gated(holds(part) != negated, gate)))
+        elif part.every != negated:
+            for child in part.parts:
+                build(child, gate, negated)
+        else:
+            inner = f"g{next(gates)}"
+            table = np.array([[1, 1], [0, -1]]) if gate else np.array([1, -1])
+            factors.append(Factor((inner, *([gate] if gate else [])), lambda: table))
+            for child in part.parts:
+                build(child, inner, not negated)
+
+    build(found, None, False)
+    return factors
+
+
+def _gated(table: NDArray[np.bool_], gate: str | None) -> NDArray[Any]:
+    return table if gate is None else np.stack([np.ones_like(table), table], axis=-1)

@@ -1,0 +1,129 @@
+"""Local perturbation: everybody replaces their own record by chance, and nobody needs to be trusted ([RS07] 4.3).
+
+The gamma-diagonal matrix of FRAPP keeps a record with some probability and otherwise replaces it by a tuple drawn
+uniformly. `Affine` is the general form y = A x + b of which it, any other perturbation matrix, and the views of
+`td.publish` are points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.errors import PolicyError
+from tetraodon.noise.coins import Coins, system_coins
+from tetraodon.noise.rational_coin import rational_heads
+from tetraodon.noise.uniform import uniform_below
+from tetraodon.policy.adversary import Adversary
+from tetraodon.publishing.affine import Affine
+from tetraodon.publishing.columns import require_numbered
+from tetraodon.publishing.sampling import Cells
+from tetraodon.rational import Number, log_above, rational
+
+SMALL = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Frapp:
+    """The gamma-diagonal perturbation of a domain: with probability `keep` a record stays, else it is drawn anew.
+
+    >>> from tetraodon.domain import Attribute, Integers
+    >>> method = Frapp(Domain((Attribute("age", Integers(1, 5)),)), Fraction(1, 2))
+    >>> method.retain, method.ratio, float(method.condition)
+    (Fraction(3, 5), Fraction(6, 1), 2.0)
+    """
+
+    domain: Domain
+    keep: Fraction
+
+    def __post_init__(self) -> None:
+        require_numbered(self.domain)
+        if not 0 < self.keep < 1:
+            raise PolicyError("`keep` is not between 0 and 1", fix="choose a probability strictly between 0 and 1")
+
+    @property
+    def retain(self) -> Fraction:
+        """The diagonal of the matrix: the chance that a record comes out as it was, drawn anew or not."""
+        return self.keep + self.elsewhere
+
+    @property
+    def elsewhere(self) -> Fraction:
+        """Every other entry of the matrix."""
+        return (1 - self.keep) / self.domain.size
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest ratio of entries in a row: what one perturbed record can tell about one person."""
+        return self.retain / self.elsewhere
+
+    @property
+    def loss(self) -> Fraction:
+        """Epsilon of one perturbed record, towards everybody: the logarithm of the ratio, rounded up."""
+        return log_above(self.ratio)
+
+    @property
+    def condition(self) -> Fraction:
+        """The condition number of the matrix; its eigenvalues are 1 and `keep`."""
+        return 1 / self.keep
+
+    def perturb(self, cells: Cells, *, coins: Coins | None = None) -> Cells:
+        """What the records become, each on its own."""
+        source = coins or system_coins()
+        stays = rational_heads(self.keep, len(cells), source)
+        return np.where(stays, cells, uniform_below(self.domain.size, len(cells), source))
+
+    def estimate(self, in_view: int, in_domain: int, records: int) -> Fraction:
+        """The unbiased estimate of a count from perturbed records; all of them are published, so n is known."""
+        share = Fraction(in_domain, self.domain.size)
+        return (in_view - records * (1 - self.keep) * share) / self.keep
+
+    def variance(self, true: int, in_domain: int, records: int) -> Fraction:
+        """The exact variance of the estimate."""
+        share = Fraction(in_domain, self.domain.size)
+        out = (1 - self.keep) * share
+        into = self.keep + out
+        return (true * into * (1 - into) + (records - true) * out * (1 - out)) / self.keep**2
+
+    def affine(self) -> Affine:
+        """The matrix itself, on a small domain."""
+        size = self.domain.size
+        if size > SMALL:
+            raise PolicyError("the matrix is too large to write out", fix=f"use at most {SMALL:,} tuples")
+        rows = tuple(tuple(self.retain if i == j else self.elsewhere for j in range(size)) for i in range(size))
+        return Affine(rows, (Fraction(0),) * size)
+
+
+def frapp(domain: Domain, *, keep: Number | None = None, adversary: Adversary | None = None) -> Frapp:
+    """The gamma-diagonal perturbation of a domain, by its probability or by whom its output must withstand.
+
+    With an adversary and a public number of records n, all perturbed records are published together, without names:
+    a tuple is then hidden among what the others drew, and the adversary's posterior is bounded as for a view.
+    Why  the view shows a tuple with chance about keep + n elsewhere if it is a record and n elsewhere if it is not, so
+         the ratio is bounded when keep / (1 - keep) <= gamma (1 - d) / (d (1 - gamma)) n / m (1/41 for Adult).
+    """
+    if (keep is None) == (adversary is None):
+        raise PolicyError("neither or both of keep and adversary were given", fix="give one of them")
+    if keep is not None:
+        return Frapp(domain, rational(keep, name="keep"))
+    assert adversary is not None
+    if adversary.records is None:
+        raise PolicyError("records are hidden among others, whose number is not given", fix="give records=N")
+    d, gamma = adversary.prior(domain.size), adversary.gamma
+    odds = (1 - d) * gamma / (d * (1 - gamma)) * Fraction(adversary.records, domain.size)
+    return Frapp(domain, odds / (1 + odds))
+
+
+def standard_error(method: Frapp, true: int, in_domain: int, records: int) -> float:
+    """The square root of the variance."""
+    return math.sqrt(method.variance(true, in_domain, records))
+
+
+def reconstruct(method: Frapp, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The histogram before the perturbation, from the one after it, without bias; the matrix is never written out."""
+    total = int(counts.sum())
+    return np.asarray((counts - total * float(method.elsewhere)) / float(method.keep))

@@ -1,0 +1,206 @@
+"""A table whose secret values were replaced by chance, record by record: published, charged, and asked."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Attribute, Domain
+from tetraodon.engine.open_table import Source
+from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.inference.estimate import CONFIDENCE, Estimate
+from tetraodon.ledger import Ledger
+from tetraodon.policy.attackers import Independent
+from tetraodon.policy.attribute_graph import Public
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.publishing.columns import cells_of, require_numbered
+from tetraodon.publishing.estimate import counts_in_view
+from tetraodon.publishing.inverse import fall_of, geometric
+from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
+from tetraodon.publishing.sandbox import Sandbox
+from tetraodon.publishing.writing import write_tuples
+from tetraodon.rational import Number, decimal_text, log_above, rational
+from tetraodon.releasing.charge import check_same_data
+from tetraodon.releasing.folder import check_target, written_folder
+from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
+from tetraodon.workload.condition import truth_table
+
+MANIFEST = "perturbed.json"
+ROWS = "tuples.parquet"
+CELLS = 50_000
+
+
+def perturb(
+    policy: Policy,
+    table: Source,
+    *,
+    epsilon: Number,
+    loss: Loss | None = None,
+    ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
+    out: str | os.PathLike[str] = "perturbed",
+    force: bool = False,
+) -> Perturbed:
+    """Publish every record with its secret values replaced by chance, charging the ledger first.
+
+    Values that the policy calls public are shown as they are. `epsilon` is shared evenly among the attributes that a
+    step of the policy's graph can change at once. The number of records is shown, so presence must be public.
+    """
+    if not isinstance(ledger, Ledger):
+        with Ledger(ledger) as book:
+            return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, force=force)
+    target = Path(out)
+    check_target(target, force=force, manifest=MANIFEST)
+    matrices = matrices_of(policy, rational(epsilon, name="epsilon"), loss)
+    asked = record_loss(policy, matrices)
+    governing = load_policy(ledger.account(policy.dataset).policy)
+    check_same_data(policy, governing)
+    charged = record_loss(governing, matrices)
+    with open_policy_table(policy, table) as engine:
+        counts = engine.counts([policy.domain.names])[0]
+    item = {
+        "policy": dict(policy.document),
+        "plan": {"perturbation": {name: decimal_text(one.loss) for name, one in matrices.items()}},
+        "certificate": {"epsilon_exact": str(charged), "method": "worst ratio along an edge", "exact": True},
+    }
+    reservation = ledger.reserve(policy.dataset, asked=asked, charged=charged, item=item)
+    codes = np.repeat(counts.codes, counts.counts, axis=0)
+    shown = np.stack([one.draw(codes[:, place]) for place, one in enumerate(matrices.values())], axis=1)
+    cells = np.sort(cells_of(policy.domain, shown))  # in the order drawn, the rows would tell the true order
+    manifest = {
+        "policy": dict(policy.document),
+        "epsilon": str(asked),
+        "matrices": {name: matrix_document(one) for name, one in matrices.items()},
+    }
+    text = json.dumps(manifest, indent=1)
+    with written_folder(target, force=force, manifest=MANIFEST) as draft:
+        write_tuples(policy.domain, [cells], draft / ROWS)
+        (draft / MANIFEST).write_text(text, encoding="utf-8")
+    ledger.settle(reservation, manifest_hash=sha256(text.encode()).hexdigest())
+    return load_perturbed(target)
+
+
+def matrices_of(policy: Policy, epsilon: Fraction, loss: Loss | None = None) -> dict[str, Perturbation]:
+    """The matrix of every attribute, so that a record loses at most epsilon along an edge."""
+    require_numbered(policy.domain)
+    each = epsilon / min(policy.graph.at_most, len(policy.graph.factors))
+    found = {}
+    for attribute in policy.domain:
+        graph = policy.graph.factor_of(attribute.name).graph
+        if isinstance(graph, JointMetric):
+            raise Refused(
+                "attributes that are measured together cannot be replaced one by one",
+                fix="give each attribute a graph of its own",
+                where=attribute.name,
+            )
+        found[attribute.name] = perturbation(attribute, graph, each, None if isinstance(graph, Public) else loss)
+    return found
+
+
+def record_loss(policy: Policy, matrices: Mapping[str, Perturbation]) -> Fraction:
+    """What replacing values by these matrices loses under a policy: the most that one step of its graph can move."""
+    if not policy.size_is_public:
+        raise Refused(
+            "a perturbed table shows how many records there are, and presence is a secret",
+            fix="write `presence: public`, or publish a view",
+            where=policy.dataset,
+        )
+    if policy.known or policy.graph.groups is not None or not isinstance(policy.attackers, Independent):
+        raise Refused(
+            "the loss of a perturbed table is not known when counts are known or people depend on each other",
+            fix="use a policy without `known`, groups and dependent attackers",
+            where=policy.dataset,
+        )
+    losses = []
+    for factor in policy.graph.factors:
+        if isinstance(factor.graph, JointMetric):
+            raise Refused(
+                "the governing policy measures attributes together", fix="publish a view", where=policy.dataset
+            )
+        ratio = matrices[factor.names[0]].ratio_under(factor.graph)
+        if ratio is None:
+            raise Refused(
+                "the governing policy protects what this table would tell for certain",
+                fix="perturb under the governing policy",
+                where=factor.names[0],
+            )
+        losses.append(log_above(ratio))
+    return sum(sorted(losses, reverse=True)[: policy.graph.at_most], Fraction(0))
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """A table of records with replaced values, and the matrices they were replaced by."""
+
+    domain: Domain
+    matrices: Mapping[str, Perturbation]
+    rows: Path
+
+    @cached_property
+    def _sandbox(self) -> Sandbox:
+        sandbox = Sandbox(self.domain)
+        sandbox.hold(self.rows)
+        return sandbox
+
+    def ask(self, condition: str, *, confidence: Number = CONFIDENCE) -> Estimate:
+        """The unbiased estimate of how many records satisfy a condition, with Hoeffding's interval.
+
+        Why  every record adds a number of its own to the estimate, independent of the others and between two bounds.
+        """
+        sure = rational(confidence, name="confidence")
+        if not 0 < sure < 1:
+            raise QueryError("the confidence is not between 0 and 1", fix="write a share such as 0.95")
+        names, holds = truth_table(condition, self.domain)
+        places = tuple(self.domain.position(name) for name in names)
+        weights: NDArray[Any] = holds.astype(int).astype(object).reshape([self.domain.shape[p] for p in places])
+        if weights.size > CELLS:
+            raise QueryError("the condition looks at too many cells", fix="name fewer or coarser attributes in it")
+        for axis, name in enumerate(names):
+            inverse = np.array(self.matrices[name].inverse, object)
+            weights = np.moveaxis(np.tensordot(inverse, weights, axes=(1, axis)), 0, axis)
+        shown = counts_in_view(self._sandbox, None, places)
+        records = int(shown.sum())
+        value = Fraction((shown * weights).sum())
+        reach = float(max(weights.flat) - min(weights.flat)) * math.sqrt(records * math.log(2 / float(1 - sure)) / 2)
+        low, high = max(0.0, float(value) - reach), min(float(records), float(value) + reach)
+        return Estimate(float(value), low, high, sure)
+
+
+def load_perturbed(path: str | os.PathLike[str]) -> Perturbed:
+    """A folder of `perturb`, read back."""
+    folder = Path(path)
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        policy = load_policy(manifest["policy"])
+        matrices = {
+            a.name: _read(a, policy.graph.factor_of(a.name).graph, manifest["matrices"][a.name]) for a in policy.domain
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise ReleaseError("the perturbed table cannot be read", fix="ask for a new copy", where=str(folder)) from None
+    return Perturbed(policy.domain, matrices, folder / ROWS)
+
+
+def matrix_document(made: Perturbation) -> dict[str, Any]:
+    """A matrix as JSON: by its one number if it is geometric, or written out."""
+    fall = fall_of(made.matrix)
+    if fall is not None:
+        return {"geometric": str(fall)}
+    return {"rows": [[str(p) for p in row] for row in made.matrix]}
+
+
+def _read(attribute: Attribute, graph: Any, document: Mapping[str, Any]) -> Perturbation:
+    if "geometric" in document:
+        return Perturbation(attribute, graph, geometric(Fraction(document["geometric"]), attribute.size))
+    return Perturbation(attribute, graph, [[Fraction(p) for p in row] for row in document["rows"]])

@@ -1,0 +1,162 @@
+"""The plan of a view: its probabilities, its size, its errors and its loss, before any data is seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tetraodon.certificate.dependent import require_independent
+from tetraodon.errors import PolicyError, Refused
+from tetraodon.ledger import shown_above
+from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.policy import Policy
+from tetraodon.publishing.channel import SetChannel, ViewChannel
+from tetraodon.publishing.columns import require_numbered
+from tetraodon.publishing.conditions import best_channel, paper_channel
+from tetraodon.publishing.series import Series, best_series
+from tetraodon.releasing.charge import view_loss
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPlan:
+    """What will be published, and what it promises.
+
+    Attributes
+    ----------
+    prior:   the adversary's largest prior, d.
+    records: the public number of records; None where it is not public.
+    channel: the probabilities with the least error that withstand the adversary.
+    paper:   the choice of [RS07], for comparison; None where it has none.
+    series:  the probabilities of all views, where several are planned; `channel` is that of the first.
+    """
+
+    policy: Policy
+    adversary: Adversary
+    prior: Fraction
+    records: int | None
+    channel: ViewChannel
+    paper: SetChannel | None
+    series: Series | None = None
+
+    @property
+    def tuples(self) -> int:
+        """Tuples of the domain."""
+        return self.policy.domain.size
+
+    @property
+    def noise_tuples(self) -> Fraction:
+        """Noise tuples to be expected in the view."""
+        return self.tuples * self.channel.added_per_tuple
+
+    @property
+    def most_records(self) -> Fraction:
+        """The public number of records, or the most that priors up to d leave room for."""
+        return Fraction(self.records) if self.records is not None else self.prior * self.tuples
+
+    @property
+    def loss(self) -> Fraction:
+        """Epsilon of one view under the policy, rounded up in the twelfth decimal."""
+        return self.charge(self.policy)
+
+    def charge(self, policy: Policy) -> Fraction:
+        """Epsilon of one view under a policy; of the tuples that cost most, where some were shown before."""
+        return view_loss(policy, self.channel.loss_presence, self.channel.loss_replace)
+
+    def error(self, share: Fraction = Fraction(1), channel: ViewChannel | None = None) -> float:
+        """The standard deviation of a count over a share of the domain that holds the same share of the records."""
+        chosen = channel or self.channel
+        variance = self.most_records * chosen.variance_per_record + self.tuples * chosen.variance_per_tuple
+        return math.sqrt(share * variance) / float(chosen.keep)
+
+    @property
+    def worst_error(self) -> float:
+        """The standard deviation of a count of everything: of the last view, where several are planned."""
+        if self.series is None:
+            return self.error()
+        return math.sqrt(self.series.variance(self.series.views, self.most_records, self.tuples))
+
+    def document(self) -> dict[str, Any]:
+        """The plan as JSON, for the ledger, the view folder and `--json`."""
+        from tetraodon.publishing.view import channel_document
+
+        return {
+            "adversary": self.adversary.document(),
+            "prior": str(self.prior),
+            "records": self.records,
+            "tuples": self.tuples,
+            "channel": channel_document(self.channel),
+            "noise_tuples": float(self.noise_tuples),
+            "loss_presence": str(self.channel.loss_presence),
+            "loss_replace": str(self.channel.loss_replace),
+            "epsilon": str(self.loss),
+            "errors": [{"share": float(share), "error": self.error(share)} for share in SHARES],
+            "paper": None
+            if self.paper is None
+            else {**channel_document(self.paper), "error": self.error(channel=self.paper)},
+            **({} if self.series is None else {"seen": channel_document(self.series.seen)}),
+        }
+
+
+SHARES = tuple(Fraction(1, 10**power) for power in range(7))
+"""Sizes of questions, as shares of the domain, for which a plan and a report say the expected error."""
+
+
+def plan_view(policy: Policy, adversary: Adversary | None = None, *, records: int | None = None) -> ViewPlan:
+    """The view with the least error that withstands the adversary. It never sees the data.
+
+    `records` is a public number of records that the adversary does not state.
+    Raises Refused where the count of everything would be off by more than everything.
+    """
+    require_independent(policy, "a published view")
+    found = adversary or policy.adversary
+    if found is None:
+        raise PolicyError(
+            "the policy does not say whom a view must withstand",
+            fix="add `adversary: {prior: {d: 1e-4}, posterior: 0.2}`",
+            where="adversary",
+        )
+    if found.records is None and records is not None:
+        stated = {"k": found.k} if found.k is not None else {"d": found.d}
+        found = Adversary(
+            gamma=found.gamma, kind=found.kind, records=records, rows=found.rows, views=found.views, **stated
+        )
+    require_numbered(policy.domain)
+    cells = policy.domain.size
+    prior = found.prior(cells)
+    share = Fraction(found.records, cells) if found.records is not None else prior
+    series = best_series(found, prior, share * cells, cells) if found.views > 1 else None
+    made = ViewPlan(
+        policy=replace(policy, adversary=found),
+        adversary=found,
+        prior=prior,
+        records=found.records,
+        channel=best_channel(found, prior, share) if series is None else series.fresh,
+        paper=paper_channel(found, prior) if series is None else None,
+        series=series,
+    )
+    if made.worst_error > made.most_records:
+        raise Refused(
+            f"a count of all records would be off by about {made.worst_error:,.0f}, more than there are; "
+            f"{boundary(made)}",
+            fix="allow a larger posterior, assume an attacker who knows less, or declare fewer or coarser attributes",
+            where="adversary",
+        )
+    if made.loss > policy.epsilon:
+        raise Refused(
+            f"the view loses epsilon {shown_above(made.loss)}, more than the {shown_above(policy.epsilon)} that the "
+            "policy asks for",
+            fix=f"write `budget: {{epsilon: {math.ceil(made.loss)}}}` if that is meant, or a smaller posterior",
+            where="budget",
+        )
+    return made
+
+
+def boundary(plan: ViewPlan) -> str:
+    """Where privacy and utility part, in words ([RS07] Theorem 3.3)."""
+    edge = float(plan.most_records) / math.sqrt(plan.tuples)
+    return (
+        f"no view at all is of use against an attacker whose prior is well above n/sqrt(m), here about {edge:.2g}; "
+        f"the one assumed has {float(plan.prior):.2g}"
+    )

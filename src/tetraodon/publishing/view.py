@@ -1,0 +1,131 @@
+"""A published view: tuples of the domain, some of them records, and everything needed to count with it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tetraodon.domain import Domain
+from tetraodon.errors import ReleaseError
+from tetraodon.inference.estimate import CONFIDENCE, Estimate
+from tetraodon.policy.load import load_policy
+from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.rational import Number
+
+if TYPE_CHECKING:
+    from tetraodon.publishing.estimate import Groups
+
+MANIFEST = "view.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The part of a later view of a series that is among tuples which earlier views have shown.
+
+    `rows` are the tuples of this view among them, `before` all of them, each once.
+    """
+
+    channel: ViewChannel
+    rows: Path
+    before: Path
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What an analyst has: the tuples, the domain they are from, and the channel they came through.
+
+    Attributes
+    ----------
+    name:    the table's name, for `select count(*) from NAME`.
+    domain:  the product of the declared attributes.
+    channel: the probabilities of the view, exact.
+    rows:    the Parquet file of the tuples, one column for each attribute (`publish/columns.py`).
+    n:       the number of records, where it is public.
+    public:  side tables that conditions may read, by name: Parquet or CSV files.
+    seen:    for a later view of a series, its other part; `rows` are then the tuples that no view has shown before.
+    """
+
+    name: str
+    domain: Domain
+    channel: ViewChannel
+    rows: Path
+    n: int | None = None
+    public: Mapping[str, Path] = field(default_factory=dict, hash=False)
+    seen: Seen | None = None
+
+    def ask(self, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Estimate | Groups:
+        """The unbiased estimate of a count, sum or average, with an interval that holds the truth with `confidence`.
+
+        A bare condition asks how many records satisfy it. With `group by`, one estimate for each group of the domain.
+        `sample` is how many tuples may be drawn when counting over the whole domain would cost too much.
+        """
+        from tetraodon.publishing.estimate import ask
+        from tetraodon.publishing.later import ask_later
+
+        if self.seen is not None:
+            return ask_later(self, sql, confidence=confidence)
+        return ask(self, sql, confidence=confidence, sample=sample)
+
+
+def channel_document(channel: ViewChannel) -> dict[str, Any]:
+    """A channel as JSON; the probabilities are exact fractions."""
+    rows = "distinct" if isinstance(channel, SetChannel) else "repeated"
+    numbers = {"keep": channel.keep, "noise": channel.noise, "added_per_tuple": channel.added_per_tuple}
+    return {"rows": rows, **{name: str(number) for name, number in numbers.items()}}
+
+
+def channel_from(document: Mapping[str, Any]) -> ViewChannel:
+    """The channel that a document describes."""
+    keep, noise = Fraction(document["keep"]), Fraction(document["noise"])
+    match document["rows"]:
+        case "distinct":
+            return SetChannel(keep, noise)
+        case "repeated":
+            return CopyChannel(keep, noise)
+        case _:
+            raise ReleaseError("the view is of an unknown kind", fix="upgrade tetraodon")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """view.json as plain data."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReleaseError(f"there is no {MANIFEST}", fix="give a view folder", where=str(folder)) from None
+    except (OSError, ValueError, RecursionError):
+        manifest = None
+    if not isinstance(manifest, dict):
+        raise ReleaseError(f"{MANIFEST} cannot be read", fix="ask for a new copy", where=str(folder))
+    return manifest
+
+
+def load_view(path: str | os.PathLike[str]) -> View:
+    """A view folder, read back."""
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    try:
+        domain = load_policy(manifest["policy"]).domain
+        public = {str(name): _inside(folder, file) for name, file in manifest["public"].items()}
+        n = None if manifest["n"] is None else int(manifest["n"])
+        channel = channel_from(manifest["channel"])
+        rows, seen = _inside(folder, manifest["rows"]), None
+        if (later := manifest.get("seen")) is not None:
+            rows = _inside(folder, later["fresh"])
+            parts = _inside(folder, later["rows"]), _inside(folder, later["before"])
+            seen = Seen(channel_from(later["channel"]), *parts)
+        return View(str(manifest["name"]), domain, channel, rows, n, public, seen)
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
+
+
+def _inside(folder: Path, file: str) -> Path:
+    """A file of the folder, and no other."""
+    path = folder / file
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ReleaseError("the view names a file outside its folder", fix="ask for a new copy", where=str(folder))
+    return path

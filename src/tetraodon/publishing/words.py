@@ -1,0 +1,127 @@
+"""What a view is, what it hides and how far off it is, in words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tetraodon.policy.words import number_of
+from tetraodon.publishing.channel import CopyChannel, ViewChannel
+from tetraodon.publishing.plan import SHARES, ViewPlan, boundary
+from tetraodon.releasing.report_words import about
+
+
+def what_it_is(plan: ViewPlan) -> str:
+    """What the rows of a view are."""
+    channel = plan.channel
+    if isinstance(channel, CopyChannel):
+        told = (
+            f"Every record was kept with probability {_percent(channel.keep)}, independently. To every one of the "
+            f"{plan.tuples:,} possible tuples a random number of copies was added, {_small(channel.added_per_tuple)} "
+            "on average"
+        )
+    else:
+        told = (
+            f"A record is in the view with probability {_percent(channel.shown)}; each of the other "
+            f"{plan.tuples:,} possible tuples with probability {_small(channel.noise)}"
+        )
+    return (
+        f"{told}: about {about(float(plan.noise_tuples))} noise tuples in all. Nobody can tell which rows are records."
+    )
+
+
+def promise(plan: ViewPlan) -> list[str]:
+    """Whom the view withstands, and what it does not promise."""
+    prior, posterior = _small(plan.prior), _percent(plan.adversary.gamma)
+    if plan.adversary.kind == "independent":
+        told = [
+            f"Somebody who believed, before, with probability at most {prior} that the table has some record, and to "
+            f"whom records are independent of each other, will not believe it with more than {posterior} after.",
+            f"Nor will their belief in it fall below {_small(plan.prior / plan.adversary.gamma)} of what it was.",
+        ]
+    else:
+        told = [
+            f"Somebody who knows groups of tuples of which exactly one is in the table, and believed with probability "
+            f"at most {prior} in any one of them, will not believe in it with more than {posterior} after.",
+            "Their belief in the other tuples of a group may fall: that cannot be excluded.",
+        ]
+    if plan.series is not None:
+        told.append(
+            f"That holds for all {plan.series.views} planned views together, whenever the record was in the table. A "
+            "tuple that one view has shown gets much more noise in the next, so that showing up again tells little."
+        )
+    told.append(
+        "Somebody who knows that records go together, such as two members of a family, may learn more: seeing both is "
+        "no accident."
+    )
+    return told
+
+
+def cost(plan: ViewPlan, charged: str) -> str:
+    """What the view costs, in the currency of the ledger."""
+    return (
+        f"As differential privacy counts, one record more or less changes the odds of any view by at most "
+        f"e^{float(plan.channel.loss_presence):.3g}, one record replaced by e^{float(plan.channel.loss_replace):.3g}. "
+        f"Epsilon {charged} was charged under the policy that governs the data."
+    )
+
+
+def errors(plan: ViewPlan) -> list[tuple[str, str, str]]:
+    """Expected errors of counts by size: the share of the domain asked for, records there, and the error."""
+    word = "records, if spread evenly" if plan.records is not None else "records at most"
+    rows = [("tuples asked about", word, "expected error")]
+    for share in SHARES:
+        if share * plan.tuples < 1:
+            break
+        rows.append((f"{_percent(share)} of all", about(float(share * plan.most_records)), about(plan.error(share))))
+    return rows
+
+
+def against_the_paper(plan: ViewPlan) -> str:
+    """The chosen probabilities beside the paper's choice."""
+    if plan.series is not None:
+        return (
+            f"A count of all records is off by about {about(plan.error())} in the first of {plan.series.views} views, "
+            f"and by {about(plan.worst_error)} in the last."
+        )
+    if plan.paper is None:
+        return "The choice in the paper (keep + noise = 1/2) does not exist for this adversary."
+    ours, theirs = plan.error(), plan.error(channel=plan.paper)
+    return (
+        f"A count of all records is off by about {about(ours)}. The choice in the paper, keep "
+        f"{_small(plan.paper.keep)} and noise {_small(plan.paper.noise)}, would be off by {about(theirs)}: "
+        f"{about(theirs / ours)} times as much."
+    )
+
+
+def plan_in_words(plan: ViewPlan) -> list[str]:
+    """A plan for the terminal."""
+    channel, n = plan.channel, plan.records
+    told = [
+        f"A view of {number_of(plan.tuples, 'possible tuple')}, with about {about(float(plan.noise_tuples))} of noise.",
+        f"keep {_exact(channel.keep)}, noise {_exact(channel.noise)} ({plan.adversary.rows} rows).",
+        *promise(plan),
+        f"It loses epsilon {float(plan.loss):.6g} under this policy.",
+        against_the_paper(plan),
+        f"For comparison: {boundary(plan)}.",
+    ]
+    if n is None:
+        told.append("The number of records is not public, so errors are for the most that the priors leave room for.")
+    return told
+
+
+def estimator(channel: ViewChannel) -> str:
+    """How a count is estimated, as a formula."""
+    return f"(rows of the view - {_exact(channel.added_per_tuple)} * tuples of the domain) / ({_exact(channel.keep)})"
+
+
+def _exact(number: Fraction) -> str:
+    text = str(number)
+    return text if len(text) <= 24 else f"{float(number):.9g}"
+
+
+def _percent(number: Fraction) -> str:
+    return f"{float(100 * number):.4g}%"
+
+
+def _small(number: Fraction) -> str:
+    return f"{float(number):.3g}"

@@ -1,0 +1,84 @@
+"""Tuples to a Parquet file as they are drawn, and from there to CSV.
+
+Every row group but the last has the same number of rows. Cutting them where the sampler happens to pause would tell how
+many tuples of a group are noise.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from tetraodon.domain import Domain
+from tetraodon.publishing.columns import columns
+from tetraodon.publishing.sampling import Cells
+
+GROUP = 1 << 20
+
+
+def write_tuples(domain: Domain, parts: Iterable[Cells], path: Path, *, group: int = GROUP) -> int:
+    """Write the tuples of some cells, in their order; how many there are. Raises OSError if the disk is full.
+
+    Why  one thread encodes a group while the next is drawn; at most two groups are in memory.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = pyarrow.schema([(name, array.type) for name, array in columns(domain, np.zeros(1, np.uint64)).items()])
+    written = 0
+    with (
+        parquet.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_statistics=True) as writer,
+        ThreadPoolExecutor(1) as pool,
+    ):
+
+        def write(cells: Cells) -> None:
+            batch = pyarrow.table(columns(domain, cells), schema=schema)
+            writer.write_table(batch, row_group_size=group)
+
+        waiting: Future[None] | None = None
+        for cells in regrouped(parts, group):
+            if waiting is not None:
+                waiting.result()
+            waiting = pool.submit(write, cells)
+            written += len(cells)
+        if waiting is not None:
+            waiting.result()
+    return written
+
+
+def regrouped(parts: Iterable[Cells], group: int) -> Iterator[Cells]:
+    """The same cells in parts of `group`, but for the last.
+
+    >>> [part.tolist() for part in regrouped([np.arange(3, dtype=np.uint64), np.arange(4, dtype=np.uint64)], 2)]
+    [[0, 1], [2, 0], [1, 2], [3]]
+    """
+    waiting: list[Cells] = []
+    held = 0
+    for part in parts:
+        waiting.append(part)
+        held += len(part)
+        while held >= group:
+            whole = np.concatenate(waiting)
+            yield whole[:group]
+            waiting, held = [whole[group:]], held - group
+    if held:
+        yield np.concatenate(waiting)
+
+
+def write_csv(parquet: Path, csv: Path) -> None:
+    """The same rows as CSV, in the same order."""
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(f"COPY (SELECT * FROM read_parquet({quoted(parquet)})) TO {quoted(csv)} (HEADER)")
+        except duckdb.Error as error:
+            raise OSError(errno.ENOSPC, "cannot write") from error
+
+
+def quoted(word: Path | str) -> str:
+    """A text as SQL writes it."""
+    return "'" + str(word).replace("'", "''") + "'"

@@ -1,0 +1,228 @@
+"""Asking a view: estimates are unbiased, groups are complete, intervals cover, and nothing else can be asked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
+from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.inference.estimate import Estimate
+from tetraodon.noise.coins import system_coins
+from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.publishing.estimate import Asked, Sums, ask, share_interval, uniform_codes
+from tetraodon.publishing.predicate import Known
+from tetraodon.publishing.question import read_question
+from tetraodon.publishing.view import View
+
+NATIONS = ("American", "British", "Indian")
+SCORES = Domain(
+    (
+        Attribute("age", Integers(20, 39)),
+        Attribute("nationality", Categories(NATIONS), other=0),
+        Attribute("score", Integers(81, 100)),
+    )
+)
+PRINTED = [
+    (25, "British", 99), (21, "British", 99), (22, "Indian", 89), (32, "Indian", 90), (28, "Indian", 99),
+    (29, "American", 81), (33, "American", 94), (27, "American", 94), (32, "British", 83), (36, "American", 94),
+    (26, "American", 99), (39, "Indian", 94),
+]  # fmt: skip
+"""Table 1(d) of [RS07]."""
+
+
+def view_of(
+    folder: Path, rows: Iterable[tuple[object, ...]], domain: Domain, channel: ViewChannel, n: int | None = None
+) -> View:
+    frame = pl.DataFrame(list(rows), schema=list(domain.names), orient="row")
+    frame.write_parquet(folder / "tuples.parquet")
+    (folder / "regions.csv").write_text("country,gdp\nBritish,20000\nIndian,5000\n")
+    return View("people", domain, channel, folder / "tuples.parquet", n, {"regions": folder / "regions.csv"})
+
+
+@pytest.fixture
+def printed(tmp_path: Path) -> View:
+    return view_of(tmp_path, PRINTED, SCORES, SetChannel(Fraction(2, 3), Fraction(1, 150)), 6)
+
+
+def test_example_of_the_paper_with_the_right_numbers(printed: View) -> None:
+    """[RS07] Example 4.1: (6 - 549/150) / (2/3) = 3.51; the truth is 3."""
+    found = printed.ask("select count(*) from people where score < 3 * age")
+    assert isinstance(found, Estimate)
+    assert found.value == pytest.approx(3.51, abs=1e-12)
+    assert found.lower <= 3 <= found.upper <= 6
+    assert ask(printed, "score < 3*age") == found
+    assert ask(printed, "select count(*) n from People as p where p.score < 3 * p.age") == found
+
+
+def test_groups_are_those_of_the_domain(printed: View) -> None:
+    found = ask(printed, "select nationality, count(*) from people where age > 30 group by nationality")
+    assert isinstance(found, dict)
+    assert list(found) == list(NATIONS)
+    for nation in NATIONS:
+        assert found[nation] == ask(printed, f"age > 30 and nationality = '{nation}'")
+    pairs = ask(printed, "select count(*) from people group by nationality, age")
+    assert isinstance(pairs, dict)
+    assert len(pairs) == 60
+    assert pairs["British", 21] == ask(printed, "age = 21 and nationality = 'British'")
+    assert ask(printed, "select nationality, count(*) from people group by 1") == ask(
+        printed, "select count(*) from people group by nationality"
+    )
+
+
+def test_side_tables(printed: View) -> None:
+    poor = ask(printed, "nationality in (select country from regions where gdp < 10000)")
+    assert poor == ask(printed, "nationality = 'Indian'")
+    assert poor == ask(printed, "exists (select 1 from regions where country = nationality and gdp < 10000)")
+
+
+def test_sums_and_averages(printed: View) -> None:
+    total = ask(printed, "select sum(score) from people where age > 30")
+    count = ask(printed, "age > 30")
+    average = ask(printed, "select avg(score) from people where age > 30")
+    assert isinstance(total, Estimate)
+    assert isinstance(count, Estimate)
+    assert isinstance(average, Estimate)
+    seen = sum(score for age, _, score in PRINTED if age > 30)
+    there = 9 * 3 * sum(range(81, 101))
+    assert total.value == pytest.approx((seen - there / 150) * 1.5)
+    assert average.value == pytest.approx(min(max(total / count, 81), 100))
+    assert 81 <= average.lower <= average.upper <= 100
+    by = ask(printed, "select nationality, sum(score) from people group by nationality")
+    assert isinstance(by, dict)
+    assert sum(by.values()) == pytest.approx(ask(printed, "select sum(score) from people"))
+
+
+TINY = Domain((Attribute("a", Integers(0, 1)), Attribute("b", Grid(Fraction(0), Fraction(1, 2), Fraction(1, 2)))))
+SET = SetChannel(Fraction(1, 2), Fraction(1, 5))
+
+
+@pytest.mark.parametrize("sql", ["b > a / 10", "select sum(b) from people where a < 2", "b < 0.1 or a = 0"])
+def test_it_is_unbiased_exactly(sql: str, tmp_path: Path) -> None:
+    """The mean over all views of a table, weighted by their probabilities, is the truth."""
+    cells = list(itertools.product((0, 1), (0.0, 0.5)))
+    table = {(1, 0.5), (0, 0.5), (0, 0.0)}
+    truths = {"b > a / 10": 2.0, "select sum(b) from people where a < 2": 1.0, "b < 0.1 or a = 0": 2.0}
+    mean = 0.0
+    for number, shown in enumerate(itertools.product((False, True), repeat=4)):
+        rows = [cell for cell, yes in zip(cells, shown, strict=True) if yes]
+        weight = math.prod(
+            float(SET.shown if cell in table else SET.noise)
+            if yes
+            else float(1 - (SET.shown if cell in table else SET.noise))
+            for cell, yes in zip(cells, shown, strict=True)
+        )
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.Float64}, orient="row")
+        frame.write_parquet(folder / "t.parquet")
+        found = ask(View("people", TINY, SET, folder / "t.parquet"), sql)
+        assert isinstance(found, Estimate)
+        mean += weight * found
+    assert mean == pytest.approx(truths[sql], abs=1e-9)
+
+
+WIDE = Domain((Attribute("x", Integers(0, 9)), Attribute("y", Integers(-5, 5)), Attribute("z", Integers(0, 9))))
+
+
+CHANNELS = [SetChannel(Fraction(1, 2), Fraction(1, 20)), CopyChannel(Fraction(1, 2), Fraction(1, 20))]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("sql", ["select sum(y) from people where x < 7", "select avg(x) from people", "x + y > z"])
+def test_intervals_cover(channel: ViewChannel, sql: str) -> None:
+    """A hundred and fifty views; a true coverage of 90% raises alarm once in a billion."""
+    rng = np.random.default_rng(3)
+    cells = np.array(list(itertools.product(range(10), range(-5, 6), range(10))))
+    table = rng.choice(len(cells), 200, replace=isinstance(channel, CopyChannel))
+    counts = np.bincount(table, minlength=len(cells))
+    question = read_question(sql, Known(WIDE, "people", {}))
+    asked = Asked(WIDE, channel, None, question, Fraction(9, 10))
+    x, y, z = cells.T
+    inside = {0: np.full(len(cells), True), 1: x < 7, None: x + y > z}[question.attribute]
+    value = np.zeros(len(cells), int) if question.attribute is None else cells[:, question.attribute]
+    records = counts * inside
+    truth = float(records.sum() if question.attribute is None else records @ value)
+    truth = truth / records.sum() if question.aggregate == "avg" else truth
+
+    def per_value(numbers: NDArray[np.int64]) -> NDArray[Any]:
+        if question.attribute is None:
+            return np.array(int(numbers[inside].sum()), object)
+        attribute = WIDE.attributes[question.attribute]
+        low = int(attribute.number(0))
+        return np.bincount(value[inside] - low, numbers[inside], attribute.size).astype(int).astype(object)
+
+    values = [] if question.attribute is None else [Fraction(v) for v in range(value.min(), value.max() + 1)]
+    held = 0
+    for _ in range(150):
+        if isinstance(channel, SetChannel):
+            shown = rng.random(len(cells)) < np.where(counts > 0, float(channel.shown), float(channel.noise))
+        else:
+            shown = rng.binomial(counts, float(channel.keep)) + rng.geometric(1 - float(channel.noise), len(cells)) - 1
+        seen, there = per_value(shown.astype(int)), per_value(np.ones(len(cells), int))
+        found = asked.count(seen, there) if question.attribute is None else Sums(asked, values).estimate(seen, there)
+        held += found.lower <= truth <= found.upper
+    assert held >= stats.binom.ppf(1e-9, 150, 0.9)
+
+
+def test_more_confidence_is_a_wider_interval(printed: View) -> None:
+    narrow, wide = (ask(printed, "score < 3 * age", confidence=level) for level in ("0.8", "0.999"))
+    assert isinstance(narrow, Estimate)
+    assert isinstance(wide, Estimate)
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
+
+
+BROAD = Domain(tuple(Attribute(f"x{i}", Integers(1, 1000)) for i in range(5)))
+
+
+def test_too_wide_is_refused_or_sampled(tmp_path: Path) -> None:
+    rows = [(i, i, i, i, i) for i in range(1, 101)]
+    view = view_of(tmp_path, rows, BROAD, SetChannel(Fraction(1, 2), Fraction(1, 10**13)))
+    asked = "x0 + x1 + x2 + x3 + x4 < 300"
+    with pytest.raises(Refused, match="allow a sampled count"):
+        ask(view, asked)
+    found = ask(view, asked, sample=20_000)
+    assert isinstance(found, Estimate)
+    assert found.lower <= 118 <= found.upper < 300
+    with pytest.raises(QueryError, match="one count only"):
+        ask(view, f"select x0, count(*) from people where {asked} group by x0", sample=100)
+
+
+def test_sampled_codes_are_uniform() -> None:
+    """A chi-squared test at a false-alarm rate of one in a billion."""
+    codes = uniform_codes(6, 60_000, system_coins())
+    assert len(codes) == 60_000
+    assert stats.chisquare(np.bincount(codes, minlength=6)).pvalue > 1e-9
+    with pytest.raises(Refused):
+        uniform_codes(2**63, 1, system_coins())
+
+
+def test_shares() -> None:
+    low, high = share_interval(30, 100, Fraction(1, 20))
+    assert (float(low), float(high)) == pytest.approx((0.2124, 0.3998), abs=1e-4)
+    assert share_interval(0, 10, Fraction(1, 20))[0] == 0
+    assert share_interval(10, 10, Fraction(1, 20))[1] == 1
+
+
+@pytest.mark.parametrize("confidence", [0, 1, "1.5"])
+def test_confidence_is_a_share(printed: View, confidence: object) -> None:
+    with pytest.raises(QueryError, match="between 0 and 1"):
+        ask(printed, "age > 30", confidence=confidence)  # type: ignore[arg-type]
+
+
+def test_a_view_without_its_tuples(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        ask(View("people", SCORES, SET, tmp_path / "nothing.parquet"), "age > 30")
+    (tmp_path / "bad.parquet").write_text("no")
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        ask(View("people", SCORES, SET, tmp_path / "bad.parquet"), "age > 30")

@@ -1,0 +1,72 @@
+"""FRAPP: its law, its reconstruction and its error, by enumeration of what records can become."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.noise.test_rational_coin import Script
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import PolicyError
+from tetraodon.policy.adversary import Adversary
+from tetraodon.publishing.frapp import Frapp, frapp, reconstruct, standard_error
+
+F = Fraction
+
+
+def line(size: int) -> Domain:
+    return Domain((Attribute("x", Integers(1, size)),))
+
+
+def test_the_matrix_is_gamma_diagonal() -> None:
+    method = Frapp(line(4), F(1, 3))
+    form = method.affine()
+    assert form.ratio == method.ratio == 3
+    assert form.condition == pytest.approx(float(method.condition))
+    assert all(sum(row[q] for row in form.matrix) == 1 for q in range(4))
+    assert 0 <= float(method.loss) - math.log(3) < 2e-12
+    counts = np.array([4, 0, 2, 1])
+    assert reconstruct(method, counts) == pytest.approx(form.reconstruct(counts.astype(float)))
+    with pytest.raises(PolicyError, match="too large"):
+        Frapp(line(5000), F(1, 2)).affine()
+
+
+def test_estimate_and_variance_are_those_of_every_outcome() -> None:
+    method, table, asked = Frapp(line(4), F(1, 3)), (0, 0, 2), {0, 1}
+    mean = square = F(0)
+    for shown in itertools.product(range(4), repeat=3):
+        chance = math.prod(
+            (method.retain if a == b else method.elsewhere for a, b in zip(table, shown, strict=True)), start=F(1)
+        )
+        value = method.estimate(sum(s in asked for s in shown), len(asked), 3)
+        mean += chance * value
+        square += chance * value**2
+    assert mean == 2
+    assert square - mean**2 == method.variance(2, 2, 3)
+    assert standard_error(method, 2, 2, 3) == pytest.approx(math.sqrt(method.variance(2, 2, 3)))
+
+
+def test_records_are_perturbed_on_their_own() -> None:
+    method, cells = Frapp(line(10), F(1, 2)), np.array([7, 7, 7], np.uint64)
+    words = Script(0, 2**63, 2**64 - 1, 1, 2, 23)  # stays, is drawn anew twice; then the numbers drawn
+    assert method.perturb(cells, coins=words).tolist() == [7, 2, 3]
+
+
+def test_the_adult_experiment_retains_one_in_41() -> None:
+    adult = Domain(tuple(Attribute(f"a{i}", Integers(1, s)) for i, s in enumerate((72, 7, 16, 7, 14, 5, 2, 41, 2))))
+    method = frapp(adult, adversary=Adversary(k=10, gamma="0.2", records=30162))
+    assert float(method.keep) == pytest.approx(1 / 41, rel=1e-3)
+
+
+def test_it_is_asked_for_in_one_way() -> None:
+    assert frapp(line(4), keep="1/3") == Frapp(line(4), F(1, 3))
+    with pytest.raises(PolicyError, match="neither or both"):
+        frapp(line(4))
+    with pytest.raises(PolicyError, match="number is not given"):
+        frapp(line(4), adversary=Adversary(d="0.1", gamma="0.2"))
+    with pytest.raises(PolicyError, match="between 0 and 1"):
+        frapp(line(4), keep=1)

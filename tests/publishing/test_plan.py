@@ -1,0 +1,78 @@
+"""Plans of views: the Adult numbers, the paper's choice, and what is refused without data."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tetraodon.errors import PolicyError, Refused
+from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.publishing.plan import boundary, plan_view
+
+SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
+
+
+def adult(**changed: Any) -> Policy:
+    adversary = {"prior": {"k": 10}, "posterior": 0.2, "records": 30162} | changed
+    return load_policy(
+        {
+            "dataset": "adult",
+            "attributes": {f"a{place}": {"integer": [1, size]} for place, size in enumerate(SIZES)},
+            "budget": {"epsilon": 13},
+            "adversary": adversary,
+        }
+    )
+
+
+def test_the_adult_experiment() -> None:
+    plan = plan_view(adult())
+    assert plan.tuples == 648_023_040
+    assert plan.prior == Fraction(301620, 648023040)
+    assert float(plan.loss) == pytest.approx(12.35, abs=0.005)
+    assert float(plan.noise_tuples) == pytest.approx(30162 * 40, rel=0.001)  # k(1-gamma)/gamma noise tuples a record
+    assert plan.error() < plan.error(channel=plan.paper) / 2
+
+
+def test_the_error_is_the_standard_deviation() -> None:
+    plan = plan_view(adult(rows="distinct"))
+    assert plan.error() == pytest.approx(math.sqrt(plan.channel.variance(30162, plan.tuples)))
+    assert plan.error(Fraction(1, 100)) == pytest.approx(plan.error() / 10)
+
+
+def test_a_public_number_may_come_later() -> None:
+    policy = adult()
+    bare = Adversary(k=10, gamma="0.2")
+    assert plan_view(policy, bare, records=30162) == plan_view(policy)
+    with pytest.raises(PolicyError, match="public number"):
+        plan_view(policy, bare)
+
+
+def test_without_a_number_the_priors_bound_it() -> None:
+    plan = plan_view(adult(), Adversary(d="1e-3", gamma="0.2"))
+    assert plan.records is None
+    assert plan.most_records == Fraction(648023040, 1000)
+
+
+def test_what_cannot_be_published_is_refused() -> None:
+    with pytest.raises(PolicyError, match="whom a view must withstand"):
+        plan_view(load_policy({k: v for k, v in adult().document.items() if k != "adversary"}))
+    with pytest.raises(Refused, match=r"off by about .* n/sqrt\(m\)"):
+        plan_view(adult(), Adversary(k=10, gamma="0.2", records=30))
+    with pytest.raises(Refused, match="more than the 13 that the policy asks for"):
+        plan_view(adult(), Adversary(k=10, gamma="0.9", records=30162))
+
+
+def test_the_boundary_in_words() -> None:
+    assert "n/sqrt(m), here about 1.2" in boundary(plan_view(adult()))
+
+
+def test_the_plan_as_data() -> None:
+    document = plan_view(adult()).document()
+    assert document["channel"]["rows"] == "repeated"
+    assert Fraction(document["loss_replace"]) == Fraction(document["epsilon"])
+    assert document["paper"]["error"] > document["errors"][0]["error"]

@@ -1,0 +1,25 @@
+"""The report says what it must, and no name from a policy becomes HTML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.publishing.test_run import POLICY
+from tetraodon.policy.load import load_policy
+from tetraodon.publishing.plan import plan_view
+from tetraodon.publishing.report import report_html, report_text
+
+
+@pytest.mark.parametrize("kind", ["independent", "exclusive"])
+@pytest.mark.parametrize("rows", ["repeated", "distinct"])
+def test_page_and_text_say_the_same(kind: str, rows: str) -> None:
+    adversary: dict[str, Any] = {**POLICY["adversary"], "kind": kind, "rows": rows}
+    plan = plan_view(load_policy({**POLICY, "title": "<b>People</b>", "adversary": adversary}))
+    page, text = report_html(plan, 334, "2.31"), report_text(plan, 334, "2.31")
+    assert "<b>People" not in page
+    assert "<script" not in page
+    for words in ("334 rows", "Nobody can tell", "50% after", "Epsilon 2.31", "the paper", "10% of all"):
+        assert words in page
+        assert words in text

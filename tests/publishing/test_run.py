@@ -1,0 +1,157 @@
+"""Publishing from end to end: what is charged, what is written, what is refused and what a crash leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars
+import pytest
+
+import tetraodon as td
+from tetraodon.engine import DataRefusal
+from tetraodon.publishing.channel import CopyChannel, SetChannel
+from tetraodon.publishing.folder import file_hash
+from tetraodon.publishing.plan import plan_view
+
+POLICY: dict[str, Any] = {
+    "dataset": "people",
+    "attributes": {"age": {"integer": [20, 39]}, "nation": ["A", "B", "I"], "score": {"integer": [81, 100]}},
+    "budget": {"epsilon": 20},
+    "adversary": {"prior": {"k": 2}, "posterior": 0.5, "records": 120},
+}
+
+
+def people(count: int = 120) -> polars.DataFrame:
+    return polars.DataFrame(
+        {
+            "age": [20 + i * 7 % 20 for i in range(count)],
+            "nation": ["ABI"[i * i % 3] for i in range(count)],
+            "score": [81 + i * 11 % 20 for i in range(count)],
+        }
+    )
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[td.Ledger]:
+    with td.Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open("people", 10, td.load_policy(POLICY).document)
+        yield ledger
+
+
+def test_a_view_is_charged_written_and_read_back(tmp_path: Path, book: td.Ledger) -> None:
+    policy, stages = td.load_policy(POLICY), []
+    view = td.publish(policy, people(), ledger=book, out=tmp_path / "view", progress=stages.append)
+    [entry] = book.entries("people")
+    plan = plan_view(policy)
+    assert entry.charged == plan.loss == plan.channel.loss_replace
+    assert entry.state == "settled"
+    assert entry.manifest_hash == file_hash(tmp_path / "view" / "view.json")
+    assert stages == ["counting", "charging the ledger", "adding noise", "writing the report"]
+    assert (view.channel, view.n, view.name) == (plan.channel, 120, "people")
+    assert isinstance(view.channel, CopyChannel)
+    rows = polars.read_parquet(view.rows)
+    assert rows.columns == ["age", "nation", "score"]
+    assert rows.equals(polars.read_csv(tmp_path / "view" / "tuples.csv"))
+    manifest = json.loads((tmp_path / "view" / "view.json").read_text())
+    assert manifest["tuples"] == len(rows)
+    for name, digest in manifest["files"].items():
+        assert file_hash(tmp_path / "view" / name) == digest
+    assert td.load_view(tmp_path / "view") == view
+    assert td.load_policy(tmp_path / "view" / "policy.yaml") == policy
+
+
+def test_the_rows_are_sorted_so_their_order_tells_nothing(tmp_path: Path, book: td.Ledger) -> None:
+    view = td.publish(td.load_policy(POLICY), people(), ledger=book, out=tmp_path / "view")
+    rows = polars.read_parquet(view.rows)
+    cells = [view.domain.cell(row) for row in rows.iter_rows()]
+    assert cells == sorted(cells)
+
+
+def test_the_script_estimates_like_the_channel(tmp_path: Path, book: td.Ledger) -> None:
+    view = td.publish(td.load_policy(POLICY), people(), ledger=book, out=tmp_path / "view")
+    script = (tmp_path / "view" / "estimate.sql").read_text()
+    with duckdb.connect() as connection:
+        connection.execute(script.replace("tuples.parquet", str(view.rows)))
+        found, error, n_v = connection.execute(
+            """SELECT estimate(v, d), standard_error(v, d), v FROM
+            (SELECT count(*) AS v FROM people WHERE score < 3 * age),
+            (SELECT count(*) * 3 AS d FROM "values of age", "values of score" WHERE score < 3 * age)"""
+        ).fetchall()[0]
+    assert found == pytest.approx(float(view.channel.estimate(n_v, 549)))
+    assert error == pytest.approx(float(view.channel.variance(max(Fraction(found), Fraction(0)), 549)) ** 0.5)
+
+
+def test_distinct_rows_and_an_adversary_in_python(tmp_path: Path, book: td.Ledger) -> None:
+    adversary = td.Adversary(k=2, gamma="0.5", records=60, rows="distinct")
+    table = people().unique()
+    view = td.publish(td.load_policy(POLICY), table, adversary=adversary, ledger=book, out=tmp_path / "view")
+    assert isinstance(view.channel, SetChannel)
+    rows = polars.read_parquet(view.rows)
+    assert len(rows.unique()) == len(rows)
+    doubled = polars.concat([table, table])
+    with pytest.raises(DataRefusal, match="repeats rows"):
+        td.publish(td.load_policy(POLICY), doubled, adversary=adversary, ledger=book, out=tmp_path / "other")
+    assert len(book.entries("people")) == 1
+    assert [refusal.kind for refusal in book.refusals("people")] == ["table-refused"]
+
+
+def test_a_domain_that_does_not_cover_the_data_costs_nothing(tmp_path: Path, book: td.Ledger) -> None:
+    table = people().with_columns(age=polars.lit(17))
+    with pytest.raises(DataRefusal, match="do not cover") as caught:
+        td.publish(td.load_policy(POLICY), table, ledger=book, out=tmp_path / "view")
+    assert "17" not in str(caught.value)
+    assert not book.entries("people")
+    assert not (tmp_path / "view").exists()
+
+
+def test_public_presence_makes_the_number_public(tmp_path: Path, book: td.Ledger) -> None:
+    said = {**POLICY, "presence": "public", "adversary": {"prior": {"k": 2}, "posterior": 0.5}}
+    view = td.publish(td.load_policy(said), people(), ledger=book, out=tmp_path / "view")
+    assert view.n == 120
+    secret = {**said, "presence": "secret"}
+    with pytest.raises(td.PolicyError, match="public number"):
+        td.publish(td.load_policy(secret), people(), ledger=book, out=tmp_path / "other")
+
+
+def test_side_tables_travel_with_the_view(tmp_path: Path, book: td.Ledger) -> None:
+    (tmp_path / "regions.csv").write_text("country,gdp\nI,5000\n")
+    (tmp_path / "policy.yaml").write_text(json.dumps({**POLICY, "public": {"regions": "regions.csv"}}))
+    view = td.publish(td.load_policy(tmp_path / "policy.yaml"), people(), ledger=book, out=tmp_path / "view")
+    assert view.public["regions"].read_text() == "country,gdp\nI,5000\n"
+    (tmp_path / "regions.csv").unlink()
+    with pytest.raises(td.PolicyError, match="public table regions"):
+        td.publish(td.load_policy(tmp_path / "policy.yaml"), people(), ledger=book, out=tmp_path / "other")
+
+
+def test_a_crash_after_the_charge_leaves_no_folder(
+    tmp_path: Path, book: td.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "no space")
+
+    monkeypatch.setattr("tetraodon.publishing.run.fill_folder", full)
+    with pytest.raises(td.ReleaseError, match="disk is full"):
+        td.publish(td.load_policy(POLICY), people(), ledger=book, out=tmp_path / "view")
+    assert [entry.state for entry in book.entries("people")] == ["reserved"]
+    assert {path.name for path in tmp_path.iterdir()} == {"ledger.db"}
+
+
+def test_the_total_is_kept(tmp_path: Path, book: td.Ledger) -> None:
+    policy = td.load_policy(POLICY)
+    for number in range(4):
+        td.publish(policy, people(), ledger=book, out=tmp_path / f"view{number}")
+    with pytest.raises(td.BudgetExhausted):
+        td.publish(policy, people(), ledger=book, out=tmp_path / "one-too-many")
+    assert not (tmp_path / "one-too-many").exists()
+
+
+def test_repricing_says_that_a_view_is_no_table_of_answers(tmp_path: Path, book: td.Ledger) -> None:
+    policy = td.load_policy(POLICY)
+    td.publish(policy, people(), ledger=book, out=tmp_path / "view")
+    with pytest.raises(td.Refused, match="published view"):
+        book.reprice(policy)

@@ -1,0 +1,91 @@
+"""The sandbox holds what it was given and can reach nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import QueryError, TableError
+from tetraodon.publishing.sandbox import Sandbox
+
+DOMAIN = Domain((Attribute("age", Integers(0, 3)), Attribute("score", Integers(1, 2))))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{file}')",
+        "SELECT * FROM '{file}'",
+        "COPY (SELECT 1) TO '{file}'",
+        "ATTACH '{file}'",
+        "SET enable_external_access = true",
+        "SET threads = 1",
+        "INSTALL httpfs",
+    ],
+)
+def test_nothing_outside_can_be_reached(sql: str, tmp_path: Path) -> None:
+    file = tmp_path / "secret.csv"
+    file.write_text("a,b\n1,2\n")
+    with pytest.raises(QueryError):
+        Sandbox(DOMAIN).run(sql.format(file=file))
+    with pytest.raises(duckdb.Error):
+        Sandbox(DOMAIN, {"side": file}).run("SELECT 1").execute(sql.format(file=file))
+    assert file.read_text() == "a,b\n1,2\n"
+
+
+def test_variables_of_the_program_are_out_of_reach() -> None:
+    table = duckdb.sql("SELECT 1 AS x").pl()  # noqa: F841
+    with pytest.raises(QueryError):
+        Sandbox(DOMAIN).run("SELECT * FROM table")
+
+
+def test_public_tables_come_from_files_and_frames(tmp_path: Path) -> None:
+    (tmp_path / "side.csv").write_text("country,gdp\nA,1\nB,2\n")
+    duckdb.sql("SELECT 7 AS seven").write_parquet(str(tmp_path / "more.parquet"))
+    frame = duckdb.sql("SELECT 'x' AS y").pl()
+    sandbox = Sandbox(
+        DOMAIN, {"side": tmp_path / "side.csv", "more": str(tmp_path / "more.parquet"), "odd name": frame}
+    )
+    assert sandbox.public == {"side": ("country", "gdp"), "more": ("seven",), "odd name": ("y",)}
+    assert sandbox.run("SELECT sum(gdp) FROM side").fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize("table", ["nowhere.csv", 3])
+def test_an_unreadable_public_table(table: object) -> None:
+    with pytest.raises(TableError, match="side") as caught:
+        Sandbox(DOMAIN, {"side": table})
+    assert "nowhere" not in str(caught.value)
+
+
+def test_cells() -> None:
+    sandbox = Sandbox(DOMAIN)
+    assert sandbox.cells_where("tetraodon_row.a0 + tetraodon_row.a1 = 3", (0, 1)).tolist() == [
+        [False, False],
+        [False, True],
+        [True, False],
+        [False, False],
+    ]
+    assert sandbox.cells_where("tetraodon_row.a1 = 2", (1,)).tolist() == [False, True]
+    assert sandbox.cells_where("true", ()).item() is True
+    assert sandbox.types_of(["tetraodon_row.a0 + 1", "tetraodon_row.a0 > 1"]) == ["BIGINT", "BOOLEAN"]
+
+
+def test_a_large_file_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tetraodon.publishing.sandbox.LARGE", 0)
+    duckdb.sql("SELECT 3 AS age, 1 AS score").write_parquet(str(tmp_path / "t.parquet"))
+    duckdb.sql("SELECT 4 AS x").write_parquet(str(tmp_path / "other.parquet"))
+    sandbox = Sandbox(DOMAIN)
+    sandbox.hold(tmp_path / "t.parquet")
+    assert sandbox.run("SELECT a0 FROM tetraodon_tuples").fetchall() == [(3,)]
+    with pytest.raises(QueryError):
+        sandbox.run(f"SELECT * FROM read_parquet('{tmp_path / 'other.parquet'}')")
+
+
+def test_names_of_our_own_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "side.csv").write_text("a\n1\n")
+    with pytest.raises(TableError, match="does not start with"):
+        Sandbox(DOMAIN, {"tetraodon_tuples": tmp_path / "side.csv"})
+    assert Sandbox(DOMAIN, {"tuples": tmp_path / "side.csv"}).public == {"tuples": ("a",)}
