@@ -18,4 +18,4 @@ def test_ten_students() -> None:
     played = story("exam")
     assert round(played.attacked, 3) == 37.465
     assert played.defended == pytest.approx(math.exp(0.5), rel=1e-12)
-    assert played.numbers["odds, 1 students"] == pytest.approx(math.exp(0.5), rel=1e-3)
+    assert played.numbers["odds, 1 student"] == pytest.approx(math.exp(0.5), rel=1e-3)

@@ -16,11 +16,13 @@ def test_a_demonstration(run: Run, run_json: Callable[..., Any], place: Path) ->
     assert "all good" in told
     assert f"The report: {Path('demo/release/report.html')}" in told
     assert (place / "demo/release/report.html").is_file()
+    assert (place / "demo/adult.parquet").is_file()
     assert "--force" in run("demo", code=1).stderr
     found = run_json("demo", "--force")
     assert set(found) == {
         "folder",
         "policy",
+        "table",
         "ledger",
         "release",
         "report",

@@ -30,7 +30,14 @@ def test_a_folder_that_is_not_there(run: Run) -> None:
 
 def test_a_column_without_a_name_is_left_out(run: Run, place: Path) -> None:
     (place / "gap.csv").write_text("age,,x\n1,2,3\n")
-    assert "Left out, for their type cannot be released: ''." in run("init", "gap.csv").stdout
+    assert "Left out, for they have no name: 1 column." in run("init", "gap.csv").stdout
+
+
+def test_columns_of_one_name_are_told(run: Run, place: Path) -> None:
+    (place / "twice.csv").write_text("age,age\n1,2\n")
+    told = run("init", "twice.csv").stdout
+    assert "1 column, 2 places that say CONFIRM" in told
+    assert "Several columns have the same name: age." in told
 
 
 def test_a_file_without_a_header(run: Run, place: Path) -> None:

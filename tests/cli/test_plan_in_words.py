@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import tetraodon as td
-from tetraodon.cli.plan_in_words import asked_in_words, error_in_words, pair_in_words, unit_in_words
+from tetraodon.cli.plan_in_words import asked_in_words, error_in_words, notes, pair_in_words, unit_in_words
 from tetraodon.workload.query import Query
 
 DOMAIN = td.load_policy(
@@ -28,6 +28,7 @@ DOMAIN = td.load_policy(
         (td.histogram("age", bins={"age": [[0, 4], [5, 9]]}), "counts by age in bins", "records"),
         (td.cdf("age", by=["sex"]), "running counts of age by sex", "records"),
         (td.ranges("age"), "all ranges of age", "records"),
+        (td.ranges("age", {"young": [0, 4]}), "1 range of age", "records"),
         (td.ranges("age", [[0, 3], [4, 9]]), "2 ranges of age", "records"),
         (td.total("loss", weight="age"), "sum of loss times age", "USD"),
         (td.mean("loss"), "mean of loss", "USD (sum)"),
@@ -56,3 +57,10 @@ def test_errors() -> None:
         "±12.5 USD",
         "±12,346 USD",
     ]
+
+
+def test_it_is_said_why_counts_of_keyed_rows_are_not_exact() -> None:
+    policy = {"dataset": "d", "presence": "public", "attributes": {"sex": ["F", "M"]}, "budget": {"epsilon": 1}}
+    keyed = {"individuals": {"key": "id", "at most": 3}, "release": [{"name": "n", "count": "all"}]}
+    told = " ".join(notes(td.plan(td.load_policy(policy | keyed)), None))
+    assert "how many rows a person has, even though presence is public" in told

@@ -57,3 +57,15 @@ def test_publishing(run: Run, run_json: Callable[..., Any]) -> None:
 def test_a_policy_without_an_adversary_is_refused(run: Run) -> None:
     run("ledger", "open", "people.policy.yaml", "--total", "20")
     assert "whom a view must withstand" in run("publish", "people.policy.yaml", "people.csv", code=1).stderr
+
+
+@pytest.mark.usefixtures("view_place")
+def test_a_view_is_shown_and_verified(run: Run, run_json: Callable[..., Any]) -> None:
+    run("ledger", "open", "view.policy.yaml", "--total", "20")
+    run("publish", "view.policy.yaml", "rows.csv")
+    assert "What it hides" in run("show", "view").stdout
+    keys = {"dataset", "title", "date", "charged", "tuples", "n", "m", "channel", "plan"}
+    assert set(run_json("show", "view")) == keys
+    assert "a view has no items" in run("show", "view", "--item", "ages", code=2).stderr
+    assert run_json("verify", "view")["verified"] is True
+    assert "an adversary" in run("check", "view.policy.yaml").stdout

@@ -72,3 +72,11 @@ def test_what_cannot(sql: str, what: str) -> None:
     with pytest.raises(QueryError, match=what) as caught:
         read_question(sql, KNOWN)
     assert caught.value.fix
+
+
+def test_a_view_whose_name_is_no_word_is_named_in_quotes() -> None:
+    known = Known(KNOWN.domain, "people-2026", {})
+    with pytest.raises(QueryError) as caught:
+        read_question("select count(*) from people", known)
+    assert caught.value.fix == 'write `from "people-2026"`, or just the condition'
+    assert read_question('select count(*) from "people-2026"', known).aggregate == "count"

@@ -27,3 +27,19 @@ def test_a_public_attribute_is_known_exactly(policy: td.Policy, table: pl.DataFr
     _, found = release_with(policy, table, lambda _: 7).ask("sex = 'Male'")
     assert found.interval == (found.value, found.value)
     assert found == pytest.approx(table.filter(pl.col("sex") == "Male").height)
+
+
+def in_bands(policy: td.Policy, table: pl.DataFrame) -> td.Release:
+    bands = [{"name": "decades", "histogram": ["sex", "age"], "bins": {"age": [[20, 24], [25, 29]]}}]
+    return release_with(td.load_policy({**policy.document, "release": bands}), table, silent)
+
+
+def test_whole_bins_can_be_asked_about(policy: td.Policy, table: pl.DataFrame) -> None:
+    name, found = in_bands(policy, table).ask("age < 25 and sex = 'Male'")
+    assert name == "decades"
+    assert found == pytest.approx(table.filter((pl.col("age") < 25) & (pl.col("sex") == "Male")).height)
+
+
+def test_a_part_of_a_bin_cannot_be_told(policy: td.Policy, table: pl.DataFrame) -> None:
+    with pytest.raises(td.QueryError, match="age was released in bins"):
+        in_bands(policy, table).ask("age < 23")

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import lines, rounded
+from tetraodon.policy.words import number_of
 from tetraodon.pufferfish import Additive, Definition, Laplace, Prior, World, pairs, scenarios, verify
 
 EPSILON = Fraction(1, 2)
@@ -39,7 +40,7 @@ def run() -> Story:
         attacked=odds[10],
         allowed=math.exp(0.5),
         defended=safe[10],
-        numbers={f"odds, {n} students": rounded(odds[n]) for n in (1, 10, 50)},
+        numbers={f"odds, {number_of(n, 'student')}": rounded(odds[n]) for n in (1, 10, 50)},
         chart=lines(rows, x="students", y="odds move by", colour="noise", log="y"),
     )
 

@@ -27,7 +27,7 @@ def demo(
       tetraodon demo --out demo
 
     \b
-    --json gives {"folder", "policy", "ledger", "release", "report", "epsilon", "charged", "left", "verified",
+    --json gives {"folder", "policy", "table", "ledger", "release", "report", "epsilon", "charged", "left", "verified",
       "answer": {"condition", "item", "value", "lower", "upper", "confidence"}}.
     """
     with Edge(as_json) as edge:
@@ -50,10 +50,12 @@ def demo(
             raise ReleaseError("the folder exists", fix="choose another --out, or pass --force", where=str(out))
         bundled = Path(__file__).parent.parent / "demo"
         edge.state = f"There may be a beginning in {out}."
-        policy_file, ledger_file, folder = out / "adult.policy.yaml", out / "ledger.db", out / "release"
+        policy_file, table_file = out / "adult.policy.yaml", out / "adult.parquet"
+        ledger_file, folder = out / "ledger.db", out / "release"
         try:
             out.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(bundled / "adult.policy.yaml", policy_file)
+            for file in (policy_file, table_file):
+                shutil.copyfile(bundled / file.name, file)
             ledger_file.unlink(missing_ok=True)  # a demonstration begins anew; a real ledger is kept for good
         except OSError:
             raise ReleaseError("the folder cannot be written", fix="choose another --out", where=str(out)) from None
@@ -64,7 +66,7 @@ def demo(
                 book.open(policy.dataset, policy.epsilon, policy.document, delta=policy.delta)
                 release_made = release(
                     planned,
-                    bundled / "adult.parquet",
+                    table_file,
                     ledger=book,
                     out=folder,
                     force=force,
@@ -81,6 +83,7 @@ def demo(
                 {
                     "folder": str(out),
                     "policy": str(policy_file),
+                    "table": str(table_file),
                     "ledger": str(ledger_file),
                     "release": str(folder),
                     "report": str(report),
@@ -104,5 +107,6 @@ def demo(
         say(f"Charged epsilon {release_made.charged}; {shown_below(account.left)} left in {ledger_file}.")
         say(f"Verified {len(checks)} hashes, certificates and answers: {good}.")
         say(f"How many with {QUESTION}? {answer_in_words(item, estimate)}.")
+        say(f"To try things out, change {policy_file}; the table is {table_file}.")
         say()
         heading(f"The report: {report}")

@@ -163,17 +163,30 @@ def existing_table(table: str) -> str:
     return table
 
 
-def typed_number(text: str | None, *, option: str) -> Any:
-    """An exact number typed as an option; None stays None."""
+def typed_number(
+    text: str | None, *, option: str, least: int | None = None, above: int | None = None, below: int | None = None
+) -> Any:
+    """An exact number typed as an option, between its ends; None stays None."""
     if text is None:
         return None
     from tetraodon.errors import PolicyError
     from tetraodon.rational import rational
 
     try:
-        return rational(text, name=option)
+        found = rational(text, name=option)
     except PolicyError as error:
         raise WrongUse(error.what, fix=error.fix) from None
+    ends = []
+    if least is not None:
+        ends.append((f"{least} or more", found >= least))
+    if above is not None:
+        ends.append((f"above {above}", found > above))
+    if below is not None:
+        ends.append((f"below {below}", found < below))
+    if not all(kept for _, kept in ends):
+        wanted = " and ".join(words for words, _ in ends)
+        raise WrongUse(f"{option} is not {wanted}", fix=f"write a number that is {wanted}")
+    return found
 
 
 def fail() -> None:

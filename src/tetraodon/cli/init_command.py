@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tetraodon.cli.edge import Edge, existing_table
-from tetraodon.cli.output import Json, emit, say, working
+from tetraodon.cli.output import Json, emit, say, working, wrapped
 
 
 def init(
@@ -38,6 +39,7 @@ def init(
         from tetraodon.errors import PolicyError
         from tetraodon.policy.load import PLACEHOLDER
         from tetraodon.policy.starter import starter
+        from tetraodon.policy.words import number_of
 
         name = _dataset(existing_table(table))
         target = out or Path(f"{name}.policy.yaml")
@@ -60,11 +62,26 @@ def init(
                 }
             )
             return
-        say(f"Wrote {target}: {len(columns)} columns, {places} places that say {PLACEHOLDER}.")
-        if left_out:
-            say(f"Left out, for their type cannot be released: {', '.join(map(repr, left_out))}.")
+        found = number_of(len(dict(columns)), "column")
+        says = "1 place that says" if places == 1 else f"{places} places that say"
+        wrapped(f"Wrote {target}: {found}, {says} {PLACEHOLDER}.")
+        for told in _odd(columns, left_out):
+            wrapped(told)
         say("Put what is publicly known in those places, never what the data show. Then:")
         say(f"  tetraodon check {_quoted(target)}")
+
+
+def _odd(columns: Sequence[tuple[str, str]], left_out: Sequence[str]) -> Iterator[str]:
+    """What is strange about the columns."""
+    from tetraodon.policy.words import number_of
+
+    names = [name for name, _ in columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        yield f"Several columns have the same name: {', '.join(twice)}. Rename them, or the table will be refused."
+    if nameless := left_out.count(""):
+        yield f"Left out, for they have no name: {number_of(nameless, 'column')}. Name them in the table to use them."
+    if others := [name for name in left_out if name]:
+        yield f"Left out, for their type cannot be released: {', '.join(map(repr, others))}."
 
 
 def _dataset(table: str) -> str:

@@ -48,7 +48,8 @@ def open_(
     """
     with Edge(as_json) as edge:
         existing(policy, option="POLICY")
-        amount, given = typed_number(total, option="--total"), typed_number(delta, option="--delta")
+        amount = typed_number(total, option="--total", least=0)
+        given = typed_number(delta, option="--delta", least=0, below=1)
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy
 
@@ -64,8 +65,10 @@ def open_(
         if as_json:
             emit({"ledger": ledger_name(ledger)} | account_document(account))
             return
-        say(f"{account.dataset} is open in {ledger_name(ledger)}: total epsilon {_total(account)},")
-        say(f"{shown_below(account.left)} left. Its total and its governing policy cannot be changed any more.")
+        wrapped(
+            f"{account.dataset} is open in {ledger_name(ledger)}: total epsilon {_total(account)}, "
+            f"{shown_below(account.left)} left. Its total and its governing policy cannot be changed any more."
+        )
 
 
 def show(

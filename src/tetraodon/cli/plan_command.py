@@ -56,9 +56,10 @@ def plan(
             raise WrongUse("--confidence says nothing without --error", fix="give --error too")
         if error is not None and epsilon is not None:
             raise WrongUse("--error finds an epsilon, so --epsilon cannot be given too", fix="give one of them")
-        target = typed_number(error, option="--error")
-        sure = typed_number(confidence or "95", option="--confidence")
-        budget, forgiven = typed_number(epsilon, option="--epsilon"), typed_number(delta, option="--delta")
+        target = typed_number(error, option="--error", above=0)
+        sure = typed_number(confidence or "95", option="--confidence", above=0, below=100)
+        budget = typed_number(epsilon, option="--epsilon", above=0)
+        forgiven = typed_number(delta, option="--delta", least=0, below=1)
         from tetraodon.policy.load import load_policy
 
         read = load_policy(policy).with_budget(budget, forgiven)

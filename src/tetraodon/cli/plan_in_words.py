@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from tetraodon.cli.output import shown_number
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
+from tetraodon.policy.words import number_of
 from tetraodon.rational import decimal_text
 from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
@@ -43,7 +44,7 @@ def asked_in_words(query: Query) -> str:
         case Cdf():
             asked = f"running counts of {query.attribute}"
         case Ranges():
-            asked = f"{len(query.named) or 'all'} ranges of {query.attribute}"
+            asked = (number_of(len(query.named), "range") if query.named else "all ranges") + f" of {query.attribute}"
         case Total():
             asked = f"sum of {query.attribute}" + (f" times {query.weight}" if query.weight else "")
         case Mean():
@@ -203,6 +204,11 @@ def _exact(plan: Plan) -> list[str]:
 
 
 def _presence(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
+    if plan.policy.key and plan.policy.presence == "public":
+        return [
+            "It is a secret how many rows a person has, even though presence is public: so no count of rows is "
+            "published exactly. `individuals: one row each` would allow it, if that is true of the table."
+        ]
     if if_public is None:
         return []
     told = "Whether a person is in the data is secret here"

@@ -70,13 +70,16 @@ def check(
             return
         say(f"{policy} is valid: data set {read.dataset}, epsilon {decimal_text(read.epsilon)}.")
         say()
-        table(
-            ["item", "kind", "one person moves it by", "worst case"],
-            [[q["name"], q["kind"], f"{q['sensitivity']:,}", _worst(q)] for q in queries],
-            right=["one person moves it by"],
-        )
-        if not queries:
+        if queries:
+            table(
+                ["item", "kind", "one person moves it by", "worst case"],
+                [[q["name"], q["kind"], f"{q['sensitivity']:,}", _worst(q)] for q in queries],
+                right=["one person moves it by"],
+            )
+        if not queries and read.adversary is None:
             wrapped("Nothing is released yet: list items under `release`.")
+        if read.adversary is not None:
+            wrapped("It names an adversary, so a view can be published: `tetraodon plan` says how far off it would be.")
         if reports is not None:
             _show_reports(reports)
 
@@ -131,7 +134,8 @@ def _show_reports(reports: list[ColumnReport]) -> None:
     if any(not report.fits for report in reports):
         wrapped(
             "What is missing or outside is counted as the policy says (`tetraodon explain`), in silence: nothing "
-            "that is published shows whether it happened."
+            "that is published shows whether it happened. Words must match to the letter: ` Male` and `male` are not "
+            "`Male`."
         )
 
 

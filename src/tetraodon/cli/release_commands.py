@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.edge import Edge, existing, existing_table, fail
+from tetraodon.cli.edge import Edge, WrongUse, existing, existing_table, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
-from tetraodon.cli.output import Json, emit, say, table, working
+from tetraodon.cli.output import Json, emit, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 
-Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release folder.", show_default=False)]
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release or view folder.", show_default=False)]
 STATES = {
     "counting": "Nothing was charged, and nothing was written.",
     "charging the ledger": "It may have been charged (`tetraodon ledger show` tells); nothing was written.",
@@ -119,7 +119,7 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a release: its promise, and each answer with its 95% intervals.
+    """Show a release: its promise, and each answer with its 95% intervals. Or a view: what it hides and costs.
 
     \b
     Examples:
@@ -128,12 +128,20 @@ def show(
 
     \b
     --json gives {"dataset", "title", "date", "epsilon", "charged", "promise", "confidence",
-      "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}]}.
+      "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}]}; of a view,
+      {"dataset", "title", "date", "charged", "tuples", "n", "m", "channel", "plan"}.
     """
     with Edge(as_json):
         existing(folder, option="FOLDER", folder=True)
         from tetraodon.cli.show_release import release_document, show_release
+        from tetraodon.publishing.view import MANIFEST
         from tetraodon.releasing.folder import load_release
+
+        if (Path(folder) / MANIFEST).exists():
+            if item is not None or rows is not None:
+                raise WrongUse("a view has no items", fix="leave out --item and --rows")
+            _show_view(Path(folder), as_json)
+            return
 
         with working("reading the release"):
             found = load_release(folder)
@@ -144,21 +152,44 @@ def show(
             show_release(found, answers, 10 if rows is None else rows)
 
 
+def _show_view(folder: Path, as_json: bool) -> None:
+    """A view: what it hides, what it costs and how far off it is, as its own text says."""
+    from tetraodon.errors import ReleaseError
+    from tetraodon.publishing.view import load_view, read_manifest
+
+    load_view(folder)
+    try:
+        manifest, text = read_manifest(folder), (folder / "README.md").read_text(encoding="utf-8")
+        names = ("title", "date", "charged", "tuples", "n", "m", "channel", "plan")
+        document = {"dataset": manifest["name"]} | {name: manifest[name] for name in names}
+    except (KeyError, OSError, ValueError):
+        raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
+    if as_json:
+        emit(document)
+        return
+    for line in text.splitlines():
+        if line[:1].isalpha():
+            wrapped(line)
+        else:
+            say(line)
+
+
 def verify(folder: Folder, as_json: Json = False) -> None:
-    """Recompute every certificate and hash of a release, and its answers, without the data.
+    """Recompute every certificate and hash of a release, and its answers, or of a view, without the data.
 
     Exit code 0 if everything holds, 1 if anything does not.
 
     \b
-    Example:
+    Examples:
       tetraodon verify release/
+      tetraodon verify view/
 
     \b
     --json gives {"verified", "checks": [{"what", "passed", "detail"}]}.
     """
     with Edge(as_json, verified=False):
         existing(folder, option="FOLDER", folder=True)
-        from tetraodon.releasing.verify import verify
+        from tetraodon.verifying import verify
 
         with working("verifying"):
             checks = verify(folder)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tetraodon.cli.drawing import bar, sparkline, squeezed
 from tetraodon.cli.output import heading, say, shown_number, table, wrapped
+from tetraodon.policy.words import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +97,7 @@ def _show_answer(answer: Answer, rows: int) -> None:
         shown.append([*cells, bar(float(document[word][place]), top, width=16) if word else ""])
     table([*names, ""], shown, right=numeric)
     if length > rows:
-        say(f"... {length - rows:,} more rows; --rows shows them")
+        say(f"... {number_of(length - rows, 'more row')}; --rows {length} shows all")
 
 
 def _cell(value: Any) -> str:

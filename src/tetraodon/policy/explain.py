@@ -117,7 +117,7 @@ def _promise(policy: Policy) -> Part:
         + ("" if policy.known else f" For two values that two steps join, they move at most {two} times, and so on."),
         f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. It is as if the person were asked "
         f"'this or that?' and answered truthfully with a chance of at most {percent(chance(epsilon, 1))}, where 50% "
-        f"would say nothing at all: '{percent(chance(epsilon, 1))} truthful', as the examples put it.",
+        f"would say nothing at all: '{percent(chance(epsilon, 1))} truthful', for short.",
     ]
     if policy.delta:
         sentences.append(forgiven(policy))

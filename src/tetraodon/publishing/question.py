@@ -78,10 +78,18 @@ def _table(select: exp.Select, known: Known) -> str:
         or not isinstance(table.this, exp.Identifier)
         or {key for key, value in table.args.items() if value} - {"this", "alias"}
     ):
-        raise QueryError("the question does not ask one table", fix=f"write `from {known.table}`")
+        raise QueryError("the question does not ask one table", fix=_from(known))
     if table.name.lower() != known.table.lower():
-        raise QueryError(f"this is a view of {known.table}, not of {table.name}", fix=f"write `from {known.table}`")
+        raise QueryError(f"this is a view of {known.table}, not of {table.name}", fix=_from(known))
     return str(table.alias or table.name)
+
+
+def _from(known: Known) -> str:
+    """How to name the view: in double quotes, where its name is not a word."""
+    name = (
+        known.table if re.fullmatch(r"[^\W\d]\w*", known.table) else exp.to_identifier(known.table, quoted=True).sql()
+    )
+    return f"write `from {name}`, or just the condition"
 
 
 def _only_columns(group: exp.Group) -> list[Any]:

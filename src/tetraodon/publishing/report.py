@@ -38,8 +38,10 @@ def report_text(plan: ViewPlan, tuples: int, charged: str) -> str:
     lines = [head, ("---", "---:", "---:"), *rows]
     parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
     parts.append(
-        '## How to use it\n\n    import tetraodon as td\n    view = td.load_view(".")\n\n'
-        "or, without Tetraodon, `duckdb -init estimate.sql`. `view.json` holds the probabilities as exact fractions, "
+        '## How to use it\n\n    import tetraodon as td\n    view = td.load_view(".")\n'
+        '    view.ask("a condition, as in SQL")\n\n'
+        '`tetraodon ask . "a condition"` does the same, and `tetraodon verify .` checks the folder. Without Tetraodon: '
+        "`duckdb -init estimate.sql`. `view.json` holds the probabilities as exact fractions, "
         "the domain and a hash of every file."
     )
     return "\n\n".join(parts) + "\n"

@@ -133,15 +133,22 @@ class Answer:
 
 
 def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The cells of a table in which a condition on some of its attributes holds."""
-    binned = [s.name for s in table.item.strategy.table if s.bins is not None and s.name in names]
-    if binned:
-        raise QueryError(f"{binned[0]} was released in bins", fix="ask about whole bins by reading the table")
-    shape = [table.domain[name].size for name in names]
-    order = [name for name in table.names if name in names]
-    shaped = holds.reshape(shape).transpose([names.index(name) for name in order])
-    view = [table.domain[name].size if name in names else 1 for name in table.names]
-    return np.broadcast_to(shaped.reshape(view), table.values.shape)
+    """The cells of a table in which a condition on some of its attributes holds.
+
+    Raises QueryError where it holds in a part of a bin only: the table cannot tell the parts of a bin apart.
+    """
+    shaped = holds.reshape([table.domain[name].size for name in names])
+    for split in table.item.strategy.table:
+        if split.bins is not None and split.name in names:
+            axis, bins = names.index(split.name), np.asarray(split.bins)
+            _, first = np.unique(bins, return_index=True)
+            by_bin = shaped.take(first, axis)
+            if not np.array_equal(by_bin.take(bins, axis), shaped):
+                raise QueryError(f"{split.name} was released in bins", fix="ask about whole bins")
+            shaped = by_bin
+    order = [names.index(name) for name in table.names if name in names]
+    view = [size if name in names else 1 for name, size in zip(table.names, table.values.shape, strict=True)]
+    return np.broadcast_to(shaped.transpose(order).reshape(view), table.values.shape)
 
 
 def _plain(value: Any) -> Any:

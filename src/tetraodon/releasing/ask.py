@@ -17,17 +17,23 @@ def ask(release: Release, condition: str) -> tuple[str, Estimate]:
     domain = release.plan.policy.domain
     names, holds = truth_table(condition, domain)
     found: list[tuple[float, str, Estimate]] = []
+    split: QueryError | None = None
     for answer in release:
         if answer.values is None or not set(names) <= set(answer.table.names):
             continue
-        if any(s.bins is not None and s.name in names for s in answer.item.strategy.table):
+        try:
+            cells = cells_where(answer.table, names, holds)
+        except QueryError as error:  # it splits a bin of this table; another may know more
+            split = error
             continue
-        estimate = answer.table.add_up(cells_where(answer.table, names, holds))
+        estimate = answer.table.add_up(cells)
         found.append((estimate.upper - estimate.lower, answer.name, estimate))
     if not found:
-        raise QueryError(
-            f"no released table knows {' and '.join(names) or 'how many records there are'} together",
-            fix="ask about attributes that one table of this release has, value by value",
+        together = (
+            f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "how many records there are"
+        )
+        raise split or QueryError(
+            f"no released table knows {together}", fix="ask about attributes that one table of this release has"
         )
     _, name, estimate = min(found, key=lambda entry: (entry[0], entry[1]))
     return name, estimate

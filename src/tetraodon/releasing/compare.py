@@ -254,7 +254,9 @@ def _attribute(policy: Policy, name: str | None) -> Attribute:
     if len(meant) != 1:
         raise QueryError(
             "it is not clear which attribute theta is about",
-            fix=f"name one of: {', '.join(f.names[0] for f in able)}" if able else "use an ordered attribute",
+            fix=f"give `attribute`, one of: {', '.join(f.names[0] for f in able)}"
+            if able
+            else "use an ordered attribute",
         )
     return policy.domain[meant[0]]
 

@@ -25,7 +25,7 @@ from tetraodon.releasing.grid_reach import largest_rectangle_reach
 from tetraodon.releasing.smooth_reach import largest_reach
 from tetraodon.workload.areas import KMeans
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
-from tetraodon.workload.query import Ranges
+from tetraodon.workload.query import Histogram, Ranges
 
 ROUNDS = 4
 
@@ -198,7 +198,9 @@ def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fractio
     if best is None and too_long:
         raise Refused(
             f"the answer would have more than {ANSWER_LIMIT:,} numbers",
-            fix="ask for fewer attributes, or for `bins` of them",
+            fix="ask for fewer attributes, or for `bins` of them"
+            if isinstance(item.query, Histogram)
+            else "ask about fewer values: named `ranges`, or an attribute with a larger `step`",
             where=item.name,
         )
     if best is None:

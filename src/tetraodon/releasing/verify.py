@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -90,7 +90,7 @@ def verify(path: str | Path) -> list[Check]:
     folder = Path(path)
     manifest = read_manifest(folder)
     try:
-        checks = _check_files(folder, manifest["files"])
+        checks = check_files(folder, manifest["files"], files_of(folder), "release.json")
         policy_hash = document_hash(manifest["policy"])
         checks.append(Check("policy hash", policy_hash == manifest.get("policy_sha256"), policy_hash))
     except BROKEN:
@@ -111,32 +111,35 @@ def _check_plan(plan: Plan, stated: Mapping[str, Any]) -> list[Check]:
     for item, mine, theirs in zip(plan, found["queries"], stated["queries"], strict=True):
         good = item.certificate.finite and mine["certificate"] == theirs.get("certificate")
         checks.append(Check(f"certificate of {item.name}", good, f"epsilon {item.certificate.epsilon}"))
-        rest = _alike({**mine, "certificate": 0}, {**theirs, "certificate": 0})
+        rest = same_numbers({**mine, "certificate": 0}, {**theirs, "certificate": 0})
         checks.append(Check(f"stated errors of {item.name}", rest, f"expected error {item.expected_error:.6g}"))
     whole = plan.certificate
     good = keeps_budget(whole, plan.policy) and found["certificate"] == stated.get("certificate")
-    good = good and _alike(found["epsilon"], stated.get("epsilon"))
+    good = good and same_numbers(found["epsilon"], stated.get("epsilon"))
     checks.append(Check("certificate of the whole release", good, f"epsilon {whole.epsilon}"))
     return checks
 
 
-def _alike(mine: Any, theirs: Any) -> bool:
+def same_numbers(mine: Any, theirs: Any) -> bool:
     """Equal, but for the last digits of floating-point numbers, which another machine may round otherwise."""
     if isinstance(mine, float) and isinstance(theirs, int | float):
         return math.isclose(mine, theirs, rel_tol=1e-6)
     if isinstance(mine, dict):
         return (
-            isinstance(theirs, dict) and mine.keys() == theirs.keys() and all(_alike(mine[k], theirs[k]) for k in mine)
+            isinstance(theirs, dict)
+            and mine.keys() == theirs.keys()
+            and all(same_numbers(mine[k], theirs[k]) for k in mine)
         )
     if isinstance(mine, list):
-        return isinstance(theirs, list) and len(mine) == len(theirs) and all(map(_alike, mine, theirs))
+        return isinstance(theirs, list) and len(mine) == len(theirs) and all(map(same_numbers, mine, theirs))
     return bool(mine == theirs)
 
 
-def _check_files(folder: Path, stated: Mapping[str, str]) -> list[Check]:
+def check_files(folder: Path, stated: Mapping[str, str], found: Collection[str], manifest: str) -> list[Check]:
+    """Every file of a folder against the hash that its manifest states; no other file may be there."""
     checks = [_check_file(folder, name, digest) for name, digest in stated.items()]
-    strangers = sorted(set(files_of(folder)) - set(stated))
-    return checks + [Check(f"file {name}", False, "not named in release.json") for name in strangers]
+    strangers = sorted(set(found) - set(stated))
+    return checks + [Check(f"file {name}", False, f"not named in {manifest}") for name in strangers]
 
 
 def _check_file(folder: Path, name: str, digest: str) -> Check:
