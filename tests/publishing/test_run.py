@@ -109,6 +109,21 @@ def test_a_domain_that_does_not_cover_the_data_costs_nothing(tmp_path: Path, boo
     assert not (tmp_path / "view").exists()
 
 
+def test_a_table_without_the_known_counts_costs_nothing(tmp_path: Path, book: td.Ledger) -> None:
+    known = [{"count": "nation = 'B'", "is": 80}, {"marginal": "nation", "is": [40, 80, 0]}]
+    for wrong in (0, 1):
+        answers = [{**known[0], "is": 81}, {**known[1], "is": [41, 79, 0]}]
+        policy = td.load_policy({**POLICY, "dataset": f"d{wrong}", "known": [answers[wrong]]})
+        book.open(policy.dataset, 10, policy.document)
+        with pytest.raises(DataRefusal, match="does not have the counts") as caught:
+            td.publish(policy, people(), ledger=book, out=tmp_path / "view")
+        assert "80" not in str(caught.value)
+        assert not book.entries(policy.dataset)
+    policy = td.load_policy({**POLICY, "dataset": "right", "known": known})
+    book.open("right", 100, policy.document)
+    td.publish(policy, people(), ledger=book, out=tmp_path / "view")
+
+
 def test_public_presence_makes_the_number_public(tmp_path: Path, book: td.Ledger) -> None:
     said = {**POLICY, "presence": "public", "adversary": {"prior": {"k": 2}, "posterior": 0.5}}
     view = td.publish(td.load_policy(said), people(), ledger=book, out=tmp_path / "view")

@@ -25,6 +25,7 @@ from tetraodon.publishing.series_state import Turn, begin, finish, next_turn
 from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.folder import check_target, written_folder
+from tetraodon.releasing.known_data import check_known_data, known_groups
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
 
 
@@ -106,7 +107,7 @@ def _item(plan: ViewPlan, charged: Fraction) -> dict[str, object]:
 
 
 def _counts(policy: Policy, table: Source) -> Counts:
-    """How many records each tuple has. Refuses a table with values outside the declared ones."""
+    """How many records each tuple has. Refuses a table with values outside the declared ones, or other known counts."""
     with open_policy_table(policy, table) as engine:
         for report in engine.dry_run():
             if report.name in policy.domain.names and report.outside:
@@ -115,7 +116,10 @@ def _counts(policy: Policy, table: Source) -> Counts:
                     fix="declare every value, or bring the column into its range first",
                     where=report.name,
                 )
-        return engine.counts([policy.domain.names])[0]
+        groups = [policy.domain.names, *sorted(known_groups(policy) - {policy.domain.names})]
+        counted = dict(zip(groups, engine.counts(groups), strict=True))
+    check_known_data(policy, counted)
+    return counted[policy.domain.names]
 
 
 def _check_distinct(plan: ViewPlan, counts: Counts) -> None:

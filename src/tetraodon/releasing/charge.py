@@ -11,7 +11,7 @@ from tetraodon.ledger import Account
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
-from tetraodon.workload.query import histogram
+from tetraodon.workload.query import count, histogram
 
 
 def governing_certificate(plan: Plan, account: Account) -> Certificate:
@@ -47,10 +47,15 @@ def view_loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction
     """What a published view loses under a policy, from its losses for one record more or less, and for one replaced.
 
     Why  neighbours differ in what the histogram over all attributes moves by: 2 for every record replaced, 1 for one
-         more or less, all rows of a person included. Each record's loss is bounded by itself, so losses add up.
+         more or less, all rows of a person included. Each record's loss is bounded by itself, so losses add up. With
+         known counts some records may be replaced and others come or go, as many as move the number of records;
+         since a replacement is one that goes and one that comes, as many of these as there can be are the worst.
     """
     require_independent(policy, "a published view")
     moved = policy.sensitivity(histogram(*policy.domain.names)).value
+    if policy.known:
+        coming = policy.sensitivity(count()).value
+        return (moved - coming) / 2 * replace + coming * max(presence, replace / 2)
     if moved <= policy.rows_per_person:  # nothing can be replaced
         return moved * presence
     hidden = policy.presence == "secret" or policy.graph.groups is not None
