@@ -39,3 +39,31 @@ def test_knowing_nothing_costs_nothing() -> None:
     assert "Because everybody knows" not in " ".join(notes(plan, None))
     still = {**POLICY, "known": [{"count": "all"}], "release": [{"name": "ages", "histogram": ["age"]}]}
     assert "nothing costs more" in " ".join(notes(td.plan(td.load_policy(still)), None))
+
+
+def test_gaussian_noise_of_several_items_has_its_price_too() -> None:
+    items = [*POLICY["release"], {"name": "older", "cdf": "age"}, {"name": "sum", "total": "age", "by": ["sex"]}]
+    plan = td.plan(td.load_policy({**POLICY, "budget": {"rho": 0.3}, "release": items}))
+    assert plan.certificate.rho <= Fraction(3, 10)
+    prices = price_of_known(plan)
+    assert set(prices) == {"all", "older", "sum"}
+    assert all(price > 1 for price in prices.values())
+    assert "the noise of all is" in " ".join(notes(plan, None))
+    still = {**POLICY, "known": [{"count": "all"}], "budget": {"rho": 0.3}}
+    plan = td.plan(td.load_policy(still))
+    assert plan.certificate.exact
+    assert set(price_of_known(plan).values()) == {1}
+
+
+def test_what_would_be_exact_if_nothing_were_known() -> None:
+    policy = {
+        **POLICY,
+        "attributes": {"v": {"integer": [0, 3]}},
+        "secrets": {"v": {"blocks": [[0, 1], [2, 3]]}},
+        "together": "all at once",
+        "known": [{"count": "v in (1, 2)"}],
+        "release": [{"name": "blocks", "histogram": ["v"], "bins": {"v": [[0, 1], [2, 3]]}}],
+    }
+    told = " ".join(notes(td.plan(td.load_policy(policy)), None))
+    assert "noise is needed for blocks, which would be exact if nothing were known." in told
+    assert "nothing costs more" not in told

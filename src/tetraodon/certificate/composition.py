@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tetraodon.certificate.classes import classes_of
+from tetraodon.certificate.wide import secrets_change_known
 from tetraodon.errors import Refused
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number, rational
@@ -42,7 +42,7 @@ def parallel(policy: Policy, losses: Sequence[Number], *, disjoint: bool, sizes_
         raise _refused("the sets of people are not disjoint")
     if not sizes_are_public and policy.presence == "public":
         raise _refused("the numbers of people in the sets are not public")
-    if policy.known and classes_of(policy.graph, policy.known).arcs:
+    if policy.known and secrets_change_known(policy.graph):
         raise _refused("a secret changes a known count, so that neighbours may differ in people of several sets")
     return max(exact, default=Fraction(0))
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -38,7 +38,7 @@ from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.linear_term import by_value, linear_in_each_code
 from tetraodon.certificate.rate_axis import by_metric
 from tetraodon.certificate.stand_in import largest_with_products, needs_stand_in
-from tetraodon.certificate.wide import is_wide, wide_push
+from tetraodon.certificate.wide import is_wide, secrets_change_known, wide_push
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.joint_metric import JointMetric
@@ -115,12 +115,17 @@ def _largest_square(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fra
     """max over edges (x, y) of the sum of the squares of weight * (what an answer moves by, in units).
 
     Why   with known counts neighbours are sums of many moves, and only their L1 distance is worked out exactly. The
-          sum of squares is at most the square of the sum.
+          sum of squares of a query's answers is at most the square of their sum; half of it, if as much goes up as
+          goes down.
     """
-    if graph.known and queries:
-        push = _largest(graph, queries)
-        return Loss(Fraction(push.value) ** 2, push.witness, not push.value, f"{push.how}, from the L1 distance")
-    return _largest(graph, [(query, weight**2) for query, weight in queries], squares=True)
+    if graph.known and queries and graph.has_edges and secrets_change_known(graph):
+        pushes = [_largest(graph, [(query, Fraction(1))]) for query, _ in queries]
+        halves = [2 if isinstance(query.contribution, One) and not graph.absent else 1 for query, _ in queries]
+        squares = [(w * push.value) ** 2 / part for (_, w), push, part in zip(queries, pushes, halves, strict=True)]
+        longest = max(pushes, key=lambda push: push.value)
+        return Loss(sum(squares, Fraction(0)), None, not any(squares), f"{longest.how}, from L1 distances")
+    unknown = replace(graph, known=())
+    return _largest(unknown, [(query, weight**2) for query, weight in queries], squares=True)
 
 
 def _largest(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]], *, squares: bool = False) -> Loss:

@@ -56,6 +56,12 @@ def _long_table(graph: SecretGraph) -> LinearQuery | None:
     return table if table.size(graph.domain) > LISTED_CLASSES else None
 
 
+def secrets_change_known(graph: SecretGraph) -> bool:
+    """Whether some secret changes a known count. If none does, neighbours are those of a policy that knows nothing."""
+    table = _long_table(graph)
+    return _crossed(graph, table)[0] if table is not None else bool(classes_of(graph, graph.known).arcs)
+
+
 def wide_push(graph: SecretGraph, queries: Sequence[Weighted], unknowing: Unknowing) -> Push:
     """max over N* of the weighted L1 distance between the answers, or a bound on it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, assert_never
@@ -153,13 +154,17 @@ def _known(plan: Plan) -> list[str]:
     if not plan.policy.known:
         return []
     facts = _and([fact_in_words(entry.fact, plan.policy.domain) for entry in plan.policy.known])
-    told = [
+    prices = price_of_known(plan)
+    exact = [name for name, ratio in prices.items() if math.isinf(ratio)]
+    larger = [
         f"the noise of {name} is {shown_number(float(ratio))} times larger"
-        for name, ratio in price_of_known(plan).items()
-        if ratio != 1
+        for name, ratio in prices.items()
+        if ratio != 1 and name not in exact
     ]
-    price = _and(told) if told else "nothing costs more"
-    return [f"Because everybody knows {facts}, {price} than if nothing were known."]
+    told = [f"{_and(larger)} than if nothing were known"] if larger else []
+    told += [f"noise is needed for {_and(exact)}, which would be exact if nothing were known"] if exact else []
+    price = "; ".join(told) or "nothing costs more than if nothing were known"
+    return [f"Because everybody knows {facts}, {price}."]
 
 
 def _total(plan: Plan) -> list[str]:
