@@ -119,6 +119,19 @@ def test_the_noise_keeps_its_promise_on_every_output(name: str, epsilon: str) ->
     assert verdict.holds
 
 
+def test_a_stated_start_covers_moments_long_after_it() -> None:
+    """Rows may be missing before and between those of the table, so that few rows do not mean early moments."""
+    slow = transition_matrix([["0.999", "0.001"], ["0.03", "0.97"]])
+    chain = Chain("t", (slow,), ((Fraction(17, 20), Fraction(3, 20)),), "a study", 8)
+    found = exact_influences(chain, everything(chain), 16)
+    step = np.array([[0.999, 0.001], [0.03, 0.97]])
+    for moment in (1, 7, 100, 9000, 10**6):
+        law = np.array([0.85, 0.15]) @ np.linalg.matrix_power(step, moment)
+        left = [step[z, 1] / step[z, 0] * law[0] / law[1] for z in (0, 1)]
+        right = [step[1, z] / step[0, z] for z in (0, 1)]
+        assert found[0] >= math.log(max(left) * max(right)) - 1e-9
+
+
 def test_knowing_the_number_of_rows_bounds_the_price() -> None:
     slow = transition_matrix([["0.999", "0.001"], ["0.001", "0.999"]])
     short = Chain("t", (slow,), (), "a study", 4)

@@ -35,6 +35,8 @@ TINY = 1e-250
 ALL_SPLITS = 256
 CELLS = 8_000_000
 WIDEST = 4096
+FOLLOWED = 2 * WIDEST
+"""How many moments after a stated start are looked at one by one."""
 MOST_STATES = 128
 """Chains of more states are bounded by how fast they mix."""
 
@@ -120,7 +122,8 @@ def exact_influences(chain: Chain, secrets: NDArray[np.bool_], width: int) -> Fl
           pairs x, y and all i, for some a + b = c + 1. Near an end the quilt has one side and no more rows inside.
     Why   given X_i the two sides are independent, so their log ratios add up for each pair x, y. By Bayes' rule the
           left side is P^a(z, x) / m_i(x) times what does not depend on x, where m_i is the distribution of X_i. With
-          stated starts, m_i is bounded over all i > a at once. The influence of one side is looked at apart, for the
+          stated starts, m_i is bounded over all i > a at once. Where moments without a row lie between, the sides are
+          further away and tell less: P^(a+g) has rows that are averages of those of P^a. The influence of one side is looked at apart, for the
           rows near the ends.
     """
     worst = np.full(width, -np.inf)
@@ -132,7 +135,7 @@ def exact_influences(chain: Chain, secrets: NDArray[np.bool_], width: int) -> Fl
                 settled = np.log(stationary_float(matrix))
                 high = low = np.broadcast_to(settled, (width, chain.states))
             else:
-                high, low = _marginals(np.array([float(p) for p in start]), powers[0], chain.length, width)
+                high, low = _marginals(np.array([float(p) for p in start]), powers[0], width)
             before = left + high[:, None, :] - low[:, :, None]
             np.maximum(worst, _best_splits(before[:, secrets], right[:, secrets]), out=worst)
     return worst + _slack(chain, width)
@@ -208,16 +211,22 @@ def _ratios(powers: Floats) -> Floats:
     return found
 
 
-def _marginals(start: Floats, matrix: Floats, length: int, width: int) -> tuple[Floats, Floats]:
-    """For every a: the largest and the least log P(X_i = x) over all rows i > a."""
-    logs = np.empty((max(length, width + 1), len(start)))
+def _marginals(start: Floats, matrix: Floats, width: int) -> tuple[Floats, Floats]:
+    """For every a: the largest and the least log P(X_i = x) over all moments i > a, whether or not they have a row.
+
+    Why   moments one by one up to FOLLOWED; later laws are averages of the rows of P^FOLLOWED.
+    """
+    laws = np.empty((FOLLOWED + 1, 2, len(start)))
     here = start
-    for row in range(len(logs)):
-        with np.errstate(divide="ignore"):
-            logs[row] = np.log(np.where(here > TINY, here, 0.0))
+    for row in range(FOLLOWED):
+        laws[row] = here
         here = here @ matrix
-    high = np.maximum.accumulate(logs[::-1])[::-1][1 : width + 1]
-    low = np.minimum.accumulate(logs[::-1])[::-1][1 : width + 1]
+    settled = np.linalg.matrix_power(matrix, FOLLOWED)
+    laws[FOLLOWED] = settled.max(axis=0), settled.min(axis=0)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.where(laws > TINY, laws, 0.0))
+    high = np.maximum.accumulate(logs[::-1, 0])[::-1][1 : width + 1]
+    low = np.minimum.accumulate(logs[::-1, 1])[::-1][1 : width + 1]
     return high, low
 
 
@@ -239,5 +248,5 @@ def _best_splits(before: Floats, after: Floats) -> Floats:
 
 def _slack(chain: Chain, width: int) -> float:
     """More than all roundings together can have taken off an influence: four powers, two distributions, logarithms."""
-    steps = 4 * (width + 1) * (chain.states + 3) + 2 * (chain.length if chain.starts else 0) * (chain.states + 3)
+    steps = 4 * (width + 1) * (chain.states + 3) + 2 * (FOLLOWED if chain.starts else 0) * (chain.states + 3)
     return 2 * ROUNDING * (steps + 8 * chain.states**3) + 2.0**-40

@@ -55,11 +55,6 @@ class Chain:
                 "apart, may tell each other",
                 fix="write a small probability for every transition that is merely unlikely, or use `groups`",
             )
-        if self.starts and not self.length:
-            raise PolicyError(
-                "a start that is not stationary is priced for a stated number of rows only",
-                fix="add `length: 52704`, or write `start: stationary`",
-            )
 
     @property
     def states(self) -> int:
