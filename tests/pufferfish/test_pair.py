@@ -38,3 +38,9 @@ def test_a_statement_that_others_decide_is_refused() -> None:
         masks_of([Pair(*lie)], WORLD)
     wide = [Secret.that(f"record 1 is {v}", lambda d, v=v: d[1] == v, about=[0, 1]) for v in (0, 1)]
     assert masks_of([Pair(*wide)], WORLD).masks.sum() == 6
+
+
+def test_individuals_are_not_numbered_from_the_end() -> None:
+    """Python would find a record there, and nobody would be compared with anybody."""
+    with pytest.raises(PolicyError, match="not in this world"):
+        masks_of([Pair(Secret.value(-1, 0), Secret.value(-1, 1))], WORLD)

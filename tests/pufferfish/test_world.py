@@ -1,5 +1,10 @@
 """Worlds: every dataset once, and questions about them that do not need the list."""
 
+import itertools
+
+import pytest
+
+from tetraodon.errors import Refused
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import World
 
@@ -27,3 +32,10 @@ def test_attributes_are_places_in_a_record():
     world = World.product(((1, 2),), individuals=1, names=("age", "sex"))
     assert (world.position("sex"), world.position(0), world.position(None)) == (1, 0, None)
     assert World.product((3,), individuals=1, names=("age",)).position("age") is None
+
+
+def test_values_without_end_are_refused() -> None:
+    with pytest.raises(Refused, match="bound the values"):
+        World.product(itertools.count(), individuals=1)
+    with pytest.raises(Refused, match="bound the values"):
+        World.of((n,) for n in itertools.count())

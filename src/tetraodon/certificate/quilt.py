@@ -122,9 +122,9 @@ def exact_influences(chain: Chain, secrets: NDArray[np.bool_], width: int) -> Fl
           pairs x, y and all i, for some a + b = c + 1. Near an end the quilt has one side and no more rows inside.
     Why   given X_i the two sides are independent, so their log ratios add up for each pair x, y. By Bayes' rule the
           left side is P^a(z, x) / m_i(x) times what does not depend on x, where m_i is the distribution of X_i. With
-          stated starts, m_i is bounded over all i > a at once. Where moments without a row lie between, the sides are
-          further away and tell less: P^(a+g) has rows that are averages of those of P^a. The influence of one side is looked at apart, for the
-          rows near the ends.
+          stated starts, m_i is bounded over all i > a at once. Where moments without a row lie between, a side is g
+          steps further away and tells less: the rows and columns of P^(a+g) are averages of those of P^a. The influence
+          of one side is looked at apart, for the rows near the ends.
     """
     worst = np.full(width, -np.inf)
     for matrix in chain.transitions:

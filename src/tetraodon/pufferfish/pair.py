@@ -100,7 +100,7 @@ def masks_of(pairs: Iterable[Pair], world: World) -> Masks:
         for secret in pair:
             numbers.setdefault(secret, len(numbers))
     for secret in numbers:
-        if secret.about and max(secret.about) >= world.individuals:
+        if secret.about and not (min(secret.about) >= 0 and max(secret.about) < world.individuals):
             raise PolicyError(
                 f"“{secret.text}” is about somebody who is not in this world",
                 fix=f"number the individuals from 0 to {world.individuals - 1}",

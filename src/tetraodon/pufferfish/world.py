@@ -41,21 +41,18 @@ class World:
     @classmethod
     def of(cls, datasets: Iterable[Any], names: Sequence[str] = ()) -> World:
         """A world from a list; lists inside become tuples."""
-        return cls(tuple(tuple(d) if isinstance(d, list) else d for d in datasets), tuple(names))
+        return cls(tuple(tuple(d) if isinstance(d, list) else d for d in _listed(datasets)), tuple(names))
 
     @classmethod
     def product(
         cls, values: Iterable[Any], *, individuals: int, absent: bool = False, names: Sequence[str] = ()
     ) -> World:
         """Every way to give each individual a value or, with `absent`, no record at all."""
-        options = (*values, ABSENT) if absent else tuple(values)
+        options = (*_listed(values), ABSENT) if absent else _listed(values)
         if individuals < 1:
             raise DomainError("a world needs somebody in it", fix="let `individuals` be at least 1")
         if len(options) ** individuals > WORLD_LIMIT:
-            raise Refused(
-                f"this world has more than {WORLD_LIMIT:,} datasets",
-                fix="take fewer individuals or values; the worst attacker is usually visible in a tiny world",
-            )
+            raise _too_large()
         return cls(tuple(itertools.product(options, repeat=individuals)), tuple(names))
 
     @classmethod
@@ -136,3 +133,18 @@ class World:
         if self.individuals < 1:
             raise AssertionError
         return self.datasets  # type: ignore[return-value]  # `individuals` has just checked it
+
+
+def _listed(items: Iterable[Any]) -> tuple[Any, ...]:
+    """What an iterable holds; refused where it does not end in time, such as every whole number."""
+    found = tuple(itertools.islice(items, WORLD_LIMIT + 1))
+    if len(found) > WORLD_LIMIT:
+        raise _too_large()
+    return found
+
+
+def _too_large() -> Refused:
+    return Refused(
+        f"this world has more than {WORLD_LIMIT:,} datasets",
+        fix="take fewer individuals, or bound the values; the worst attacker is usually visible in a tiny world",
+    )
