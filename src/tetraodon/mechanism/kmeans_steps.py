@@ -53,20 +53,25 @@ class Steps:
 
     def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats) -> Floats:
         """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
-        centres, clusters = start.copy(), len(start)
+        centres = start.copy()
         for _ in range(self.rounds):
             anchor = np.rint(centres).astype(np.int64)
-            owner = _nearest(codes, anchor, lengths)
-            counts = np.bincount(owner, minlength=clusters) + self._noise(self.count_scale, clusters)
-            inside = np.clip(codes - anchor[owner], -np.array(self.box), np.array(self.box))
-            for column, scale in enumerate(self.sum_scales):
-                # exact: whole numbers far below 2**53
-                sums = np.bincount(owner, inside[:, column], clusters).astype(np.int64) + self._noise(scale, clusters)
-                moved = anchor[:, column] + sums / np.maximum(counts, 1)
-                box = self.box[column]
+            asked = self.asked(codes, anchor, lengths)
+            noise = [self._noise(scale, len(start)) for scale in (self.count_scale, *self.sum_scales)]
+            counts, *sums = asked + np.stack(noise)
+            for column, box in enumerate(self.box):
+                moved = anchor[:, column] + sums[column] / np.maximum(counts, 1)
                 moved = np.clip(moved, anchor[:, column] - box, anchor[:, column] + box)
                 centres[:, column] = np.clip(moved, 0, sizes[column] - 1)
         return centres
+
+    def asked(self, codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
+        """The exact numbers of one round: the counts of the cells, then the sums on each column."""
+        owner, clusters = _nearest(codes, anchor, lengths), len(anchor)
+        inside = np.clip(codes - anchor[owner], -np.array(self.box), np.array(self.box))
+        # exact: whole numbers far below 2**53
+        sums = [np.bincount(owner, column, clusters).astype(np.int64) for column in inside.T]
+        return np.stack([np.bincount(owner, minlength=clusters), *sums])
 
     @staticmethod
     def _noise(scale: Fraction, count: int) -> Ints:
