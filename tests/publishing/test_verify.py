@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import polars
 import pytest
 
 import tetraodon as td
 from tests.publishing.test_run import POLICY, people
+from tetraodon.ledger import document_hash
+from tetraodon.publishing.folder import file_hash
 
 
 @pytest.fixture
@@ -22,6 +27,13 @@ def view(tmp_path: Path) -> Path:
 
 def failed(view: Path) -> list[str]:
     return [check.what for check in td.verify(view) if not check.passed]
+
+
+def rewritten(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    manifest = json.loads((folder / "view.json").read_text())
+    change(manifest)
+    manifest["policy_sha256"] = document_hash(manifest["policy"])
+    (folder / "view.json").write_text(json.dumps(manifest))
 
 
 def test_a_view_as_published_holds(view: Path) -> None:
@@ -54,4 +66,40 @@ def test_a_manifest_without_a_plan_is_refused(view: Path) -> None:
     del manifest["plan"]
     (view / "view.json").write_text(json.dumps(manifest))
     with pytest.raises(td.ReleaseError, match="does not fit together"):
+        td.verify(view)
+
+
+def test_every_view_of_a_series_holds(tmp_path: Path) -> None:
+    policy = td.load_policy({**POLICY, "adversary": {"prior": {"d": "0.02"}, "posterior": 0.9, "views": 2}})
+    with td.Ledger(tmp_path / "ledger.db") as book:
+        book.open("people", 100, policy.document)
+        for _ in range(2):
+            td.publish(policy, people(), ledger=book, out=tmp_path / "series")
+    assert failed(tmp_path / "series" / "view-1") == failed(tmp_path / "series" / "view-2") == []
+
+
+def test_less_noise_than_was_promised(view: Path) -> None:
+    def less(manifest: dict[str, Any]) -> None:
+        for channel in (manifest["channel"], manifest["plan"]["channel"]):
+            channel["noise"], channel["added_per_tuple"] = "1/10", "1/9"
+
+    rewritten(view, less)
+    assert failed(view) == ["probabilities withstand the adversary"]
+
+
+def test_another_number_of_records(view: Path) -> None:
+    rewritten(view, lambda manifest: manifest.update(n=119))
+    assert failed(view) == ["probabilities withstand the adversary"]
+
+
+def test_rows_that_are_no_tuples(view: Path) -> None:
+    rows = polars.read_parquet(view / "tuples.parquet")
+    rows.with_columns(age=polars.lit(1)).write_parquet(view / "tuples.parquet")
+    rewritten(view, lambda m: m["files"].update({"tuples.parquet": file_hash(view / "tuples.parquet")}))
+    assert failed(view) == ["the rows are tuples of the domain"]
+
+
+def test_another_version(view: Path) -> None:
+    rewritten(view, lambda manifest: manifest.update(tetraodon_view=2))
+    with pytest.raises(td.ReleaseError, match="another version"):
         td.verify(view)

@@ -21,18 +21,20 @@ from typing import Any
 import numpy as np
 
 import tetraodon
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.policy.dump import dump_policy
+from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
+from tetraodon.publishing.conditions import paper_channel
 from tetraodon.publishing.estimate_sql import estimate_sql
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.report import report_html, report_text
 from tetraodon.publishing.sampling import Cells
 from tetraodon.publishing.series import Series
-from tetraodon.publishing.view import MANIFEST, channel_document
+from tetraodon.publishing.view import MANIFEST, channel_document, channel_from
 from tetraodon.publishing.writing import write_csv, write_tuples
-from tetraodon.releasing.folder import file_hash
+from tetraodon.releasing.folder import BROKEN, file_hash
 
 VERSION = 1
 CSV_ROWS = 2_000_000
@@ -105,6 +107,23 @@ def fill_folder(
     text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:
+    """The plan that a view.json states: its probabilities as they are there, everything else computed anew."""
+    try:
+        policy, channel = load_policy(manifest["policy"]), channel_from(manifest["channel"])
+        adversary = policy.adversary
+        if adversary is None:
+            raise ValueError
+        prior = adversary.prior(policy.domain.size)
+        series = None
+        if adversary.views > 1:
+            series = Series(channel, channel_from(manifest["plan"]["seen"]), adversary.views)
+        paper = paper_channel(adversary, prior) if series is None else None
+        return ViewPlan(policy, adversary, prior, adversary.records, channel, paper, series)
+    except BROKEN:
+        raise ReleaseError("view.json does not describe a view", fix="ask for a new copy") from None
 
 
 def _later(folder: Path, plan: ViewPlan, fresh: list[Cells], later: Later) -> tuple[list[Cells], dict[str, Any]]:

@@ -22,6 +22,7 @@ from tetraodon.noise.uniform import uniform_below
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.affine import Affine
 from tetraodon.publishing.columns import require_numbered
+from tetraodon.publishing.conditions import largest_ratio
 from tetraodon.publishing.sampling import Cells
 from tetraodon.rational import Number, log_above, rational
 
@@ -101,10 +102,12 @@ class Frapp:
 def frapp(domain: Domain, *, keep: Number | None = None, adversary: Adversary | None = None) -> Frapp:
     """The gamma-diagonal perturbation of a domain, by its probability or by whom its output must withstand.
 
-    With an adversary and a public number of records n, all perturbed records are published together, without names:
-    a tuple is then hidden among what the others drew, and the adversary's posterior is bounded as for a view.
-    Why  the view shows a tuple with chance about keep + n elsewhere if it is a record and n elsewhere if it is not, so
-         the ratio is bounded when keep / (1 - keep) <= gamma (1 - d) / (d (1 - gamma)) n / m (1/41 for Adult).
+    With an adversary and a public number of records n, the perturbed records are looked at together, without names,
+    and each tuple once: a tuple is then hidden among what the others drew, and the adversary's posterior is bounded as
+    for a view. Who also sees that a tuple came out j times sees about j times that ratio.
+    Why  with e = elsewhere, a tuple comes out with chance 1 - (1 - keep - e)(1 - e)^(n-1) if it is one of the records
+         and 1 - (1 - e)^n if it is not. Their ratio is at most 1 + keep / (n e), because n e (1 - e)^(n-1) + (1 - e)^n
+         is at most 1; and that of not coming out is 1 - keep / (1 - e). (keep is 1/41 for Adult.)
     """
     if (keep is None) == (adversary is None):
         raise PolicyError("neither or both of keep and adversary were given", fix="give one of them")
@@ -114,8 +117,9 @@ def frapp(domain: Domain, *, keep: Number | None = None, adversary: Adversary | 
     if adversary.records is None:
         raise PolicyError("records are hidden among others, whose number is not given", fix="give records=N")
     d, gamma = adversary.prior(domain.size), adversary.gamma
-    odds = (1 - d) * gamma / (d * (1 - gamma)) * Fraction(adversary.records, domain.size)
-    return Frapp(domain, odds / (1 + odds))
+    odds = (largest_ratio(d, gamma) - 1) * Fraction(adversary.records, domain.size)
+    falls = (1 - d / gamma) * (domain.size - 1) / (domain.size - (1 - d / gamma))
+    return Frapp(domain, min(odds / (1 + odds), falls))
 
 
 def standard_error(method: Frapp, true: int, in_domain: int, records: int) -> float:
