@@ -64,3 +64,18 @@ def test_refusals_because_of_the_data_are_recorded_and_cost_nothing(tmp_path: Pa
             release_number(mechanism, [1, 0], dataset="firm", ledger=book)
         assert len(book.refusals("firm")) == 1
         assert book.account("firm").charged == 0
+
+
+def test_answers_that_lose_nothing_alone_are_not_released_together(tmp_path: Path) -> None:
+    """Two fair bits: neither the second nor the parity tells the first, and both together do."""
+    world = td.World.product((0, 1), individuals=2)
+    pair = td.pairs.explicit([(td.Secret.value(0, 0), td.Secret.value(0, 1))])
+    fair = td.scenarios.explicit([dict.fromkeys(world.datasets, "1/4")])
+    definition = td.Definition(pair, fair, epsilon=1)
+    parity, second = (wasserstein(query, definition, world)[0] for query in (lambda d: sum(d) % 2, lambda d: d[1]))
+    assert parity.steps == second.steps == 0
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("bits", 2, parity.document())
+        assert release_number(parity, (1, 0), dataset="bits", ledger=book).step == 1
+        with pytest.raises(Refused, match="composes with earlier ones is not known"):
+            release_number(second, (1, 0), dataset="bits", ledger=book)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from tetraodon.engine import DataRefusal
@@ -20,6 +21,8 @@ def release_number(mechanism: Calibrated, data: Any, *, dataset: str, ledger: Le
           mechanism.document())`.
     Post  the entry says how it composes: it adds up where the mechanism's attackers are proved to allow it; else it is
           the only one, its loss verified, and any further release is refused, since their joint loss is not known.
+    Why   an answer that loses nothing alone may tell everything beside another: who does not know either of two bits
+          learns one from the other and their sum modulo two. So it is charged all that was asked for.
     """
     account = ledger.account(dataset)
     if account.policy != mechanism.document():
@@ -63,7 +66,7 @@ def release_number(mechanism: Calibrated, data: Any, *, dataset: str, ledger: Le
     reservation = ledger.reserve(
         dataset,
         asked=mechanism.epsilon,
-        charged=certificate.epsilon,  # type: ignore[arg-type]  # finite: a Fraction
+        charged=Fraction(certificate.epsilon) if sums else mechanism.epsilon,
         after=None if sums else account.charged,
         item=item,
     )
