@@ -57,6 +57,34 @@ def test_every_tuple_is_inserted_with_its_probability() -> None:
     assert abs(np.mean(whole) - 1) < 7 * np.std(whole) / math.sqrt(rounds)
 
 
+@pytest.mark.parametrize("confidence", ["0.5", "0.9", "0.999"])
+def test_the_interval_holds_for_every_table(confidence: str) -> None:
+    """By enumeration of all tables, questions and views of a domain of six tuples."""
+    noise = [CHANNEL.noise(DOMAIN.codes_of(cell)) for cell in range(6)]
+    tight = F(1)
+    for asked in (range(6), range(3), (0, 5)):
+        mass = sum((noise[cell] for cell in asked), F(0))
+        ends = [CHANNEL.interval(shown, mass, confidence=confidence) for shown in range(len(asked) + 1)]
+        for table in itertools.product((0, 1), repeat=len(asked)):
+            law = {0: F(1)}
+            for held, cell in zip(table, asked, strict=True):
+                chance = noise[cell] + held * CHANNEL.keep
+                law = {n: law.get(n, 0) * (1 - chance) + law.get(n - 1, F(0)) * chance for n in range(len(law) + 1)}
+            holds = sum((law[n] for n in law if ends[n][0] <= sum(table) <= ends[n][1]), F(0))
+            tight = min(tight, holds)
+    assert F(confidence) <= tight
+
+
+def test_the_interval_is_of_the_width_of_the_noise() -> None:
+    domain = Domain((Attribute("a", Integers(0, 999_999)),))
+    channel = SourceChannel(domain, ((1,) * 10**6,), F(1, 2), F(10_000))
+    low, high = channel.interval(10_500, F(10_000))
+    assert low < 1000 < high
+    assert (
+        high - low < 3 * 2 * 2 * 101
+    )  # two standard deviations of the noise, over keep, both ways; half as much again
+
+
 def test_the_coin_on_the_bar_is_settled_exactly() -> None:
     b, exponent = F(1, 4), F(1, 3)
     bar = 0.25 / (1 - math.exp(-1 / 3))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
+from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.noise.exponential import exp_bounds
 from tetraodon.noise.poisson import poisson
@@ -28,7 +29,8 @@ from tetraodon.publishing.domain_count import counts_by
 from tetraodon.publishing.predicate import Known, checked, places_in
 from tetraodon.publishing.sampling import Cells, merged
 from tetraodon.publishing.sandbox import Sandbox
-from tetraodon.rational import log_above
+from tetraodon.publishing.sum_interval import EXPONENTS, ROUNDING
+from tetraodon.rational import Number, log_above, rational
 from tetraodon.workload.condition import parse_condition
 
 MARGIN = 2.0**-36
@@ -113,6 +115,24 @@ class SourceChannel:
     def estimate(self, in_view: int, mass: Fraction) -> Fraction:
         """The unbiased estimate of a count: the paper's sum over the table is secret, this one is over the domain."""
         return (in_view - mass) / self.keep
+
+    def interval(self, in_view: int, mass: Fraction, *, confidence: Number = CONFIDENCE) -> tuple[int, int]:
+        """The least and the largest count that a view does not contradict: each misses with half of what is allowed.
+
+        Why  Chernoff. With g = e^x - 1 the noise has ln E e^(x N) <= mass * g, and a record at t multiplies that by
+             1 + keep g / (1 + b(t) g) <= 1 + keep g, whatever its tuple and the sign of g. So each x bounds the count.
+        """
+        budget = math.log(float((1 - rational(confidence, name="confidence")) / 2))
+        around, spread = float(mass), float(mass) + max(0.0, float(self.estimate(in_view, mass))) + 1
+        low, high = 0.0, math.inf
+        for size in math.sqrt(-2 * budget / spread) * EXPONENTS:
+            for x in (size, -size):
+                grown = math.expm1(x)
+                per_record = math.log1p(float(self.keep) * grown)
+                end = (budget + x * in_view - around * grown - ROUNDING * (1 + size * in_view + around)) / per_record
+                low, high = (max(low, end), high) if x > 0 else (low, min(high, end))
+        least = math.ceil(low)
+        return least, max(least, math.floor(high))
 
     def draw(self, cells: Cells, *, coins: Coins | None = None) -> Cells:
         """A view of a table of distinct tuples, sorted, each with exactly its probability.
