@@ -111,3 +111,28 @@ def test_coverage_by_simulation() -> None:
         for low, high in (count_interval(SETS, int(c), (in_domain, in_domain), HALF) for c in counts)
     )
     assert held >= stats.binom.ppf(1e-9, 60_000, 0.95)
+
+
+@pytest.mark.parametrize(
+    "channel", [CopyChannel(Fraction(1, 2), Fraction(1, 3)), CopyChannel(Fraction(9, 10), Fraction(1, 20))]
+)
+@pytest.mark.parametrize("tuples", [1, 2, 5])
+@pytest.mark.parametrize("records", [0, 1, 3, 10, 30, 80])
+def test_records_may_outnumber_the_tuples_they_are_at(channel: CopyChannel, tuples: int, records: int) -> None:
+    """Rows repeat, so that many may share few tuples, whose noise is then no more than theirs."""
+    kept = stats.binom.pmf(np.arange(records + 1), records, float(channel.keep))
+    noise = stats.nbinom.pmf(np.arange(100), tuples, 1 - float(channel.noise))
+    missed = [0.0, 0.0]
+    for shown, chance in enumerate(np.convolve(kept, noise)):
+        if chance > 1e-12:
+            low, high = count_interval(channel, shown, (tuples, tuples), (Fraction(1, 40), Fraction(1, 40)))
+            missed[0] += chance * (records < low)
+            missed[1] += chance * (records > high)
+    assert max(missed) <= 1 / 40
+
+
+@pytest.mark.parametrize(
+    "channel", [CopyChannel(Fraction(1, 2), Fraction(1, 3)), SetChannel(Fraction(1, 2), Fraction(1, 3))]
+)
+def test_where_there_is_no_tuple_there_is_no_record(channel: ViewChannel) -> None:
+    assert count_interval(channel, 0, (0, 0), (Fraction(1, 40), Fraction(1, 40))) == (0, 0)

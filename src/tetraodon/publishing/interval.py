@@ -41,7 +41,7 @@ class Law:
     def of(cls, channel: ViewChannel, true: int, in_domain: int) -> Law:
         match channel:
             case SetChannel():
-                return cls(true, float(channel.shown), float(in_domain - true), float(channel.noise), False)
+                return cls(true, float(channel.shown), float(max(0, in_domain - true)), float(channel.noise), False)
             case CopyChannel():
                 return cls(true, float(channel.keep), float(in_domain), float(channel.noise), True)
             case _:
@@ -106,17 +106,17 @@ def count_interval(
     Post  the true number is below the interval with probability at most alpha[0], and above it with at most alpha[1].
     """
     least, largest = in_domain
-    top = largest if isinstance(channel, SetChannel) else None
+    top = largest if isinstance(channel, SetChannel) or largest == 0 else None  # copies may share a tuple
     top = top if most is None else most if top is None else min(top, most)
     below, above = (float(a) * (1 - SLACK) for a in alpha)
 
     def too_few(q: int) -> bool:
         """With q records and as much noise as possible, so many tuples would be too rare."""
-        return Law.of(channel, q, max(largest, q)).at_least(in_view) < below
+        return Law.of(channel, q, largest).at_least(in_view) < below
 
     def too_many(q: int) -> bool:
         """With q records and as little noise as possible, so few tuples would be too rare."""
-        return Law.of(channel, q, max(least, q)).at_most(in_view) < above
+        return Law.of(channel, q, least).at_most(in_view) < above
 
     middle = max(0, round(channel.estimate(in_view, (least + largest) // 2)))
     middle = middle if top is None else min(middle, top)
