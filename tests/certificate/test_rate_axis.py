@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,12 @@ from tetraodon.certificate.axis import Crossing, Term
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.move_axis import MoveAxis
 from tetraodon.certificate.rate_axis import RateAxis
+from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.joint_metric import JointMetric, Metric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import Prefix
+from tetraodon.workload.contribution import Number, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Soft
@@ -66,6 +69,22 @@ def test_it_is_never_below_the_list(
         tops.append(max(peak.value for peak in peaks))
     assert tops[1] >= tops[0]
     assert bound.peak_alone().value >= listed.peak_alone().value
+
+
+def test_sums_of_both_signs_move_most_where_no_split_is_crossed() -> None:
+    """A sum of -5..5 by x: from -5 to 5 its square moves by 100, across x by 50; y may move as well, without x."""
+    plane = Domain(
+        tuple(Attribute(name, Integers(*ends)) for name, ends in zip("xyz", ((0, 3), (0, 3), (-5, 5)), strict=True))
+    )
+    joint = JointMetric("l1", Fraction(3), (4, 4), (Fraction(0), Fraction(0)), (Fraction(1), Fraction(1)))
+    secrets = SecretGraph(plane, (Factor(("x", "y"), joint), Factor(("z",), Everything(11))), 2)
+    asked = [LinearQuery(Number(plane["z"]), (Split("x"),)), LinearQuery(Prefix("y", 4, 4))]
+    truth = largest_move(secrets, [(query, Fraction(1)) for query in asked], power=2)
+    measured = [Measurement(query, Fraction(1), "gaussian") for query in asked]
+    with mock.patch.object(JointMetric, "listable", property(lambda _: False)):
+        found = certify_measurements(secrets, measured, delta=Fraction(1, 10**6))
+    assert found.rho is not None
+    assert 2 * found.rho >= truth == 103
 
 
 def test_an_attribute_without_steps_does_not_move() -> None:

@@ -196,7 +196,8 @@ def _over_edges(
         peaks = [axis.peak_alone() for axis in axes]
         total = sum(peak.value for peak in peaks) + sum(one.weight for one in ones)
         if total > best.value or best.witness is None:
-            best = Loss(Fraction(total), (_pair(graph, axes, peaks, fixed)[0], ABSENT), True)
+            exact = all(peak.exact for peak in peaks)
+            best = Loss(Fraction(total), (_pair(graph, axes, peaks, fixed)[0], ABSENT), exact)
     if best.value == 0:
         return Loss(Fraction(0), None, True)
     return Loss(Fraction(best.value) / common, best.witness, best.exact)

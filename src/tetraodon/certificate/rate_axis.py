@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import assert_never
 
 import numpy as np
@@ -53,12 +54,18 @@ class RateAxis:
     def names(self) -> tuple[str, ...]:
         return self.graph.domain.names
 
-    @property
-    def _every(self) -> Pattern:
-        return Pattern(1, frozenset(crossing.number for crossing in self.crossings))
-
     def patterns(self) -> Sequence[Pattern]:
-        return (UNCHANGED, self._every) if self._near else (UNCHANGED,)
+        """Why  to cross every split is the worst there is, but where crossing one may move less than not crossing it: then
+        any attributes may change, and the others stay.
+        """
+        if not self._near:
+            return (UNCHANGED,)
+        crossed = {frozenset(crossing.number for crossing in self.crossings)}
+        free = sorted({crossing.split.name for crossing in self.crossings if crossing.signed})
+        for count in range(len(free)):
+            for changed in combinations(free, count):
+                crossed.add(frozenset(c.number for c in self.crossings if not c.signed or c.split.name in changed))
+        return (UNCHANGED, *(Pattern(1, numbers) for numbers in sorted(crossed, key=sorted)))
 
     def peak(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
         lone = 2 * sum(self._top(term) for term in self.terms if term.number in crossed)
