@@ -55,7 +55,7 @@ class RateAxis:
         return self.graph.domain.names
 
     def patterns(self) -> Sequence[Pattern]:
-        """Why  to cross every split is the worst there is, but where crossing one may move less than not crossing it: then
+        """Why  to cross every split is the worst there is, unless crossing one may move less than not crossing it: then
         any attributes may change, and the others stay.
         """
         if not self._near:

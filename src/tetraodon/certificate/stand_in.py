@@ -65,7 +65,7 @@ def largest_with_products(
         raise Refused("the loss of this table cannot be computed", fix="use a coarser grid, or fewer attributes")
     best = min(able, key=lambda one: one.value)
     if graph.absent:
-        alone = largest(_absence(graph), [_cells(*one, squares) for one in queries])
+        alone = largest(only_presence(graph), [_cells(*one, squares) for one in queries])
         best = max(best, alone, key=lambda one: one.value)
     value = Fraction(best.value)
     if not value:
@@ -109,7 +109,7 @@ def _axes(query: LinearQuery, weight: Fraction, squares: bool) -> list[tuple[Lin
     return [(LinearQuery(part, query.by), weight * other) for part, other in zip(product.parts, rest, strict=True)]
 
 
-def _absence(graph: SecretGraph) -> SecretGraph:
+def only_presence(graph: SecretGraph) -> SecretGraph:
     """Nothing is secret but who is in the data."""
     return SecretGraph(graph.domain, tuple(Factor((a.name,), Public(a.size)) for a in graph.domain), 1, absent=True)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.stand_in import only_presence
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
-from tetraodon.workload.contribution import One
+from tetraodon.workload.contribution import One, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, splits
 
 
@@ -35,6 +37,29 @@ def certify_records(policy: Policy, names: Sequence[str], scales: Sequence[Fract
     """
     refuse_known(policy)
     return _certify(policy, _records(names, scales))
+
+
+def certify_rates(
+    policy: Policy, names: Sequence[str], rates: Sequence[Fraction], *, changed: Fraction, alone: Fraction
+) -> Certificate:
+    """The loss of answers that a step along a column moves no faster than `rates`, per code, times its length.
+
+    Pre   losses, not answers: each is divided by the scale of its noise. Any step may lose `changed` besides, and
+          somebody who appears or leaves loses at most `alone`.
+    Why   running counts of a column move by exactly the length of a step along it, so they stand in for such answers.
+          A record adds much more to them than it does to the answers, so that presence is judged by itself.
+    """
+    refuse_known(policy)
+    moving = [
+        Measurement(LinearQuery(Prefix(name, policy.domain[name].size, policy.domain[name].size - 1)), 1 / rate)
+        for name, rate in zip(names, rates, strict=True)
+        if policy.domain[name].size > 1
+    ]
+    found = _certify(policy, [*moving, *_records(names, [2 / changed])], replace(policy.graph, absent=False))
+    if not policy.graph.absent:
+        return found
+    there = [Measurement(LinearQuery(One()), 1 / alone)]
+    return max(found, _certify(policy, there, only_presence(policy.graph)), key=lambda one: one.epsilon)
 
 
 def certify_nothing(policy: Policy) -> Certificate:
@@ -63,11 +88,12 @@ def _records(names: Sequence[str], scales: Sequence[Fraction]) -> list[Measureme
     return [Measurement(query, scale) for scale in scales]
 
 
-def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
+def _certify(policy: Policy, measurements: Sequence[Measurement], graph: SecretGraph | None = None) -> Certificate:
+    graph = policy.graph if graph is None else graph
     try:
-        return _priced(policy, policy.graph, measurements)
+        return _priced(policy, graph, measurements)
     except Refused:  # too many secrets to look at: taking every pair for one is safe
-        return _priced(policy, complete_graph(policy.graph), measurements)
+        return _priced(policy, complete_graph(graph), measurements)
 
 
 def _priced(policy: Policy, graph: SecretGraph, measurements: Sequence[Measurement]) -> Certificate:

@@ -12,13 +12,14 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
 from tetraodon.mechanism.kmeans_certificate import certify_nothing, certify_synopsis, refuse_known
 from tetraodon.mechanism.kmeans_grid import Column, choose_grid, columns_of, finest
+from tetraodon.mechanism.kmeans_soft import SHARPNESSES, SoftSteps, expected_score, plan_soft
 from tetraodon.mechanism.kmeans_steps import Steps, expected_noise, plan_steps
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number, rational
 
-Method: TypeAlias = Literal["auto", "exact", "synopsis", "refined", "steps"]
+Method: TypeAlias = Literal["auto", "exact", "synopsis", "refined", "steps", "soft"]
 USUAL_ROWS = 10_000
 USUAL_ROUNDS = 4
 REFINING_ROUNDS = 2
@@ -37,16 +38,17 @@ class KMeansPlan:
     synopsis  a table of soft bins with noise on every cell, clustered.
     refined   the same with half the budget, then noisy Lloyd's steps from the centres found; for many rows.
     steps     noisy Lloyd's steps from fixed centres, for many columns.
+    soft      the same with soft assignments, for many columns and secrets that reach a little way only.
     public    centres that do not depend on the data: the budget is too small to learn anything from so few rows.
     """
 
-    method: Literal["exact", "synopsis", "refined", "steps", "public"]
+    method: Literal["exact", "synopsis", "refined", "steps", "soft", "public"]
     names: tuple[str, ...]
     clusters: int
     certificate: Certificate
     synopsis: Synopsis | None = None
     scale: Fraction = Fraction(0)
-    steps: Steps | None = None
+    steps: Steps | SoftSteps | None = None
 
     @property
     def epsilon(self) -> Fraction:
@@ -91,7 +93,10 @@ def plan_kmeans(
             return plan
         if method == "exact":
             raise Refused("the policy does not let any table be exact", fix="use method='auto'")
-    return min(_candidates(policy, columns, price, clusters, rows, rounds, method), key=lambda found: found[0])[1]
+    found = list(_candidates(policy, columns, price, clusters, rows, rounds, method))
+    if method == "soft" or (method == "auto" and min(score for score, _ in found) > BLIND):
+        found.append(_soft(policy, chosen, price, clusters, rows, rounds))
+    return min(found, key=lambda one: one[0])[1]
 
 
 def _candidates(
@@ -117,6 +122,15 @@ def _candidates(
     if method in ("auto", "synopsis"):
         score, plan = _with_synopsis(policy, columns, price, clusters, rows, None)
         yield score, _checked(plan, price)
+
+
+def _soft(
+    policy: Policy, names: tuple[str, ...], price: Fraction, clusters: int, rows: int, rounds: int
+) -> tuple[float, KMeansPlan]:
+    softly = [plan_soft(policy, names, clusters, price, rounds, sharp) for sharp in SHARPNESSES]
+    soft = min(softly, key=lambda one: expected_score(one, rows))
+    plan = KMeansPlan("soft", names, clusters, soft.certificate(policy, names), steps=soft)
+    return BLIND + expected_score(soft, rows), _checked(plan, price)
 
 
 def _with_synopsis(

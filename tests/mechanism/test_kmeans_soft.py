@@ -1,0 +1,118 @@
+"""Soft steps: no edge of any tiny world moves what they measure by more than their certificate says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.worlds import graphs
+
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import Refused
+from tetraodon.mechanism import kmeans_soft
+from tetraodon.mechanism.kmeans_plan import plan_kmeans
+from tetraodon.mechanism.kmeans_soft import PARTS, SoftSteps, expected_score, plan_soft
+from tetraodon.policy.attribute_graph import Everything, Within
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+
+
+def policy_of(graph: SecretGraph) -> Policy:
+    return Policy("tiny", graph.domain, graph, Fraction(1), (), "secret" if graph.absent else "public")
+
+
+def ball(columns: int, theta: int, size: int = 101) -> Policy:
+    domain = Domain(tuple(Attribute(f"x{i}", Integers(0, size - 1)) for i in range(columns)))
+    metric = JointMetric("l1", Fraction(theta), domain.shape, (Fraction(0),) * columns, (Fraction(1),) * columns)
+    return policy_of(SecretGraph(domain, (Factor(domain.names, metric),), 1))
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(), st.data())
+def test_no_edge_loses_more_than_certified(graph: SecretGraph, data: st.DataObject) -> None:
+    policy, domain = policy_of(graph), graph.domain
+    clusters, sharp = data.draw(st.integers(1, 3)), data.draw(st.sampled_from([1, 4, 16, 4096]))
+    steps = plan_soft(policy, domain.names, clusters, Fraction(1), 1, sharp)
+    certified = steps.certificate(policy, domain.names).epsilon
+    assert certified == (1 if graph.has_edges else 0)
+    codes = np.array([domain.codes_of(x) for x in range(domain.size)])
+    anchor = np.array([[data.draw(st.integers(0, size - 1)) for size in domain.shape] for _ in range(clusters)])
+    lengths = np.array([data.draw(st.sampled_from([0.5, 1.0, 3.0])) for _ in domain.shape])
+    parts = steps.shares(codes, anchor, lengths)
+    rows = [(parts, steps.count_scale)]
+    for column, (box, scale) in enumerate(zip(steps.box, steps.sum_scales, strict=True)):
+        inside = np.clip(codes[:, column, None] - anchor[:, column], -box, box)
+        rows.append((parts * inside, scale))
+    for x in range(domain.size):
+        if graph.absent:
+            assert sum(int(np.abs(table[x]).sum()) / scale for table, scale in rows) <= certified
+        for y in range(x):
+            if graph.is_edge(domain.value(x), domain.value(y)):
+                moved = sum(int(np.abs(table[x] - table[y]).sum()) / scale for table, scale in rows)
+                assert moved <= certified
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 200), st.data())
+def test_shares_move_by_half_the_range_of_the_gradients(
+    clusters: int, columns: int, sharp: int, data: st.DataObject
+) -> None:
+    """Any two points, not only near ones: |w(x) - w(y)| <= sum of |x_i - y_i| * sharpness / (2 * length)."""
+    sizes = (30,) * columns
+    steps = SoftSteps(1, clusters, sharp, sizes, (7,) * columns, Fraction(1), (Fraction(1),) * columns)
+    place = st.lists(st.integers(0, 29), min_size=columns, max_size=columns)
+    points = np.array([data.draw(place) for _ in range(12)])
+    anchor = np.array([data.draw(place) for _ in range(clusters)])
+    parts = steps.shares(points, anchor, np.ones(columns))
+    assert (parts >= 0).all()
+    assert (np.abs(parts.sum(axis=1) - PARTS) <= clusters).all()
+    moved = np.abs(parts[:, None] - parts[None]).sum(axis=2)
+    gap = np.abs(points[:, None] - points[None]).sum(axis=2)
+    assert (moved <= PARTS * gap * sharp / (2 * 29) + 2 * clusters).all()
+
+
+def test_short_secrets_need_less_noise() -> None:
+    noise = [plan_soft(ball(3, theta), ("x0", "x1", "x2"), 4, Fraction(1), 4, 16).count_scale for theta in (1, 5, 50)]
+    assert noise == sorted(noise)
+    assert noise[0] * 4 < noise[1]
+
+
+def test_sharp_borders_cost_noise_and_soft_ones_blur() -> None:
+    names = ("x0", "x1")
+    made = [plan_soft(ball(2, 5), names, 2, Fraction(1), 2, sharp) for sharp in (8, 64)]
+    assert made[0].count_scale < made[1].count_scale
+    assert expected_score(made[0], 10**9) > expected_score(made[1], 10**9)
+    with pytest.raises(Refused, match="Fix: use `steps`"):
+        plan_soft(ball(2, 5), names, 2, Fraction(1), 2, 10**6)
+
+
+def test_without_noise_it_finds_the_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kmeans_soft, "discrete_laplace", lambda _, size: np.zeros(size, np.int64))
+    steps = SoftSteps(8, 2, 64, (101, 101), (25, 25), Fraction(1), (Fraction(1), Fraction(1)))
+    codes = np.array([[10, 10], [12, 14], [90, 85], [88, 91], [89, 88]])
+    found = steps.run(codes, [101, 101], np.ones(2), np.array([[30.0, 30.0], [70.0, 70.0]]))
+    assert np.allclose(np.sort(found, axis=0), [[11, 12], [89, 88]], atol=0.5)
+
+
+def test_equal_centres_share_alike() -> None:
+    steps = SoftSteps(1, 2, 8, (11,), (2,), Fraction(1), (Fraction(1),))
+    assert (steps.shares(np.array([[0], [7]]), np.array([[5], [5]]), np.ones(1)) == PARTS // 2).all()
+
+
+def test_a_table_too_long_is_refused() -> None:
+    steps = SoftSteps(1, 1, 8, (2**45,), (2**44,), Fraction(1), (Fraction(1),))
+    with pytest.raises(Refused, match="Fix: use a coarser grid"):
+        steps.run(np.zeros((4, 1), np.int64), [2**45], np.ones(1), np.zeros((1, 1)))
+
+
+def test_plans_keep_the_budget() -> None:
+    line = Domain((Attribute("x", Integers(0, 50)), Attribute("y", Integers(0, 50))))
+    factors = (Factor(("x",), Within(51, 3)), Factor(("y",), Everything(51)))
+    for policy in (ball(4, 10), policy_of(SecretGraph(line, factors, 2, True))):
+        plan = plan_kmeans(policy, "0.3", 3, rows=1000, method="soft")
+        assert plan.method == "soft"
+        assert plan.epsilon == Fraction(3, 10)
