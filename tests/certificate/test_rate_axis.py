@@ -101,3 +101,20 @@ def test_a_plane_of_millions_is_no_trouble(metric: Metric) -> None:
     query = LinearQuery(Soft("x", 10**6, 1000, tuple(range(0, 999_999, 4000)), 4))
     found = certify_measurements(secrets, [Measurement(query, Fraction(1000))])
     assert 1 <= found.epsilon <= 1 + Fraction(2, 1000)  # 2 theta / ramp, and a tread
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(["l1", "l2", "linf"]), positive, positive, positive)
+def test_twice_the_noise_loses_half(metric: Metric, within: Fraction, scale: Fraction, times: Fraction) -> None:
+    secrets = graph(metric, max(within, Fraction(1)), (Fraction(1), Fraction(1)))
+    asked = [
+        LinearQuery(Soft("x", 6, 2, (0,), 2)),
+        LinearQuery(Soft("y", 5, 2, (0, 2))),
+        LinearQuery(Prefix("x", 6, 5)),
+    ]
+    with mock.patch.object(JointMetric, "listable", property(lambda _: False)):
+        one, other = (
+            certify_measurements(secrets, [Measurement(query, scale * t * n) for n, query in enumerate(asked, 1)])
+            for t in (1, times)
+        )
+    assert one.epsilon == times * other.epsilon

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -60,7 +61,7 @@ UNCHANGED = Pattern(0, frozenset())
 class Peak:
     """The most a pattern can move, the two local cells that do it, and whether that is exact."""
 
-    value: int
+    value: int | Fraction
     x: int
     y: int
     exact: bool = True

@@ -73,7 +73,7 @@ class RateAxis:
             return Peak(lone, 0, 0, not lone)
         same = [term for term in self.terms if term.number not in crossed]
         x, y = self._some_edge()
-        return Peak(lone + math.ceil(self._fastest(same)), x, y, exact=False)
+        return Peak(lone + self._fastest(same), x, y, exact=False)
 
     def peak_alone(self) -> Peak:
         return Peak(sum(self._top(term) for term in self.terms), 0, 0, exact=False)
@@ -98,7 +98,7 @@ class RateAxis:
             case "l1":
                 bound = self.metric.within * max(speed) + slack
             case "l2":
-                bound = self.metric.within * _root_above(sum((s * s for s in speed), Fraction(0))) + slack
+                bound = self.metric.within * _length_above(speed) + slack
             case "linf" | "great circle km":
                 bound = most
             case _:
@@ -133,8 +133,14 @@ def _most(term: Term, gap: np.ndarray) -> np.ndarray:
     return np.asarray(term.contribution.apart(np.zeros_like(gap), gap))
 
 
-def _root_above(number: Fraction) -> Fraction:
-    """A rational number that is not below the square root."""
-    scaled = math.ceil(number * 10**18)
+def _length_above(sides: Sequence[Fraction]) -> Fraction:
+    """A rational number that is not below the length of a vector, and that grows with it in proportion.
+
+    Why   scales are set by the loss at unit scale, so that noise twice as strong must lose half as much, exactly.
+    """
+    longest = max(sides)
+    if not longest:
+        return Fraction(0)
+    scaled = math.ceil(sum((side / longest) ** 2 for side in sides) * 10**18)
     root = math.isqrt(scaled)
-    return Fraction(root + (root * root < scaled), 10**9)
+    return longest * Fraction(root + (root * root < scaled), 10**9)

@@ -30,8 +30,8 @@ PARTS = 2**16
 """Parts that a record is divided into."""
 SHARPEST = 2**12
 """Logits stay below this times the number of columns, so that floats are wrong by far less than half a part."""
-SHARPNESSES = (8, 16, 32, 64)
-BLUR = 1.0
+SHARPNESSES = (4, 8, 16, 32, 64)
+BLUR = 0.06
 """What soft borders cost, for a squared width of one, in the score of `choose_grid`."""
 
 

@@ -55,6 +55,13 @@ class Kronecker:
             return 2.0 * attribute.size - 1
         return float((np.diff(rows, axis=1, append=0.0) ** 2).sum())
 
+    def gram(self, attribute: Attribute) -> Floats:
+        """What a factor asks of every pair of its attribute's values; of all alike where it adds them up."""
+        if attribute.name not in self.factors:
+            return np.ones((attribute.size, attribute.size))
+        rows = self.factors[attribute.name]
+        return np.eye(attribute.size) if rows is None else rows.T @ rows
+
 
 def products_of(workload: Any, domain: Domain) -> list[Kronecker] | None:
     """A workload as products; None where some of it is not one."""

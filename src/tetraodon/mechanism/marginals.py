@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
+from tetraodon.mechanism import along
 from tetraodon.mechanism.kronecker import Kronecker, sums_of_squares
 from tetraodon.noise import laplace_variance
 from tetraodon.policy.policy import Policy
-from tetraodon.workload.contribution import One, Prefix
+from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement, splits
 
 Names: TypeAlias = tuple[str, ...]
@@ -48,13 +49,12 @@ class MarginalStrategy:
     def marginal(self, measured: Sequence[NDArray[np.int64]], names: Names) -> Floats:
         """The counts by some attributes that fit noisy measurements, in this order, best; all marginals agree."""
         algebra = self._algebra
-        first = self.measurements[0].query
-        if isinstance(first.contribution, Prefix):
-            cells = np.diff(measured[0], axis=-1, prepend=0).astype(np.float64)
-            return _summed(cells, first.names, names)
         if not set(names) <= set(algebra.names):
             raise QueryError("a marginal is about attributes that were not measured", fix="ask about measured ones")
         sizes = dict(zip(algebra.names, algebra.sizes, strict=True))
+        if along.is_along(self.measurements):
+            seen = self.measurements[0].query.names
+            return _summed(along.cells_of(self.measurements, measured, sizes[seen[-1]]), seen, names)
         total = np.zeros([sizes[name] for name in names])
         precise = {m.query.names: _precision(m) for m in self.measurements}
         exact = {m.query.names: array for m, array in zip(self.measurements, measured, strict=True) if not m.scale}
@@ -83,7 +83,8 @@ class MarginalStrategy:
 def marginal_strategy(workload: Sequence[Kronecker], policy: Policy, price: Fraction) -> MarginalStrategy:
     """The marginals with the least error that were found for a workload, certified at a price.
 
-    Post  never worse than all cells, than running counts along any one attribute, or than the asked marginals alone.
+    Post  never worse than all cells, than running or smoothed counts along any one attribute, or than the asked
+          marginals alone.
     """
     asked = {name for product in workload for name in product.names}
     names = tuple(name for name in policy.domain.names if name in asked)
@@ -104,7 +105,7 @@ def marginal_strategy(workload: Sequence[Kronecker], policy: Policy, price: Frac
         precise = {m.query.names: _precision(m) for m in measured}
         error = sum(ask / algebra.precision(precise, part) for part, ask in asks.items() if ask)
         found.append((error / queries, word, measured))
-    found += [(error / queries, word, measured) for error, word, measured in _ordered(workload, policy, names, price)]
+    found += [(error / queries, word, measured) for error, word, measured in _along(workload, policy, names, price)]
     error, word, measured = min(found, key=lambda one: one[0])
     exact = (Measurement(LinearQuery(One()), Fraction(0)),) if policy.size_is_public else ()
     certificate = certify_measurements(policy.graph, (*measured, *exact), rows_per_person=policy.rows_per_person)
@@ -205,32 +206,28 @@ def _precision(measurement: Measurement) -> float:
     return 1 / laplace_variance(measurement.scale) if measurement.scale else 0.0
 
 
-def _ordered(
+def _along(
     workload: Sequence[Kronecker], policy: Policy, names: Names, price: Fraction
 ) -> Iterator[tuple[float, str, tuple[Measurement, ...]]]:
-    """Running counts of all cells along each attribute that has an order, with the summed error.
-
-    Why   a cell is a difference of two running counts, and the sum over all of them is the last.
-    """
+    """Running counts, smoothed counts and searched rows of all cells along each attribute, with the summed error."""
     for name in names:
-        attribute = policy.domain[name]
-        if not attribute.ordered or attribute.size < 2:
-            continue
-        query = LinearQuery(Prefix(name, attribute.size, attribute.size), splits([n for n in names if n != name]))
-        try:
-            unit = certify_measurements(
-                policy.graph, [Measurement(query, Fraction(1))], rows_per_person=policy.rows_per_person
-            )
-        except Refused:
-            continue
-        scale = Fraction(unit.epsilon) / price
-        others = [policy.domain[n] for n in names if n != name]
-        error = sum(
-            product.differences(attribute) * math.prod(sum(sums_of_squares(product, other)) for other in others)
-            for product in workload
-        )
-        if scale:
-            yield laplace_variance(scale) * error, "ordered", (Measurement(query, scale),)
+        attribute, others = policy.domain[name], [policy.domain[n] for n in names if n != name]
+        times = [math.prod(sum(sums_of_squares(product, other)) for other in others) for product in workload]
+        gram = np.zeros((1, 1))
+        if attribute.size <= along.LONGEST:
+            gram = np.sum([t * product.gram(attribute) for t, product in zip(times, workload, strict=True)], axis=0)
+        steps = sum(t * product.differences(attribute) for t, product in zip(times, workload, strict=True))
+        optimised = along.searched(policy, names, name, gram)
+        for found in (*along.plain(policy, names, name), *([optimised] if optimised else [])):
+            try:
+                unit = certify_measurements(
+                    policy.graph, found.measurements(Fraction(1)), rows_per_person=policy.rows_per_person
+                )
+            except Refused:
+                continue
+            if unit.epsilon:
+                measured = found.measurements(Fraction(unit.epsilon) / price)
+                yield along.variance(measured, gram, steps), found.word, measured
 
 
 def _component(array: NDArray[np.int64], seen: Names, part: Names, names: Names) -> Floats:

@@ -22,6 +22,7 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
+from tetraodon.mechanism import along
 from tetraodon.mechanism.column_search import best_rows, bumps
 from tetraodon.mechanism.kronecker import products_of
 from tetraodon.mechanism.marginals import MarginalStrategy, marginal_strategy
@@ -132,8 +133,13 @@ def _plain(policy: Policy) -> Iterator[Candidate]:
     names = policy.domain.names
     cells = LinearQuery(One(), splits(names))
     yield Candidate("identity", (cells,), (Fraction(1),))
+    if len(names) > 1:
+        for name in names:
+            for found in along.plain(policy, names, name):
+                yield Candidate(found.word, found.queries, found.weights)
+        return
     attribute = policy.domain[names[-1]]
-    if len(names) > 1 or not attribute.ordered or attribute.size < 2:
+    if not attribute.ordered or attribute.size < 2:
         return
     total = () if policy.size_is_public else (LinearQuery(One()),)
     running = (LinearQuery(Prefix(attribute.name, attribute.size, attribute.size - 1)), *total)
@@ -162,7 +168,7 @@ def _optimised(rows: NDArray[np.int64], policy: Policy) -> Candidate:
 
 def _starts(candidate: Candidate, gram: Gram, policy: Policy) -> Iterator[Floats]:
     """Rows besides single cells, in multiples of the noise on cells, for the search to start from."""
-    if candidate.name == "hierarchical":
+    if candidate.name == "hierarchical" and len(policy.domain.names) == 1:
         parts = zip(candidate.queries[1:], candidate.weights[1:], strict=True)
         yield np.concatenate([query.matrix(policy.domain)[0] / float(weight) for query, weight in parts])
         return
