@@ -61,7 +61,9 @@ def test_no_sequence_is_longer_than_the_bound() -> None:
         reduced = tuple(tuple(v[k] for k in kept) for v in classes)
         listed = minimal_sequences(reduced, frozenset(differences(reduced)))
         longest = max(map(len, listed.found))
-        assert longest <= length_bound(len(kept), len(differences(reduced)) // 2)
+        moves = differences(reduced)
+        entries = max(sum(map(abs, move)) for move in moves)
+        assert longest <= length_bound(len(kept), len(moves) // 2, entries)
 
 
 def test_no_sequence_is_longer_than_the_bound_over_a_table() -> None:
@@ -79,7 +81,7 @@ def test_known_lengths() -> None:
     for dimension, longest in ((1, 2), (2, 4), (3, 10)):
         classes = tuple(itertools.product((0, 1), repeat=dimension))
         assert max(map(len, minimal_sequences(classes, frozenset(differences(classes))).found)) == longest
-    assert length_bound(0, 0) == 1
+    assert length_bound(0, 0, 0) == 1
 
 
 def test_independent_coordinates() -> None:

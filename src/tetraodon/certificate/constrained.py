@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,24 @@ def largest_push(
 ) -> Push:
     """max over N* of the weighted L1 distance between the answers, over all numbers of records and known answers.
 
-    Pre   weights are per unit of the query; `most`, for the tests, looks at datasets of that many people only.
+    Pre   weights are above zero and per unit of the query; `most`, for the tests, looks at datasets of that many
+          people only.
     Post  `exact`, or a proven upper bound; Refused when there is no bound worth having.
     """
-    names = tuple(sorted({name for query, _ in queries for name in query.names}))
-    classes = classes_of(graph, tuple(known), names)
     if not queries:
         return Push(Fraction(0), None, True, "over nothing")
+    unit = queries[0][1]
+    push = _with_first_weight_one(graph, tuple(known), tuple((q, weight / unit) for q, weight in queries), most)
+    return replace(push, value=unit * push.value)
+
+
+@lru_cache(maxsize=256)
+def _with_first_weight_one(
+    graph: SecretGraph, known: tuple[Known, ...], queries: tuple[tuple[LinearQuery, Fraction], ...], most: int | None
+) -> Push:
+    """Plans ask for the same queries again and again, with other scales."""
+    names = tuple(sorted({name for query, _ in queries for name in query.names}))
+    classes = classes_of(graph, known, names)
     space = answer_space(classes, queries)
     if space.still:
         return Push(Fraction(0), None, True, "over nothing: the known counts fix these answers")
@@ -92,15 +104,18 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
     classes = space.classes
     spare = classes.count - 1 - classes.dimension
     if most is None and spare == 0:
-        upper = space.most_in_a_cycle()
-        return _settle(reach, farthest_cycle(reach), upper, "cycles through every class of values")
+        return _settle(reach, farthest_cycle(reach), space.most_in_a_cycle, "cycles through every class of values")
     if most is None and spare == 1:
         balance = relation(classes.vectors)
         few = classes.count <= FLOW_CLASSES
         cycle = farthest_cycle(reach)
         flow = farthest_flow(reach, balance) if few else straight_flow(reach, balance)
         best = max((f for f in (cycle, flow) if f is not None), key=lambda f: f.value, default=None)
-        upper = max(space.most_in_a_cycle(), min(space.most_in_a_flow(balance), space.most_in(longest_flow(balance))))
+
+        def upper() -> int:
+            flow = min(space.most_in_a_flow(balance), space.most_in(longest_flow(balance)))
+            return max(space.most_in_a_cycle(), flow)
+
         return _settle(reach, best, upper, "cycles and flows between the classes of values", few=few)
     edges = edge_vectors(classes)
     if classes.dimension <= 3 or classes.count <= 6 or most is not None:
@@ -108,27 +123,31 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
         if sequences.complete:
             longest = max((len(found) for found in sequences.found), default=1)
             best = farthest_listed(reach, sequences, classes.vectors)
-            return _settle(reach, best, space.most_in(longest), "every minimal zero-sum sequence")
-    vectors = len({max(v, tuple(-e for e in v)) for v in differences(classes.vectors)})
+            return _settle(reach, best, partial(space.most_in, longest), "every minimal zero-sum sequence")
+    vectors = {max(v, tuple(-e for e in v)) for v in differences(classes.vectors)}
+    entries = max(sum(map(abs, vector)) for vector in vectors)
     by_tables = [length_bound_over_a_table(parts, classes.dimension - parts + 1) for parts in classes.parts]
-    length = max(min(length_bound(classes.dimension, vectors), *by_tables), classes.count)
+    length = max(min(length_bound(classes.dimension, len(vectors), entries), *by_tables), classes.count)
     if length > LENGTH_LIMIT:
         raise Refused(
             f"no useful bound is known for {classes.dimension} known counts that overlap like these: neighbours might "
             f"differ in more than {LENGTH_LIMIT:,} records",
-            fix="declare fewer known counts, or counts that do not overlap",
+            fix="where one table that holds all of them is public too, list that one alone: it has a price",
             where="known",
         )
     return Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
 
 
 def _settle(
-    reach: Reach, best: Farthest | None, upper: int, how: str, *, few: bool = True
+    reach: Reach, best: Farthest | None, upper: Callable[[], int], how: str, *, few: bool = True
 ) -> tuple[Farthest | Bound | None, bool, str]:
     """The best that was found, if it is known to be the best; else the upper bound. `few`: all sequences were tried."""
-    if (few and reach.complete) or (best is not None and best.value >= upper):
+    if few and reach.complete:
         return best, True, f"over {how}"
-    return Bound(upper), False, f"over {how}"
+    bound = upper()
+    if best is not None and best.value >= bound:
+        return best, True, f"over {how}"
+    return Bound(bound), False, f"over {how}"
 
 
 def _inside(space: AnswerSpace) -> tuple[int, tuple[int, int] | None]:

@@ -77,22 +77,23 @@ def minimal_sequences(
     return Sequences(vectors, tuple(sorted(found)), True)
 
 
-def length_bound(dimension: int, vectors: int) -> int:
+def length_bound(dimension: int, vectors: int, entries: int) -> int:
     """A length that no minimal zero-sum sequence of vectors with entries -1, 0, 1 exceeds.
 
-    Pre   the vectors span `dimension` dimensions, and there are `vectors` of them up to sign.
+    Pre   the vectors span `dimension` dimensions, there are `vectors` of them up to sign, and each has at most
+          `entries` that are not zero.
     Why   the smaller of two bounds. (i) Some order keeps all partial sums within d - 1 + 1/d in the maximum norm
           (Steinitz's lemma with Banaszczyk's constant), and partial sums of a minimal sequence differ, so there
           are at most (2d-1)^d of them for d >= 2. (ii) A minimal sequence is a sum of at most N - d circuits with
           weights at most one, and a circuit has at most d+1 entries, all subdeterminants, which Hadamard bounds
-          by d^(d/2) (Sturmfels 1996, Thm 4.7).
+          by the product of the vectors' lengths, entries^(d/2) (Sturmfels 1996, Thm 4.7).
     """
     if dimension == 0:
         return 1
     if dimension == 1:
         return 2
     steinitz: int = (2 * dimension - 1) ** dimension
-    hadamard: int = math.isqrt(dimension**dimension)
+    hadamard: int = math.isqrt(entries**dimension)
     circuits = (dimension + 1) * max(1, vectors - dimension) * hadamard
     return min(steinitz, circuits)
 
