@@ -2,16 +2,14 @@
 
 The experiment: nine attributes, 30,162 complete training rows, m = 648,023,040, d = 10 n/m, gamma = 0.2, and every
 selection on up to three attributes. A view (rows repeat, so copies are added to every tuple) against FRAPP with every
-perturbed row published, at the same (d, gamma). `TETRAODON_ADULT` names the Parquet file of the data; without it a
-made-up table of the same shape stands in.
+perturbed row published, at the same (d, gamma): what `reproduce boundary` draws, as ratios. Where Adult does not lie
+beside the project a made-up table of the same shape stands in.
 
 python benchmarks/bench_publish.py [--quick]
 """
 
 from __future__ import annotations
 
-import itertools
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,100 +18,46 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 import tetraodon as td
-from tetraodon.domain import Attribute, Domain, Integers
+from reproduce.fig_boundary import (
+    ADVERSARY,
+    FRAPP,
+    KNOWN,
+    LIMITS,
+    ROWS,
+    VIEW,
+    estimates,
+    mean_errors,
+    policy,
+    rows,
+)
 from tetraodon.publishing.channel import SetChannel
-from tetraodon.publishing.columns import cells_of, codes_of
 from tetraodon.publishing.plan import ViewPlan, plan_view
-from tetraodon.publishing.sampling import view_cells
-
-NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
-SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
-ROWS = 30162
-ADVERSARY = td.Adversary(k=10, gamma="0.2", records=ROWS)
-LIMITS = (0, 1, 10, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
-Ints = NDArray[np.int64]
-
-
-def codes() -> Ints:
-    """The nine attributes of every row, numbered by their active values."""
-    path = os.environ.get("TETRAODON_ADULT", "")
-    if not path:
-        numbers = np.random.default_rng(2007)
-        return np.stack([np.minimum(numbers.geometric(2 / size, ROWS) - 1, size - 1) for size in SIZES], axis=1)
-    table = pl.read_parquet(path).filter(pl.col("split") == "train").select(NAMES)
-    for name in NAMES[1:]:
-        table = table.filter(pl.col(name) != "?")
-    assert len(table) == ROWS
-    return np.stack([table[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in NAMES], axis=1)
 
 
 def experiment(repeats: int) -> list[dict[str, Any]]:
     """Average errors of a view, of a view that uses the public n, and of FRAPP."""
-    held = codes()
-    domain = Domain(tuple(Attribute(name, Integers(1, size)) for name, size in zip(NAMES, SIZES, strict=True)))
-    policy = td.load_policy(
-        {
-            "dataset": "adult",
-            "attributes": {name: {"integer": [1, size]} for name, size in zip(NAMES, SIZES, strict=True)},
-            "budget": {"epsilon": 13},
-        }
-    )
-    plan = plan_view(policy, ADVERSARY)
-    frapp = td.frapp(domain, adversary=ADVERSARY)
-    cells, counts = np.unique(cells_of(domain, held), return_counts=True)
-    sets = [names for size in (1, 2, 3) for names in itertools.combinations(range(9), size)]
-    true = [_table(held, names) for names in sets]
-    wrong: dict[str, list[NDArray[np.float64]]] = {"view": [], "view, n known": [], "FRAPP": []}
-    start = time.perf_counter()
-    for _ in range(repeats):
-        shown = np.concatenate(list(view_cells(plan.channel, domain.size, cells, counts)))
-        view = np.stack([part.astype(np.int64) for part in codes_of(domain, shown)], axis=1)
-        moved = np.stack(
-            [part.astype(np.int64) for part in codes_of(domain, frapp.perturb(np.repeat(cells, counts)))], axis=1
-        )
-        added, keep, stays = float(plan.channel.added_per_tuple), float(plan.channel.keep), float(frapp.keep)
-        whole = (len(view) - domain.size * added) / keep - ROWS
-        for names, exact in zip(sets, true, strict=True):
-            share = 1 / exact.size
-            ours = (_table(view, names) - domain.size * share * added) / keep - exact
-            theirs = (_table(moved, names) - ROWS * (1 - stays) * share) / stays - exact
-            wrong["view"].append(abs(ours))
-            wrong["view, n known"].append(abs(ours - whole * share))
-            wrong["FRAPP"].append(abs(theirs))
-    seconds = time.perf_counter() - start
-    every = np.concatenate(true * repeats)
-    errors = {name: np.concatenate(parts) for name, parts in wrong.items()}
-    figure = {name: [float(error[every >= limit].mean()) for limit in LIMITS] for name, error in errors.items()}
+    held, data = rows()
+    plan, start = plan_view(policy(), ADVERSARY), time.perf_counter()
+    true, found = estimates(held, range(repeats))
+    figure = mean_errors(true, found)
     detail = {
-        "queries": len(every) // repeats,
+        "data": data,
+        "queries": len(true),
         "views drawn": repeats,
-        "rows of a view": len(view),
-        "seconds": seconds,
+        "seconds": time.perf_counter() - start,
         "true count at least": LIMITS,
         "average error": figure,
         "epsilon": float(plan.loss),
     }
-    rows = []
-    for name in ("view, n known", "view"):
+    made = []
+    for name in (KNOWN, VIEW):
         for limit in (0, 100):
             at = LIMITS.index(limit)
             what = "all queries" if limit == 0 else f"true count of at least {limit}"
-            ratio = figure[name][at] / figure["FRAPP"][at]
-            target = 1 / 6 if name != "view" else None
-            rows.append(_row(f"average error, {name} / FRAPP, {what}", ratio, target, **detail))
-    return [*rows, _numbered(plan)]
-
-
-def _table(rows: Ints, names: tuple[int, ...]) -> Ints:
-    place = np.zeros(len(rows), np.int64)
-    for name in names:
-        place = place * SIZES[name] + rows[:, name]
-    return np.bincount(place, minlength=int(np.prod([SIZES[name] for name in names])))
+            ratio = figure[name][at] / figure[FRAPP][at]
+            made.append(_row(f"average error, {name} / FRAPP, {what}", ratio, 1 / 6, **detail))
+    return [*made, _numbered(plan)]
 
 
 def _numbered(plan: ViewPlan) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Nine attributes of the 30,162 complete training rows, d = 10 n/m, gamma = 0.2, s
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -48,15 +49,8 @@ def rows() -> tuple[Ints, str]:
 def run(quick: bool, progress: Progress) -> Figure:
     """Views and perturbed tables, every selection estimated from each."""
     held, data = rows()
-    domain = Domain(tuple(Attribute(name, Integers(1, size)) for name, size in zip(NAMES, SIZES, strict=True)))
-    sets = [names for size in (1, 2, 3) for names in itertools.combinations(range(9), size)]
-    true = np.concatenate([_table(held, names) for names in sets]).astype(float)
-    found: dict[str, list[Floats]] = {VIEW: [], KNOWN: [], FRAPP: []}
-    for _ in progress(range(1 if quick else 10), "views"):
-        for name, estimates in _estimates(domain, held, sets).items():
-            found[name].append(estimates)
-    errors = {name: np.mean([abs(one - true) for one in all_], axis=0) for name, all_ in found.items()}
-    mean = {name: [float(error[true >= limit].mean()) for limit in LIMITS] for name, error in errors.items()}
+    true, found = estimates(held, progress(range(1 if quick else 10), "views"))
+    mean = mean_errors(true, found)
     curve = [
         {"true count at least": max(limit, 0.5), "average error": value, "method": name}
         for name, values in mean.items()
@@ -89,15 +83,37 @@ def run(quick: bool, progress: Progress) -> Figure:
     return Figure(data, (table, example), charts, checks)
 
 
-def _estimates(domain: Domain, held: Ints, sets: list[tuple[int, ...]]) -> dict[str, Floats]:
-    policy = td.load_policy(
+def estimates(held: Ints, views: Iterable[int]) -> tuple[Floats, dict[str, list[Floats]]]:
+    """The true count of every selection on up to three attributes, and its estimates from each of some views."""
+    domain = Domain(tuple(Attribute(name, Integers(1, size)) for name, size in zip(NAMES, SIZES, strict=True)))
+    sets = [names for size in (1, 2, 3) for names in itertools.combinations(range(9), size)]
+    true = np.concatenate([_table(held, names) for names in sets]).astype(float)
+    found: dict[str, list[Floats]] = {VIEW: [], KNOWN: [], FRAPP: []}
+    for _ in views:
+        for name, made in _estimates(domain, held, sets).items():
+            found[name].append(made)
+    return true, found
+
+
+def mean_errors(true: Floats, found: dict[str, list[Floats]]) -> dict[str, list[float]]:
+    """The average error of each method over the selections whose true count is at least each of the limits."""
+    errors = {name: np.mean([abs(one - true) for one in all_], axis=0) for name, all_ in found.items()}
+    return {name: [float(error[true >= limit].mean()) for limit in LIMITS] for name, error in errors.items()}
+
+
+def policy() -> td.Policy:
+    """Nine attributes, numbered by the values that occur."""
+    return td.load_policy(
         {
             "dataset": "adult",
             "attributes": {name: {"integer": [1, size]} for name, size in zip(NAMES, SIZES, strict=True)},
             "budget": {"epsilon": 13},
         }
     )
-    channel, frapp = plan_view(policy, ADVERSARY).channel, td.frapp(domain, adversary=ADVERSARY)
+
+
+def _estimates(domain: Domain, held: Ints, sets: list[tuple[int, ...]]) -> dict[str, Floats]:
+    channel, frapp = plan_view(policy(), ADVERSARY).channel, td.frapp(domain, adversary=ADVERSARY)
     cells, counts = np.unique(cells_of(domain, held), return_counts=True)
     view = _codes(domain, np.concatenate(list(view_cells(channel, domain.size, cells, counts))))
     moved = _codes(domain, frapp.perturb(np.repeat(cells, counts)))

@@ -175,6 +175,34 @@ def test_intervals_cover(channel: ViewChannel, sql: str) -> None:
     assert held >= stats.binom.ppf(1e-9, 150, 0.9)
 
 
+@pytest.mark.parametrize("in_domain", range(1, 7))
+def test_a_public_number_of_records_serves_questions_about_most_of_the_domain(in_domain: int) -> None:
+    """By enumeration: unbiased, never varying more than without n, and the interval holds."""
+    domain = Domain((Attribute("x", Integers(1, 6)),))
+    channel, n = SetChannel(Fraction(1, 3), Fraction(1, 5)), 2
+    asked = Asked(domain, channel, n, read_question("x > 0", Known(domain, "t", {})), Fraction(4, 5))
+    for held in itertools.combinations(range(6), n):
+        true = sum(cell < in_domain for cell in held)
+        mean = square = holds = Fraction(0)
+        for view in itertools.product((0, 1), repeat=6):
+            shown = (channel.shown if cell in held else channel.noise for cell in range(6))
+            chance = math.prod((p if seen else 1 - p for p, seen in zip(shown, view, strict=True)), start=Fraction(1))
+            found = asked.count(sum(view[:in_domain]), in_domain, whole=sum(view))
+            mean += chance * Fraction(found.value)
+            square += chance * Fraction(found.value) ** 2
+            holds += chance * (found.lower <= true <= found.upper)
+        assert float(mean) == pytest.approx(true)
+        assert float(square - mean**2) <= float(channel.variance(true, in_domain)) + 1e-9
+        assert holds >= Fraction(4, 5)
+        assert in_domain < 6 or float(square) == pytest.approx(n * n)
+
+
+def test_all_records_are_as_many_as_is_public(printed: View) -> None:
+    found = printed.ask("select count(*) from people")
+    assert isinstance(found, Estimate)
+    assert (found.value, *found.interval) == (6, 6, 6)
+
+
 def test_more_confidence_is_a_wider_interval(printed: View) -> None:
     narrow, wide = (ask(printed, "score < 3 * age", confidence=level) for level in ("0.8", "0.999"))
     assert isinstance(narrow, Estimate)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
@@ -99,7 +99,8 @@ class Asked:
         in_view = counts_in_view(sandbox, question.condition, by)
         one: Callable[[Any, Any], Estimate]
         if question.attribute is None:
-            one = self.count
+            whole = None if self.n is None else int(counts_in_view(sandbox, None, ()).item())
+            one = partial(self.count, whole=whole)
         else:
             values = [self.domain.attributes[question.attribute].number(code) for code in range(shape[-1])]
             one = Sums(self, values).estimate
@@ -112,8 +113,23 @@ class Asked:
             found[value[0] if len(value) == 1 else value] = one(in_view[codes], in_domain[codes])
         return found
 
-    def count(self, in_view: Any, in_domain: Any) -> Estimate:
-        return self.between(int(in_view), (int(in_domain), int(in_domain)), self.alpha)
+    def count(self, in_view: Any, in_domain: Any, *, whole: int | None = None) -> Estimate:
+        """The estimate of a count; where n is public and all rows of the view are `whole`, maybe by the other records.
+
+        Why  n less the estimate of those who do not satisfy the condition is unbiased too. Which of the two is taken
+             depends on the domain alone, never on the view; so both estimate and interval stay what they promise.
+        """
+        shown, there = int(in_view), int(in_domain)
+        if whole is None or self.n is None or not self.others_vary_less(there):
+            return self.between(shown, (there, there), self.alpha)
+        others = self.domain.size - there
+        found = self.between(whole - shown, (others, others), self.alpha)
+        return Estimate(self.n - found.value, self.n - found.upper, self.n - found.lower, self.confidence)
+
+    def others_vary_less(self, in_domain: int) -> bool:
+        """Whether the count of all others has the smaller variance, however the n records are spread."""
+        more = (2 * in_domain - self.domain.size) * self.channel.variance_per_tuple
+        return in_domain == self.domain.size or more >= (self.n or 0) * abs(self.channel.variance_per_record)
 
     def between(self, in_view: int, in_domain: tuple[int, int], alpha: Fraction) -> Estimate:
         """The estimate of a count when the domain's count is known up to two bounds."""
