@@ -91,6 +91,12 @@ def test_many_columns_or_rows_are_clustered_by_steps() -> None:
     assert plan_kmeans(POLICIES["full"], 1, 4, rows=1_000_000).method == "refined"
 
 
+def test_cells_without_numbers_are_no_trouble() -> None:
+    policy = policy_of(*[Within(101, 5)] * 16)
+    assert plan_kmeans(policy, 1, 4, rows=5_000, method="synopsis").epsilon == 1
+    assert plan_kmeans(policy, 1, 4, rows=5_000).epsilon == 1
+
+
 def test_some_columns_of_many() -> None:
     domain = Domain((Attribute("name", Categories(("a", "b")), other=0), Attribute("x", UNIT), Attribute("y", UNIT)))
     factors = tuple(Factor((a.name,), Everything(a.size)) for a in domain)

@@ -70,7 +70,7 @@ def largest_with_products(
     value = Fraction(best.value)
     if not value:
         return value, None, True
-    tried = [] if squares else _pairs(graph, best.witness, given)
+    tried = [] if squares or not _numbered(graph, queries) else _pairs(graph, best.witness, given)
     pair = next((pair for pair in tried if _loss(graph, queries, pair) == value), None)
     return value, pair or best.witness, pair is not None
 
@@ -126,6 +126,12 @@ def _pairs(graph: SecretGraph, found: tuple[Any, Any] | None, given: Mapping[str
         low, high = graph.domain.value_of(first), graph.domain.value_of(changed)
         if graph.is_edge(low, high):
             yield low, high
+
+
+def _numbered(graph: SecretGraph, queries: Weighted) -> bool:
+    """Whether the cells of every table of products have numbers of 64 bits, so that single pairs can be looked at."""
+    tables = [query.contribution for query, _ in queries if isinstance(query.contribution, Product)]
+    return all(graph.domain.project(table.names).size < 2**62 for table in tables)
 
 
 def _loss(graph: SecretGraph, queries: Weighted, pair: tuple[Any, Any]) -> Fraction:
