@@ -82,7 +82,7 @@ def test_force_does_not_replace_what_is_no_release(
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "full")])
-def test_nothing_is_left_behind_when_writing_stops(
+def test_only_what_resumes_it_is_left_when_writing_stops(
     failure: BaseException,
     policy: td.Policy,
     table: pl.DataFrame,
@@ -96,7 +96,7 @@ def test_nothing_is_left_behind_when_writing_stops(
     monkeypatch.setattr(folder, "manifest_of", stop)
     with pytest.raises((KeyboardInterrupt, td.ReleaseError)):
         td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.pending", "ledger.db"]  # for `--resume`
     assert ledger.entries(policy.dataset)[0].state == "reserved"
 
 
@@ -130,7 +130,7 @@ def test_a_full_disk(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, 
     done = subprocess.run([sys.executable, "-c", FULL_DISK, *arguments], capture_output=True, text=True, check=False)
     assert "disk is full" in done.stdout, done.stderr
     assert not (tmp_path / "out").exists()
-    assert [path for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == [".out.pending"]
     assert ledger.entries(policy.dataset)[0].state == "reserved"
 
 
