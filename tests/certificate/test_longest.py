@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -54,3 +56,22 @@ def test_a_bound_when_time_runs_out_is_safe() -> None:
         arcs.add(tuple(rng.sample(range(150), 2)))  # type: ignore[arg-type]
     hasty = longest_cycle(PolicyGraph(150, frozenset(arcs)), seconds=0.01)
     assert hasty.found <= 150 == hasty.bound
+
+
+PRESSED = """
+import os, signal
+from tetraodon.certificate.longest import longest_cycle
+from tetraodon.certificate.policy_graph import SINK, SOURCE, PolicyGraph
+ring = {(k, (k + 1) % 9) for k in range(9)} | {(k, (k * 4 + 2) % 9) for k in range(9)}
+arcs = {(a, b) for a, b in ring if a != b} | {(SOURCE, 0), (8, SINK), (SOURCE, SINK)}
+assert longest_cycle(PolicyGraph(9, frozenset(arcs))).found == 9
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+except KeyboardInterrupt:
+    print("caught")
+"""
+
+
+def test_ctrl_c_is_still_ours_after_a_solve() -> None:
+    done = subprocess.run([sys.executable, "-c", PRESSED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "caught\n"), done.stderr

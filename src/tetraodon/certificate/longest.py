@@ -90,6 +90,7 @@ def _circuit(
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = 8
     solver.parameters.random_seed = 2014
+    solver.parameters.catch_sigint_signal = False  # it would leave Ctrl-C to the system, which ends the process at once
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
         return Longest(0, 0)
