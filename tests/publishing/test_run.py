@@ -170,3 +170,13 @@ def test_repricing_says_that_a_view_is_no_table_of_answers(tmp_path: Path, book:
     td.publish(policy, people(), ledger=book, out=tmp_path / "view")
     with pytest.raises(td.Refused, match="published view"):
         book.reprice(policy)
+
+
+def test_a_wrong_public_number_of_records_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    policy = td.load_policy({**POLICY, "presence": "public"})
+    with td.Ledger(tmp_path / "ledger.db") as book:
+        book.open("people", 10, policy.document)
+        with pytest.raises(DataRefusal, match="number of records that the policy states"):
+            td.publish(policy, people(121), ledger=book, out=tmp_path / "view")
+        assert book.account("people").left == 10
+        assert td.publish(policy, people(120), ledger=book, out=tmp_path / "view").n == 120

@@ -62,6 +62,7 @@ def publish(
         counts = _counts(policy, table)
         plan = plan_view(policy, chosen, records=counts.total if policy.size_is_public else None)
         _check_distinct(plan, counts)
+        _check_records(plan, counts)
     except DataRefusal:
         ledger.record_refusal(policy.dataset, "table-refused")
         raise
@@ -127,4 +128,13 @@ def _check_distinct(plan: ViewPlan, counts: Counts) -> None:
         raise DataRefusal(
             "the table repeats rows, and the policy says that it does not",
             fix="write `rows: repeated` under `adversary`",
+        )
+
+
+def _check_records(plan: ViewPlan, counts: Counts) -> None:
+    """Refuse a wrong number of records where it is public: estimates and intervals rest on it."""
+    if plan.policy.size_is_public and plan.records != counts.total:
+        raise DataRefusal(
+            "the table does not have the number of records that the policy states",
+            fix="correct `records` under `adversary`, or leave it out: it is public, and will be counted",
         )
