@@ -175,11 +175,13 @@ def _resolve_column(column: exp.Column, known: Known, scopes: tuple[Scope, ...])
     name, table = column.name, column.table
     for scope in reversed(scopes):
         for alias, columns in scope.items():
-            if (table == alias or not table) and name.lower() in map(str.lower, columns):
+            if table.lower() not in ("", alias.lower()):
+                continue
+            if name.lower() in map(str.lower, columns):
                 return
-        if table in scope:
-            raise QueryError(f"{table} has no column {name!r}", fix=did_you_mean(name, scope[table]))
-    if table and table != known.table:
+            if table:
+                raise QueryError(f"{table} has no column {name!r}", fix=did_you_mean(name, columns))
+    if table and table.lower() != known.table.lower():
         raise QueryError(f"{table} is not a table that is read here", fix=did_you_mean(table, [known.table]))
     place = place_of(name, known.domain)
     column.replace(exp.column(f"a{place}", table=ROW))
