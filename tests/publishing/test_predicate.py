@@ -35,6 +35,11 @@ KNOWN = Known(DOMAIN, "people", {"regions": ("country", "gdp")})
             "EXISTS(SELECT 1 FROM regions AS r WHERE r.country = tetraodon_row.a1)",
             (1,),
         ),
+        (
+            "exists (select 1 from regions as R where r.country = People.country)",
+            "EXISTS(SELECT 1 FROM regions AS R WHERE r.country = tetraodon_row.a1)",
+            (1,),
+        ),
         ("not x like '1%'", "NOT tetraodon_row.a2 LIKE '1%'", (2,)),
     ],
 )
