@@ -20,6 +20,7 @@ from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.pufferfish.scenario import Scenario
+from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import Measurement
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, linear
 
@@ -100,7 +101,9 @@ STRATEGIES = strategies()
 
 
 def test_every_mechanism_is_among_them() -> None:
-    assert {strategy.mechanism for _, _, strategy in STRATEGIES} | {"hierarchical"} == set(get_args(Mechanism))
+    """Those for longer attributes and for maps have tests of their own below."""
+    further = {"hierarchical", "grid", "synopsis"}
+    assert {strategy.mechanism for _, _, strategy in STRATEGIES} | further == set(get_args(Mechanism))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +135,35 @@ def test_smoothed_counts(reach: int, presence: str) -> None:
     world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     for strategy in found:
         measurements = strategy.measurements(Fraction(5))
+        certificate = certify_release(here, measurements)
+        mechanism = run_on(measurements, here, world)
+        check(mechanism, here, Fraction(certificate.epsilon), td.scenarios.independent(), exact=certificate.exact)
+
+
+MAPS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "within 2, one at a time": {
+        "secrets": {"x": {"within": 2}, "y": {"within": 2}},
+        "together": "one attribute at a time",
+    },
+    "secret presence": {"presence": "secret"},
+}
+
+
+@pytest.mark.parametrize("secrets", MAPS)
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [(Rectangles(("x", "y")), {"identity", "ordered", "grid"}), (KMeans(("x", "y"), 2), {"synopsis"})],
+    ids=["rectangles", "clusters"],
+)
+def test_maps(secrets: str, query: Query, wanted: set[str]) -> None:
+    here = policy(attributes={"x": {"integer": [0, 7]}, "y": {"integer": [0, 7]}}, **MAPS[secrets])
+    found = list(proposals(query, here))
+    assert {strategy.mechanism for strategy in found} <= wanted
+    assert "grid" not in wanted or secrets != "within 2, one at a time" or "grid" in {s.mechanism for s in found}
+    world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
+    for strategy in found:
+        measurements = strategy.measurements(Fraction(7, 2))
         certificate = certify_release(here, measurements)
         mechanism = run_on(measurements, here, world)
         check(mechanism, here, Fraction(certificate.epsilon), td.scenarios.independent(), exact=certificate.exact)

@@ -35,7 +35,7 @@ def test_it_is_what_enumeration_finds(data: st.DataObject) -> None:
         asked.append(LinearQuery(Number(domain["b"], domain["a"])))
     if data.draw(st.booleans()):
         asked.append(LinearQuery(Number(domain["a"]), (Split("b"),)))
-    assert any(isinstance(axis, CornerAxis) for axis in _axes(graph, [(q, 1) for q in asked]))
+    assert any(isinstance(axis, CornerAxis) for axis in _axes(graph, [(q, 1) for q in asked], False))
     measurements = [Measurement(query, data.draw(positive)) for query in asked]
     truth = largest_move(graph, [(m.query, 1 / m.scale) for m in measurements])
     assert certify_measurements(graph, measurements).epsilon == truth

@@ -275,6 +275,14 @@ def test_the_handler_is_put_back_and_threads_need_none() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.fixture(autouse=True)
+def usual_handler() -> Iterator[None]:
+    """Ctrl-C as in a terminal, also where the tests were started in the background and it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 # -- addresses ---------------------------------------------------------------------------------------
 
 

@@ -101,7 +101,8 @@ def test_it_asks_what_it_says(query: Query, rows: list[Row]) -> None:
 
 
 def test_every_kind_is_asked_above() -> None:
-    assert {kind_of(query) for query, _ in EVERY} == set(KINDS)
+    """Maps and clusters are not one linear query each: see `test_areas`."""
+    assert {kind_of(query) for query, _ in EVERY} | {"rectangles", "kmeans"} == set(KINDS)
 
 
 def test_builders_take_one_name_or_several() -> None:

@@ -94,7 +94,9 @@ def plan_kmeans(
         if method == "exact":
             raise Refused("the policy does not let any table be exact", fix="use method='auto'")
     found = list(_candidates(policy, columns, price, clusters, rows, rounds, method))
-    if method == "soft" or (method == "auto" and min(score for score, _ in found) > BLIND):
+    # shares help where a record moves little; pricing them looks at every set of columns that may change at once
+    near = _at_once(policy) == 1 and min((score for score, _ in found), default=0.0) > BLIND
+    if method == "soft" or (method == "auto" and near):
         found.append(_soft(policy, chosen, price, clusters, rows, rounds))
     return min(found, key=lambda one: one[0])[1]
 
