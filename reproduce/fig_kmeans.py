@@ -237,7 +237,7 @@ PANELS: tuple[tuple[str, str, tuple[str, ...], tuple[Kind, ...]], ...] = (
 
 def run(quick: bool, progress: Progress) -> Figure:
     """Every panel; a point that two panels share is measured once."""
-    epsilons = ("0.1", "1") if quick else tuple(str(Fraction(k, 10)) if k < 10 else "1" for k in range(1, 11))
+    epsilons = ("0.1", "1") if quick else tuple(f"{k / 10:g}" for k in range(1, 11))
     repeats = 4 if quick else 50
     wanted = dict.fromkeys(
         (name, kind, epsilon, repeats)
