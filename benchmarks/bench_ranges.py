@@ -81,7 +81,7 @@ def _measured(plan: td.Plan, losses: pl.DataFrame, releases: int) -> tuple[float
     exact = _count(plan, losses)["r"]
     before, after = [], []
     for _ in range(releases):
-        raw = raw_table(plan["r"], _noisy(plan, "r", exact))
+        raw = raw_table(plan["r"], _noisy(plan, "r", exact), plan.policy.domain)
         before.append(_mean_over_ranges(raw - truth))
         after.append(_mean_over_ranges(monotone_counts(raw) - truth))
     return float(np.mean(before)), float(np.mean(after))

@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from multiprocessing import get_context
 
 import numpy as np
 import polars as pl
@@ -250,7 +251,8 @@ def run(quick: bool, progress: Progress) -> Figure:
         for epsilon in epsilons
     )
     tasks = list(wanted)
-    with ProcessPoolExecutor(2) as pool:
+    # fresh processes: one that is forked from a process with threads may wait for ever
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         found = dict(zip(tasks, progress(_Results(pool.map(measured, tasks), len(tasks)), "points"), strict=True))
     charts, points = [], [point for points in found.values() for point in points]
     for letter, title, names, kinds in PANELS:

@@ -173,7 +173,7 @@ def _measured(column: Column, word: str, theta: int, epsilon: Fraction, repeats:
     for _ in range(repeats):
         running = hierarchical_noise(column.size, theta, epsilon)
         errors[PAPER].append(mean_over_ranges(np.diff(running, prepend=0.0), ends))
-        raw = raw_table(plan["r"], _noisy(plan, "r", exact))
+        raw = raw_table(plan["r"], _noisy(plan, "r", exact), plan.policy.domain)
         errors[OURS].append(mean_over_ranges(raw - truth, ends))
         errors[f"{OURS}, after inference"].append(mean_over_ranges(monotone_counts(raw) - truth, ends))
     return [
