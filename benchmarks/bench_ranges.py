@@ -11,6 +11,7 @@ import math
 import resource
 import tempfile
 import time
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 import polars as pl
 
 import tetraodon as td
+from reproduce.fig_ranges import policy
 from tetraodon.inference.running import monotone_counts
 from tetraodon.releasing.estimates import raw_table
 from tetraodon.releasing.many_ranges import many_ranges
@@ -36,21 +38,6 @@ def equation_15(theta: int, fanout: int = 16) -> float:
     return float((first ** (1 / 3) + second ** (1 / 3)) ** 3)
 
 
-def policy(size: int, theta: int) -> td.Policy:
-    return td.load_policy(
-        {
-            "tetraodon": 1,
-            "dataset": "line",
-            "individuals": "one row each",
-            "presence": "public",
-            "attributes": {"capital_loss": {"integer": [0, size - 1]}},
-            "secrets": {"capital_loss": "everything" if theta >= size else {"within": theta}},
-            "budget": {"epsilon": 1},
-            "release": [{"name": "r", "ranges": "capital_loss"}],
-        }
-    )
-
-
 def run(quick: bool) -> list[dict[str, Any]]:
     """Every row has a name, a ratio, a target, whether it is reached, and the parts of the ratio."""
     rows: list[dict[str, Any]] = []
@@ -58,7 +45,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     losses = _losses()
     for theta, target in TARGETS.items():
         word = "full" if theta == SIZE else str(theta)
-        plan = td.plan(policy(SIZE, theta))
+        plan = td.plan(policy(SIZE, theta, Fraction(1)))
         planned = plan["r"].expected_error ** 2
         ratio = planned / equation_15(theta)
         parts = {"planned": planned, "equation_15": equation_15(theta), "mechanism": plan["r"].mechanism}
@@ -73,11 +60,13 @@ def run(quick: bool) -> list[dict[str, Any]]:
 
 
 def _losses() -> pl.DataFrame:
-    return pl.read_parquet(files("tetraodon.demo") / "adult.parquet", columns=["capital_loss"])
+    return pl.read_parquet(files("tetraodon.demo") / "adult.parquet", columns=["capital_loss"]).rename(
+        {"capital_loss": "x"}
+    )
 
 
 def _measured(plan: td.Plan, losses: pl.DataFrame, releases: int) -> tuple[float, float]:
-    truth = np.bincount(losses["capital_loss"], minlength=SIZE)
+    truth = np.bincount(losses["x"], minlength=SIZE)
     exact = _count(plan, losses)["r"]
     before, after = [], []
     for _ in range(releases):
@@ -96,9 +85,9 @@ def _mean_over_ranges(wrong: np.ndarray) -> float:
 def _speed() -> list[dict[str, Any]]:
     rows = []
     numbers = np.random.default_rng(0)
-    table = pl.DataFrame({"capital_loss": numbers.integers(0, MILLION, 200_000)})
+    table = pl.DataFrame({"x": numbers.integers(0, MILLION, 200_000)})
     for theta in (10, 100_000, MILLION):
-        asked = policy(MILLION, theta)
+        asked = policy(MILLION, theta, Fraction(1))
         start = time.perf_counter()
         plan = td.plan(asked)
         planning = time.perf_counter() - start

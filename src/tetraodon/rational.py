@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from numbers import Integral
@@ -90,3 +91,27 @@ def log_above(ratio: Fraction, *, digits: int = 12) -> Fraction:
     with localcontext(prec=digits + 30, rounding=ROUND_CEILING):
         above = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
     return rounded_up(Fraction(above) + Fraction(1, 10 ** (digits + 20)), digits=digits)
+
+
+def row_reduced(matrix: Sequence[Sequence[Fraction]], columns: int) -> tuple[list[list[Fraction]], list[int]]:
+    """The rows after exact elimination in the first `columns`, and the columns that lead a row, in order.
+
+    >>> rows, leading = row_reduced([[Fraction(2), Fraction(4)], [Fraction(1), Fraction(2)]], 2)
+    >>> rows[0], leading
+    ([Fraction(1, 1), Fraction(2, 1)], [0])
+    """
+    rows, leading = [list(row) for row in matrix], list[int]()
+    for column in range(columns):
+        at = len(leading)
+        found = next((k for k in range(at, len(rows)) if rows[k][column]), None)
+        if found is None:
+            continue
+        rows[at], rows[found] = rows[found], rows[at]
+        lead = rows[at][column]
+        rows[at] = [entry / lead for entry in rows[at]]
+        for k, row in enumerate(rows):
+            if k != at and row[column]:
+                factor = row[column]
+                rows[k] = [a - factor * b if b else a for a, b in zip(row, rows[at], strict=True)]
+        leading.append(column)
+    return rows, leading

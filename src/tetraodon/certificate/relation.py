@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tetraodon.certificate.zero_sum import Vector
+from tetraodon.rational import row_reduced
 
 
 @lru_cache(maxsize=64)
@@ -17,21 +18,7 @@ def relation(vectors: tuple[Vector, ...]) -> tuple[int, ...]:
     """
     rows = [[Fraction(1), *map(Fraction, vector)] for vector in vectors]
     count, width = len(rows), len(rows[0])
-    matrix = [[rows[c][k] for c in range(count)] for k in range(width)]
-    pivots: list[int] = []
-    for column in range(count):
-        at = len(pivots)
-        found = next((k for k in range(at, width) if matrix[k][column]), None)
-        if found is None:
-            continue
-        matrix[at], matrix[found] = matrix[found], matrix[at]
-        lead = matrix[at][column]
-        matrix[at] = [entry / lead for entry in matrix[at]]
-        for k in range(width):
-            if k != at and matrix[k][column]:
-                factor = matrix[k][column]
-                matrix[k] = [e - factor * f if f else e for e, f in zip(matrix[k], matrix[at], strict=True)]
-        pivots.append(column)
+    matrix, pivots = row_reduced([[rows[c][k] for c in range(count)] for k in range(width)], count)
     [free] = [column for column in range(count) if column not in pivots]
     kernel = [Fraction(0)] * count
     kernel[free] = Fraction(1)

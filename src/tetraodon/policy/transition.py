@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import Number, decimal_text, rational
+from tetraodon.rational import Number, decimal_text, rational, row_reduced
 
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]
@@ -45,21 +45,13 @@ def stationary(matrix: Matrix) -> Vector:
     size = len(matrix)
     rows = [[matrix[x][y] - (x == y) for x in range(size)] + [Fraction(0)] for y in range(size)]
     rows.append([Fraction(1)] * size + [Fraction(1)])
-    for column in range(size):
-        pivot = next((r for r in range(column, len(rows)) if rows[r][column]), None)
-        if pivot is None:
-            raise PolicyError(
-                "the chain has more than one stationary distribution: some states never reach others",
-                fix="give the start as a list of probabilities, or add the transitions that are missing",
-            )
-        rows[column], rows[pivot] = rows[pivot], rows[column]
-        lead = rows[column][column]
-        rows[column] = [number / lead for number in rows[column]]
-        for r, row in enumerate(rows):
-            if r != column and row[column]:
-                factor = row[column]
-                rows[r] = [a - factor * b for a, b in zip(row, rows[column], strict=True)]
-    return tuple(rows[n][size] for n in range(size))
+    reduced, leading = row_reduced(rows, size)
+    if len(leading) < size:
+        raise PolicyError(
+            "the chain has more than one stationary distribution: some states never reach others",
+            fix="give the start as a list of probabilities, or add the transitions that are missing",
+        )
+    return tuple(reduced[n][size] for n in range(size))
 
 
 def is_ergodic(matrix: Matrix) -> bool:

@@ -7,6 +7,7 @@ estimate (n_V - n_D * added_per_tuple) / keep, without bias.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -15,8 +16,63 @@ from tetraodon.errors import PolicyError
 from tetraodon.rational import log_above
 
 
+class _Channel(ABC):
+    """What follows, in both channels alike, from how often a tuple is shown."""
+
+    __slots__ = ()
+    keep: Fraction
+
+    @property
+    @abstractmethod
+    def added_per_tuple(self) -> Fraction: ...
+
+    @property
+    @abstractmethod
+    def variance_per_tuple(self) -> Fraction: ...
+
+    @property
+    @abstractmethod
+    def variance_per_record(self) -> Fraction: ...
+
+    @property
+    @abstractmethod
+    def ratio_up(self) -> Fraction: ...
+
+    @property
+    @abstractmethod
+    def ratio_down(self) -> Fraction: ...
+
+    @property
+    def presence_ratio(self) -> Fraction:
+        """The worst likelihood ratio between tables that differ in one record more or less."""
+        return max(self.ratio_up, 1 / self.ratio_down)
+
+    @property
+    def replace_ratio(self) -> Fraction:
+        """The worst likelihood ratio between tables that differ in the value of one record."""
+        return self.ratio_up / self.ratio_down
+
+    @property
+    def loss_presence(self) -> Fraction:
+        """Epsilon of adding or removing one record: the logarithm, rounded up in the twelfth decimal."""
+        return log_above(self.presence_ratio)
+
+    @property
+    def loss_replace(self) -> Fraction:
+        """Epsilon of replacing one record: the logarithm, rounded up in the twelfth decimal."""
+        return log_above(self.replace_ratio)
+
+    def estimate(self, in_view: int, in_domain: int) -> Fraction:
+        """The unbiased estimate of a count ([RS07] Algorithm 3)."""
+        return (in_view - in_domain * self.added_per_tuple) / self.keep
+
+    def variance(self, true: Fraction | int, in_domain: int) -> Fraction:
+        """The exact variance of the estimate of a count that is `true` in the table."""
+        return (true * self.variance_per_record + in_domain * self.variance_per_tuple) / self.keep**2
+
+
 @dataclass(frozen=True, slots=True)
-class SetChannel:
+class SetChannel(_Channel):
     """A tuple of the table is in the view with probability `keep + noise`, any other with probability `noise`.
 
     These are alpha and beta of [RS07] Algorithm 1.
@@ -65,37 +121,9 @@ class SetChannel:
         """The least likelihood ratio of being in the table: when the view does not show the tuple."""
         return (1 - self.shown) / (1 - self.noise)
 
-    @property
-    def presence_ratio(self) -> Fraction:
-        """The worst likelihood ratio between tables that differ in one record more or less."""
-        return max(self.ratio_up, 1 / self.ratio_down)
-
-    @property
-    def replace_ratio(self) -> Fraction:
-        """The worst likelihood ratio between tables that differ in the value of one record."""
-        return self.ratio_up / self.ratio_down
-
-    @property
-    def loss_presence(self) -> Fraction:
-        """Epsilon of adding or removing one record: the logarithm, rounded up in the twelfth decimal."""
-        return log_above(self.presence_ratio)
-
-    @property
-    def loss_replace(self) -> Fraction:
-        """Epsilon of replacing one record: the logarithm, rounded up in the twelfth decimal."""
-        return log_above(self.replace_ratio)
-
-    def estimate(self, in_view: int, in_domain: int) -> Fraction:
-        """The unbiased estimate of a count ([RS07] Algorithm 3)."""
-        return _estimate(self, in_view, in_domain)
-
-    def variance(self, true: Fraction | int, in_domain: int) -> Fraction:
-        """The exact variance of the estimate of a count that is `true` in the table."""
-        return _variance(self, true, in_domain)
-
 
 @dataclass(frozen=True, slots=True)
-class CopyChannel:
+class CopyChannel(_Channel):
     """Every record is kept with probability `keep`; every tuple of the domain gets g copies, P(g) = (1-noise) noise^g.
 
     The likelihood ratio of one more record of any value lies in [1-keep, 1-keep+keep/noise], whatever the number of
@@ -143,44 +171,8 @@ class CopyChannel:
         """The least likelihood ratio of one record more: when the view has no copy of its value."""
         return 1 - self.keep
 
-    @property
-    def presence_ratio(self) -> Fraction:
-        """The worst likelihood ratio between tables that differ in one record more or less."""
-        return max(self.ratio_up, 1 / self.ratio_down)
-
-    @property
-    def replace_ratio(self) -> Fraction:
-        """The worst likelihood ratio between tables that differ in the value of one record."""
-        return self.ratio_up / self.ratio_down
-
-    @property
-    def loss_presence(self) -> Fraction:
-        """Epsilon of adding or removing one record: the logarithm, rounded up in the twelfth decimal."""
-        return log_above(self.presence_ratio)
-
-    @property
-    def loss_replace(self) -> Fraction:
-        """Epsilon of replacing one record: the logarithm, rounded up in the twelfth decimal."""
-        return log_above(self.replace_ratio)
-
-    def estimate(self, in_view: int, in_domain: int) -> Fraction:
-        """The unbiased estimate of a count."""
-        return _estimate(self, in_view, in_domain)
-
-    def variance(self, true: Fraction | int, in_domain: int) -> Fraction:
-        """The exact variance of the estimate of a count that is `true` in the table."""
-        return _variance(self, true, in_domain)
-
 
 ViewChannel: TypeAlias = SetChannel | CopyChannel
-
-
-def _estimate(channel: ViewChannel, in_view: int, in_domain: int) -> Fraction:
-    return (in_view - in_domain * channel.added_per_tuple) / channel.keep
-
-
-def _variance(channel: ViewChannel, true: Fraction | int, in_domain: int) -> Fraction:
-    return (true * channel.variance_per_record + in_domain * channel.variance_per_tuple) / channel.keep**2
 
 
 def _probability(name: str, number: Fraction) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.rational import row_reduced
 
 LARGEST = 80
 Matrix = tuple[tuple[Fraction, ...], ...]
@@ -95,17 +96,9 @@ def _parts(matrix: Sequence[Sequence[Fraction]]) -> list[list[int]]:
 def _eliminated(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
     size = len(matrix)
     rows = [[*row, *(Fraction(int(n == k)) for k in range(size))] for n, row in enumerate(matrix)]
-    for k in range(size):
-        pivot = next((n for n in range(k, size) if rows[n][k]), None)
-        if pivot is None:
-            raise PolicyError(
-                "the matrix cannot be inverted, so counts cannot be told from it", fix="use another matrix or loss"
-            )
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        head = rows[k][k]
-        rows[k] = [entry / head for entry in rows[k]]
-        for n in range(size):
-            if n != k and rows[n][k]:
-                factor = rows[n][k]
-                rows[n] = [a - factor * b if b else a for a, b in zip(rows[n], rows[k], strict=True)]
-    return [row[size:] for row in rows]
+    reduced, leading = row_reduced(rows, size)
+    if len(leading) < size:
+        raise PolicyError(
+            "the matrix cannot be inverted, so counts cannot be told from it", fix="use another matrix or loss"
+        )
+    return [row[size:] for row in reduced]
