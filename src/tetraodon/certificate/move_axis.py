@@ -36,7 +36,7 @@ class MoveAxis:
     @cached_property
     def _moves(self) -> dict[str, Ints]:
         """Displacements along each attribute, one of each pair of opposites."""
-        listed = np.array(self.metric.moves, np.int64).reshape(-1, len(self.names))
+        listed = self.metric.displacements
         order = self.graph.factors[0].names
         return {name: listed[:, order.index(name)] for name in self.names}
 

@@ -118,15 +118,20 @@ class JointMetric:
         return math.prod(2 * r + 1 for r in self._reach) <= 4 * SEARCH_LIMIT
 
     @cached_property
-    def moves(self) -> list[tuple[int, ...]]:
-        """One of each pair of opposite displacements that stay within the limit."""
+    def displacements(self) -> NDArray[np.int64]:
+        """One of each pair of opposite displacements that stay within the limit, a row each, in lexical order."""
         reach = self._reach
         if not self.listable:
             raise Refused("the joint metric has too many near pairs to list", fix="coarsen the grid")
         gaps = np.meshgrid(*(np.arange(-r, r + 1) for r in reach), indexing="ij")
         close = self._close([np.abs(gap) for gap in gaps])
-        moves = np.stack([gap[close] for gap in gaps], axis=1)
-        return [tuple(int(g) for g in move) for move in moves if tuple(move) > (0,) * len(self.shape)]
+        moves = np.stack([gap[close] for gap in gaps], axis=1).astype(np.int64)
+        return moves[len(moves) // 2 + 1 :]  # opposite ones stand opposite each other, around no move at all
+
+    @cached_property
+    def moves(self) -> list[tuple[int, ...]]:
+        """`displacements`, one after the other."""
+        return [tuple(move) for move in self.displacements.tolist()]
 
     def edges(self) -> Iterator[tuple[Codes, Codes]]:
         """All secrets, in pieces."""
