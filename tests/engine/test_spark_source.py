@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from threading import Timer
+
 import duckdb
 import psutil
 import pytest
@@ -63,8 +67,30 @@ def test_what_a_record_makes_spark_say_stays_inside():
 
 def executors() -> list[psutil.Process]:
     """The executor processes of our own cluster, oldest first."""
-    below = psutil.Process().children(recursive=True)
-    return [one for one in below if any("CoarseGrainedExecutorBackend" in part for part in one.cmdline())]
+    return [one for one in psutil.Process().children(recursive=True) if _is_executor(one)]
+
+
+def _is_executor(process: psutil.Process) -> bool:
+    """A process that has ended since it was listed, reaped or not, is none."""
+    try:
+        return any("CoarseGrainedExecutorBackend" in part for part in process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    for _ in range(300):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("not within thirty seconds")
 
 
 def test_an_executor_that_dies_in_the_middle_changes_nothing(tmp_path):
@@ -74,20 +100,12 @@ def test_an_executor_that_dies_in_the_middle_changes_nothing(tmp_path):
     slow = "java_method('java.lang.Thread', 'sleep', CAST(age * 0 + 4 AS BIGINT))"
     frame = spark().read.parquet(str(path)).repartition(8)
     frame = frame.selectExpr(f"age + CAST(coalesce({slow}, '0') = 'x' AS INT) AS age", "sex")
-    for _ in range(100):
-        if len(executors()) == 2:
-            break
-        import time
-
-        time.sleep(0.2)
-    victim, *others = executors()
-    assert len(others) == 1
-    from threading import Timer
-
+    _until(lambda: len(executors()) == 2)
+    victim, _ = executors()
     killing = Timer(2.0, victim.kill)
     killing.start()
     with open_table(frame, DOMAIN) as engine:
         counts = found(engine.counts([("age", "sex"), ("age",)])[0])
     killing.join()
-    assert not victim.is_running() or victim.status() == psutil.STATUS_ZOMBIE
+    _until(lambda: _has_ended(victim))
     assert counts == {(age, 0): 200 for age in range(10)}
