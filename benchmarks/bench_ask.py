@@ -102,8 +102,3 @@ def run(quick: bool) -> list[dict[str, Any]]:
 
 def _row(name: str, ratio: float, detail: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "ratio": ratio, "target": 1.0, "reached": ratio <= 1.0, "detail": detail}
-
-
-if __name__ == "__main__":
-    for row in run(quick=False):
-        print(f"{row['name']:60s} {row['ratio']:8.4f}  target {row['target']:g}  {row['detail']}")

@@ -1,9 +1,9 @@
 """The Markov quilt against group differential privacy, on a household's power and on long chains.
 
-    python benchmarks/bench_attackers.py [--quick]
+    python -m benchmarks attackers [--quick]
 
-The series is the active power of one house in 2008, every ten minutes, in steps of 0.2 kW (TETRAODON_POWER names the
-file). The transition matrix must not come from what is protected: it is counted in January to June, which plays the
+The series is the active power of one house in 2008, every ten minutes, in steps of 0.2 kW, or a stand-in of the same
+length. The transition matrix must not come from what is protected: it is counted in January to June, which plays the
 public source, with a constant added to every count, and July to December is protected. Both are noise on relative
 frequencies at epsilon 1, so their ratio is the number of rows that change together under group differential privacy
 over the same for the quilt.
@@ -11,8 +11,6 @@ over the same for the quilt.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from fractions import Fraction
 from typing import Any
@@ -21,6 +19,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.data import real
 from tetraodon.certificate.quilt import exact_influences, quilt_budget, spread
 from tetraodon.policy.attackers import Chain
 from tetraodon.policy.transition import Matrix, transition_matrix
@@ -30,8 +29,8 @@ STEP = 0.2
 
 def power() -> tuple[NDArray[np.int64], str]:
     """States of the series, or a stand-in of the same length where the file is not at hand."""
-    path = os.environ.get("TETRAODON_POWER", "")
-    if not path:
+    path = real("household_power_2008_10min.parquet")
+    if path is None:
         steps = np.random.default_rng(1).choice([-1, 0, 0, 0, 1], 52_704)
         return np.abs(np.cumsum(steps)) % 44, "stand-in"
     order = "ORDER BY year_day, hour, minute"
@@ -102,8 +101,3 @@ def _long(length: int) -> dict[str, Any]:
         "reached": True,
         "detail": {"seconds": ours, "products": products},
     }
-
-
-if __name__ == "__main__":
-    for line in run("--quick" in sys.argv):
-        print(line["name"], line["ratio"], line["detail"])

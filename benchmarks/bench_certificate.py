@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 from collections.abc import Callable
 
@@ -56,8 +55,3 @@ def run(quick: bool) -> list[dict[str, object]]:
                 }
             )
     return rows
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        print(row)

@@ -1,6 +1,6 @@
 """Counting ten million rows in a fresh process, against plain DuckDB in the same run.
 
-python benchmarks/bench_engine.py [--quick]
+python -m benchmarks engine [--quick]
 """
 
 from __future__ import annotations
@@ -69,8 +69,3 @@ def run(quick: bool) -> list[dict[str, object]]:
                 }
             )
     return found
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        print(row)

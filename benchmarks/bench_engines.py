@@ -1,6 +1,6 @@
 """The same counts on DuckDB and on a Spark cluster, beside the same aggregates written by hand, as the table grows.
 
-python benchmarks/bench_engines.py [--quick]
+python -m benchmarks engines [--quick]
 """
 
 from __future__ import annotations
@@ -124,8 +124,3 @@ def _rows(engine: str, rows: int, detail: dict[str, object], *, target: bool) ->
             "detail": detail,
         },
     ]
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        print(row)

@@ -1,18 +1,16 @@
 """Private k-means: its objective over that of plain k-means, and its time over scikit-learn's.
 
-    python benchmarks/bench_kmeans.py [--quick]
+    python -m benchmarks kmeans [--quick]
 
 The data sets are those of [HMD14] section 6.1: 1,000 points of (0, 1)^4 around 4 random centres, sigma 0.2. Settings
 were chosen on other mixtures (2 to 5 columns, 3 to 6 clusters of uneven size and width, Laplace, uniform and Student-t
-noise), and the seeds here were not used there. Skin is read from the file that TETRAODON_SKIN names; without it, points
-of the same number and range stand in.
+noise), and the seeds here were not used there. Where the Skin data set is not at hand,
+points of the same number and range stand in.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,6 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from benchmarks.data import real
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.mechanism.kmeans import PolicyKMeans
 from tetraodon.mechanism.kmeans_plan import plan_kmeans
@@ -117,8 +116,8 @@ def _fixed() -> NDArray[np.float64]:
 
 def skin(repeats: int) -> list[dict[str, Any]]:
     """Ten rounds on Skin against scikit-learn's Lloyd with one start, interleaved."""
-    path = os.environ.get("TETRAODON_SKIN", "")
-    if path:
+    path = real("skin.parquet")
+    if path is not None:
         points = pl.read_parquet(path).select(["B", "G", "R"]).to_numpy().astype(np.float64)
     else:
         points = np.rint(mixture(np.random.default_rng(SEED), 245_057, 3) * 255)
@@ -188,18 +187,3 @@ def _row(name: str, ratio: float, target: float | None, **detail: object) -> dic
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """All rows; `quick` takes fewer data sets and repeats."""
     return quality(8 if quick else 100) + skin(2 if quick else 7)
-
-
-def main() -> int:
-    rows = run("--quick" in sys.argv[1:])
-    print(f"{'what':<72}{'ratio':>8}{'target':>8}{'reached':>9}  detail")
-    for row in rows:
-        target = "-" if row["target"] is None else f"{row['target']:g}"
-        reached = "-" if row["target"] is None else "yes" if row["reached"] else "NO"
-        detail = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row["detail"].items())
-        print(f"{row['name']:<72}{row['ratio']:>8.3f}{target:>8}{reached:>9}  {detail}")
-    return 0 if all(row["reached"] for row in rows) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,13 +5,12 @@ counts, rings that share nothing, a cactus (cycles that meet in single counts, s
 two unequal sides, where no cycle is longer than twice the smaller. Each must be solved to optimality, or bounded within
 1.2 times the optimum, in 30 seconds.
 
-python benchmarks/bench_known.py [--quick]
+python -m benchmarks known [--quick]
 """
 
 from __future__ import annotations
 
 import random
-import sys
 import time
 
 from tetraodon.certificate.longest import longest_cycle, longest_path
@@ -107,8 +106,3 @@ def run(quick: bool) -> list[dict[str, object]]:
                 }
             )
     return found
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        print(row)

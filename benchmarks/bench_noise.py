@@ -1,6 +1,6 @@
 """Exact integer noise against NumPy's floating-point noise, interleaved in the same run.
 
-    python benchmarks/bench_noise.py [--json FILE] [--quick]
+    python -m benchmarks noise [--quick]
 
 A ratio is NumPy's time over ours for the same number of values: above 1 we are faster. Our times
 hold the coins (AES-256-CTR under a key of the operating system) and exclude the cached table, whose
@@ -9,10 +9,7 @@ time to build is shown.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -110,37 +107,3 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
             )
         )
     return rows
-
-
-def shown(row: dict[str, Any]) -> str:
-    detail = row["detail"]
-    target = "-" if row["target"] is None else f"{row['target']:.1f}"
-    reached = "-" if row["target"] is None else "yes" if row["reached"] else "NO"
-    return (
-        f"{row['name']:<62}{detail['ours_per_second'] / 1e6:>9.0f}"
-        f"{detail['numpy_per_second'] / 1e6:>9.0f}{row['ratio']:>8.2f}"
-        f"  {detail['ratio_min']:5.2f}-{detail['ratio_max']:5.2f}{target:>8}{reached:>9}"
-        f"{detail['build_seconds'] * 1e3:>10.1f}"
-    )
-
-
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args(arguments)
-    rows = run(options.quick)
-    print(
-        f"{'rates in millions a second':<62}{'ours':>9}{'NumPy':>9}{'ratio':>8}"
-        f"  {'spread':>11}{'target':>8}{'reached':>9}{'build ms':>10}"
-    )
-    for row in rows:
-        print(shown(row))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
-    return 0 if all(row["reached"] for row in rows) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -5,7 +5,7 @@ selection on up to three attributes. A view (rows repeat, so copies are added to
 perturbed row published, at the same (d, gamma): what `reproduce boundary` draws, as ratios. Where Adult does not lie
 beside the project a made-up table of the same shape stands in.
 
-python benchmarks/bench_publish.py [--quick]
+python -m benchmarks publish [--quick]
 """
 
 from __future__ import annotations
@@ -146,10 +146,3 @@ def run(quick: bool) -> list[dict[str, Any]]:
     """Every figure is a ratio; the detail holds the numbers of the paper's two plots."""
     size = (1_000_000, 4_000_000) if quick else (10_000_000, 40_000_000)
     return [*experiment(1 if quick else 3), *throughput(*size)]
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        target = "" if row["target"] is None else f"target {row['target']:.3g}  {'yes' if row['reached'] else 'NO'}"
-        print(f"{row['name']:70s} {row['ratio']:8.4f}  {target}")
-        print("   ", row["detail"])

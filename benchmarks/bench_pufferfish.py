@@ -1,6 +1,6 @@
 """Verification and optimal mechanisms at size, each against the budget that was promised.
 
-    python benchmarks/bench_pufferfish.py [--quick]
+    python -m benchmarks pufferfish [--quick]
 
 The reference for verification is one dense float product of the same shape, measured in the same run.
 """
@@ -8,7 +8,6 @@ The reference for verification is one dense float product of the same shape, mea
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -107,8 +106,3 @@ def run(quick: bool) -> list[dict[str, Any]]:
         row_of(f"verify {bits.size} datasets against independent records", seconds, None, {"odds": str(verdict.odds)})
     )
     return rows
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        print(row)

@@ -111,8 +111,3 @@ def _speed() -> list[dict[str, Any]]:
 
 def _row(name: str, ratio: float, target: float, detail: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "ratio": ratio, "target": target, "reached": ratio <= target, "detail": detail}
-
-
-if __name__ == "__main__":
-    for row in run(quick=False):
-        print(f"{row['name']:60s} {row['ratio']:8.4f}  target {row['target']:g}  {'yes' if row['reached'] else 'NO'}")

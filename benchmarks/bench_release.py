@@ -101,8 +101,3 @@ def run(quick: bool) -> list[dict[str, object]]:
             "detail": {"plain_megabytes": plain[1], "our_megabytes": ours[1]},
         },
     ]
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        print(row)

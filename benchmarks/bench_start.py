@@ -39,8 +39,3 @@ def run(quick: bool) -> list[dict[str, object]]:
             }
         )
     return rows
-
-
-if __name__ == "__main__":
-    for row in run("--quick" in sys.argv):
-        print(row)

@@ -72,16 +72,10 @@ def test_no_round_loses_more_than_certified(graph: SecretGraph, data: st.DataObj
     assert certified == 1 or not graph.has_edges
     codes = np.array([domain.codes_of(x) for x in range(domain.size)])
     anchor = np.array([[data.draw(st.integers(0, size - 1)) for size in domain.shape] for _ in range(2)])
-    owner = kmeans_steps._nearest(codes, anchor, np.ones(len(domain.shape)))
-    inside = np.clip(codes - anchor[owner], -np.array(steps.box), np.array(steps.box))
-    rows, scales = [], []
-    for c in (0, 1):
-        for amount, scale in [
-            (np.ones(len(codes), int), steps.count_scale),
-            *zip(inside.T, steps.sum_scales, strict=True),
-        ]:
-            rows.append((amount * (owner == c)).tolist())
-            scales.append(scale or Fraction(1))
+    alone = np.stack([steps.asked(codes[[x]], anchor, np.ones(len(domain.shape))) for x in range(domain.size)], axis=-1)
+    assert alone.sum(axis=-1).tolist() == steps.asked(codes, anchor, np.ones(len(domain.shape))).tolist()
+    rows = alone.reshape(-1, domain.size).tolist()
+    scales = [scale or Fraction(1) for scale in (steps.count_scale, *steps.sum_scales) for _ in anchor]
     assert certify(policy, rows, scales).epsilon <= certified
 
 

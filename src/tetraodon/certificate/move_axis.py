@@ -60,15 +60,16 @@ class MoveAxis:
             alone = self._highest(crossed)
             return Peak(2 * alone.value, alone.x, alone.x)
         rows = self._kinds[pattern]
-        total = np.zeros(len(rows), object)
-        starts = {}
+        parts, starts = [], {}
         for name in self.names:
             move = self._moves[name][rows]
             same = [t for t in self.terms if t.contribution.names == (name,) and t.number not in crossed]
             gap = np.abs(move)
-            total = total + weighted(same, [_most(t, gap) for t in same], len(rows))
+            lengths = np.arange(int(gap.max()) + 1)
+            parts.append(weighted(same, [_most(t, lengths) for t in same], len(lengths))[gap])
             starts[name], lone = self._best_start(name, move, crossed)
-            total = total + lone
+            parts.append(lone)
+        total = _sum(parts)
         top = int(np.argmax(total))
         x = [int(starts[name][top]) for name in self.names]
         y = [start + int(self._moves[name][rows[top]]) for name, start in zip(self.names, x, strict=True)]
@@ -104,6 +105,12 @@ class MoveAxis:
 
     def peak_alone(self) -> Peak:
         return self._highest(frozenset(term.number for term in self.terms))
+
+
+def _sum(parts: Sequence[Ints]) -> Ints:
+    """In int64 where it surely fits, and in Python integers otherwise."""
+    exact = np.int64 if sum(int(part.max()) for part in parts) < 2**63 else object
+    return np.asarray(sum(part.astype(exact) for part in parts))
 
 
 def _most(term: Term, gap: Ints) -> Ints:

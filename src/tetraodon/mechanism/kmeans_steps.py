@@ -67,10 +67,14 @@ class Steps:
 
     def asked(self, codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
         """The exact numbers of one round: the counts of the cells, then the sums on each column."""
-        owner, clusters = _nearest(codes, anchor, lengths), len(anchor)
-        inside = np.clip(codes - anchor[owner], -np.array(self.box), np.array(self.box))
+        columns = np.ascontiguousarray(codes.T)
+        owner, clusters = _nearest(columns, anchor, lengths), len(anchor)
+        inside = (
+            np.clip(column - centre[owner], -box, box)
+            for column, centre, box in zip(columns, anchor.T, self.box, strict=True)
+        )
         # exact: whole numbers far below 2**53
-        sums = [np.bincount(owner, column, clusters).astype(np.int64) for column in inside.T]
+        sums = [np.bincount(owner, column, clusters).astype(np.int64) for column in inside]
         return np.stack([np.bincount(owner, minlength=clusters), *sums])
 
     @staticmethod
@@ -136,11 +140,14 @@ def _apart(x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
     return sum((abs(a - b) for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
-def _nearest(codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
-    best = np.full(len(codes), math.inf)
-    owner = np.zeros(len(codes), np.int64)
+def _nearest(columns: Ints, anchor: Ints, lengths: Floats) -> Ints:
+    """The first of the nearest anchors of every record, column by column: what one record gets, no other changes."""
+    best, owner = np.full(columns.shape[1], math.inf), np.zeros(columns.shape[1], np.int64)
     for number, one in enumerate(anchor):
-        gap = (((codes - one) * lengths) ** 2).sum(axis=1)
+        gap = np.zeros_like(best)
+        for column, centre, length in zip(columns, one, lengths, strict=True):
+            along = (column - centre) * length
+            gap += along * along
         owner[gap < best] = number
-        best = np.minimum(best, gap)
+        np.minimum(best, gap, out=best)
     return owner

@@ -104,9 +104,9 @@ class JointMetric:
         """How many secrets there are; for the great circle, found by enumeration up to a limit."""
         if self.metric == "great circle km":
             return sum(len(x) for x, _ in self.edges())
-        return sum(
-            math.prod(size - abs(gap) for size, gap in zip(self.shape, move, strict=True)) for move in self.moves
-        )
+        fits = self.size * len(self.displacements) < 2**63
+        room = np.array(self.shape) - np.abs(self.displacements)
+        return int(room.astype(np.int64 if fits else object).prod(axis=1).sum())
 
     @property
     def _reach(self) -> list[int]:
