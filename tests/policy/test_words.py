@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Categories, Dates, Grid, Integers
-from tetraodon.policy.words import chance, length, listing, number_of, odds, percent, times, valued
+from tetraodon.policy.words import chance, length, listing, moves, number_of, odds, percent, times, valued
 
 epsilons = st.fractions(Fraction(1, 1000), 40, max_denominator=1000)
 
@@ -31,6 +31,15 @@ def test_odds_and_chances_are_the_formulas_rounded_up(epsilon: Fraction, steps: 
 def test_beyond_all_sense_nothing_is_computed() -> None:
     assert odds(Fraction(10**30), 10**12).is_infinite()
     assert chance(Fraction(10**30), 10**12) == 1
+    assert moves(odds(Fraction(10**30), 10**12)) == moves(odds(Fraction(300), 1)) == "more than 1e+100 times"
+    assert moves(odds(Fraction(1), 1)) == "at most 2.72 times"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "said"), [(6, "99.8%"), (7, "99.91%"), (12, "99.9994%"), (17, "99.999996%"), (50, "100%")]
+)
+def test_a_share_that_is_nearly_all_is_not_said_to_be_all(epsilon: int, said: str) -> None:
+    assert percent(chance(Fraction(epsilon), 1)) == said
 
 
 def test_lists() -> None:

@@ -130,6 +130,12 @@ def test_the_page_says_what_was_promised_and_what_it_cost(release: Release) -> N
     assert "The worst step changes one person's" in text
 
 
+def test_odds_beyond_all_sense_are_called_what_they_are(table: pl.DataFrame) -> None:
+    text = read(page_of(table, budget={"epsilon": 300})).text
+    assert "more than 1 × 10^100 times no protection worth the name" in text
+    assert "100.0%" not in text
+
+
 def test_items_that_do_not_add_up_are_explained(release: Release, table: pl.DataFrame) -> None:
     assert sum((item.epsilon for item in release.plan), Fraction(0)) > release.plan.epsilon
     assert "They need not add up" in read(report_html(release)).text

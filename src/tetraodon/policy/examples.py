@@ -16,11 +16,9 @@ from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, 
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, steps_text
-from tetraodon.policy.words import chance, odds, percent, times, valued
+from tetraodon.policy.words import HOPELESS, WORTHLESS, chance, moves, odds, percent, times, valued
 
 Codes: TypeAlias = tuple[int, ...]
-HOPELESS = Decimal("1e+100")
-"""Odds beyond which a bound is no protection worth the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +43,10 @@ class Example:
         name = f"{self.names[0]} " if len(self.names) == 1 else ""
         if self.steps is None or self.odds is None or self.chance is None:
             return f"{name}{self.x} rather than {self.y}: not protected, whatever epsilon is"
-        if self.odds > HOPELESS:
-            return (
-                f"{name}{self.x} rather than {self.y}: not protected with this epsilon, for the odds may move "
-                f"more than {HOPELESS} times ({steps_text(self.steps)})"
-            )
-        return (
-            f"{name}{self.x} rather than {self.y}: the odds move at most {times(self.odds)} times "
-            f"({steps_text(self.steps)}, {percent(self.chance)} truthful)"
-        )
+        told = f"{name}{self.x} rather than {self.y}: the odds move {moves(self.odds)} ({steps_text(self.steps)}"
+        if self.odds > WORTHLESS:
+            return f"{told}), which is no protection worth the name"
+        return f"{told}, {percent(self.chance)} truthful)"
 
     @property
     def document(self) -> dict[str, Any]:

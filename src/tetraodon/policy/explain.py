@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from tetraodon.domain import Attribute
+from tetraodon.policy.adversary_in_words import view_sentences
 from tetraodon.policy.attackers import Chain
 from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up
 from tetraodon.policy.attribute_graph import Blocks
@@ -16,7 +18,7 @@ from tetraodon.policy.known_in_words import fact_in_words
 from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
-from tetraodon.policy.words import chance, listing, number_of, odds, percent, times
+from tetraodon.policy.words import WORTHLESS, chance, listing, moves, number_of, odds, percent
 
 WIDTH = 100
 
@@ -76,7 +78,8 @@ def explain(policy: Policy) -> Explanation:
     """
     groups = policy.graph.groups
     secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
-    parts = [_promise(policy), _known(policy), *secrets, _costs(policy), _assumed(policy), _stand_ins(policy)]
+    view = Part("A published view", view_sentences(policy))
+    parts = [_promise(policy), _known(policy), *secrets, _costs(policy), view, _assumed(policy), _stand_ins(policy)]
     return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
 
 
@@ -108,16 +111,13 @@ def _secrets(policy: Policy, own: People | None = None) -> list[Part]:
 
 def _promise(policy: Policy) -> Part:
     epsilon = policy.epsilon
-    one, two = (times(odds(epsilon, steps)) for steps in (1, 2))
+    one, two = (moves(odds(epsilon, steps)) for steps in (1, 2))
     whom = "sets of rows one person has" if policy.key else "values one person's record has"
     sentences = [
         f"Somebody who wonders which of two {whom} sees the release, and changes their mind. "
-        f"Two values that must not be told apart are one step apart, and for them the odds between the two move at "
-        f"most {one} times."
-        + ("" if policy.known else f" For two values that two steps join, they move at most {two} times, and so on."),
-        f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. It is as if the person were asked "
-        f"'this or that?' and answered truthfully with a chance of at most {percent(chance(epsilon, 1))}, where 50% "
-        f"would say nothing at all: '{percent(chance(epsilon, 1))} truthful', for short.",
+        f"Two values that must not be told apart are one step apart, and for them the odds between the two move "
+        f"{one}." + ("" if policy.known else f" For two values that two steps join, they move {two}, and so on."),
+        f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. {_as_if(epsilon)}",
     ]
     if policy.delta:
         sentences.append(forgiven(policy))
@@ -134,6 +134,20 @@ def _promise(policy: Policy) -> Part:
     if not policy.graph.has_edges:
         sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
     return Part("The promise", tuple(sentences))
+
+
+def _as_if(epsilon: Fraction) -> str:
+    """What the odds of one step come to, in a picture."""
+    if odds(epsilon, 1) > WORTHLESS:
+        return (
+            "It is no protection worth the name: somebody to whom both values were equally likely may be more than "
+            "99.9% sure of the right one after. With epsilon 1 the odds would move at most 2.72 times."
+        )
+    share = percent(chance(epsilon, 1))
+    return (
+        f"It is as if the person were asked 'this or that?' and answered truthfully with a chance of at most {share}, "
+        f"where 50% would say nothing at all: '{share} truthful', for short."
+    )
 
 
 def _known(policy: Policy) -> Part:

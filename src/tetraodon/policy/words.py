@@ -9,6 +9,8 @@ from fractions import Fraction
 from tetraodon.domain import Attribute, Categories, Dates
 from tetraodon.rational import decimal_text
 
+WORTHLESS, HOPELESS = Decimal(1000), Decimal("1e+100")
+"""Odds beyond which a bound is no protection worth the name, and beyond which there is no sense in writing it out."""
 _EXACT = Context(prec=40)
 
 
@@ -44,6 +46,11 @@ def times(factor: Decimal) -> str:
     return str(Context(prec=2, rounding=ROUND_CEILING).plus(factor)).replace("E", "e")
 
 
+def moves(factor: Decimal) -> str:
+    """How far odds move: `at most 1.65 times`, or `more than 1e+100 times` where that is all there is to say."""
+    return f"at most {times(factor)} times" if factor <= HOPELESS else "more than 1e+100 times"
+
+
 def one_in(delta: Fraction) -> str:
     """A small probability, rounded up: `1 in 1,000,000`.
 
@@ -54,12 +61,16 @@ def one_in(delta: Fraction) -> str:
 
 
 def percent(share: Decimal) -> str:
-    """A share rounded up to a tenth of a percent.
+    """A share rounded up to a tenth of a percent, or to as many digits as keep it from looking like all.
 
-    >>> percent(chance(Fraction(1), 1))
-    '73.2%'
+    >>> percent(chance(Fraction(1), 1)), percent(chance(Fraction(1), 9)), percent(chance(Fraction(1), 90))
+    ('73.2%', '99.99%', '100%')
     """
-    return f"{(share * 100).quantize(Decimal('0.1'), ROUND_CEILING)}%"
+    for digits in range(1, 7):
+        shown = (share * 100).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        if shown < 100:
+            return f"{shown}%"
+    return "100%"
 
 
 def number_of(count: int, thing: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from tetraodon.policy.adversary_in_words import GO_TOGETHER, beliefs
 from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, ViewChannel
 from tetraodon.publishing.plan import SHARES, ViewPlan, boundary
@@ -31,29 +32,13 @@ def what_it_is(plan: ViewPlan) -> str:
 
 def promise(plan: ViewPlan) -> list[str]:
     """Whom the view withstands, and what it does not promise."""
-    prior, posterior = _small(plan.prior), _percent(plan.adversary.gamma)
-    if plan.adversary.kind == "independent":
-        told = [
-            f"Somebody who believed, before, with probability at most {prior} that the table has some record, and to "
-            f"whom records are independent of each other, will not believe it with more than {posterior} after.",
-            f"Nor will their belief in it fall below {_small(plan.prior / plan.adversary.gamma)} of what it was.",
-        ]
-    else:
-        told = [
-            f"Somebody who knows groups of tuples of which exactly one is in the table, and believed with probability "
-            f"at most {prior} in any one of them, will not believe in it with more than {posterior} after.",
-            "Their belief in the other tuples of a group may fall: that cannot be excluded.",
-        ]
+    told = beliefs(plan.adversary, plan.prior)
     if plan.series is not None:
         told.append(
             f"That holds for all {plan.series.views} planned views together, whenever the record was in the table. A "
             "tuple that one view has shown gets much more noise in the next, so that showing up again tells little."
         )
-    told.append(
-        "Somebody who knows that records go together, such as two members of a family, may learn more: seeing both is "
-        "no accident."
-    )
-    return told
+    return [*told, GO_TOGETHER]
 
 
 def cost(plan: ViewPlan, charged: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tetraodon.policy.examples import Example
 from tetraodon.policy.explain import Explanation, Part, explain
-from tetraodon.policy.words import percent, times
+from tetraodon.policy.words import HOPELESS, WORTHLESS, percent, times
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import chart_spec
 from tetraodon.releasing.release import Release
@@ -123,8 +123,9 @@ def _examples(part: Part) -> Html:
 def _example(example: Example) -> tuple[str, ...]:
     if example.steps is None or example.odds is None or example.chance is None:
         return example.x, example.y, "no chain of steps", "not protected", "not protected"
-    odds = times(example.odds).replace("e+", " × 10^")
-    return example.x, example.y, str(example.steps), f"{odds} times", percent(example.chance)
+    odds = f"{times(example.odds)} times" if example.odds <= HOPELESS else "more than 1e+100 times"
+    share = percent(example.chance) if example.odds <= WORTHLESS else "no protection worth the name"
+    return example.x, example.y, str(example.steps), odds.replace("e+", " × 10^"), share
 
 
 def _answers(release: Release, specs: Mapping[str, Spec | None]) -> Iterator[Html]:
