@@ -31,17 +31,27 @@ def monotone_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def whole_numbers(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Non-negative whole numbers near the counts, with the same total, rounded.
 
-    Negative counts become 0, the surplus is taken from the others in proportion, and the largest remainders are
-    rounded up. Small counts are biased upwards by this, large ones downwards.
+    The nearest non-negative table with that total, in which the largest remainders are rounded up. Small counts are
+    biased upwards by this, large ones downwards.
     """
     total = max(round(float(counts.sum())), 0)
-    positive = np.maximum(counts, 0.0)
-    mass = float(positive.sum())
-    if mass == 0:
-        return np.zeros_like(counts)
-    scaled = (positive * (total / mass)).ravel()
-    floor = np.floor(scaled)
+    nearest = _non_negative(counts.ravel(), total)
+    floor = np.floor(nearest)
     short = total - int(floor.sum())
     if short > 0:
-        floor[np.argsort(scaled - floor, kind="stable")[::-1][:short]] += 1
+        floor[np.argsort(nearest - floor, kind="stable")[::-1][:short]] += 1
     return floor.reshape(counts.shape)
+
+
+def _non_negative(counts: NDArray[np.float64], total: int) -> NDArray[np.float64]:
+    """The nearest non-negative counts with a total: one number is taken from all, and what falls below 0 becomes 0.
+
+    Why   the true counts are among those, where the total is true, and the nearest point of a convex set is no farther
+          from any point of it: the sum of squared errors cannot grow.
+    """
+    if total == 0:
+        return np.zeros_like(counts)
+    falling = np.sort(counts)[::-1]
+    surplus = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
+    last = int(np.flatnonzero(falling > surplus)[-1])
+    return np.maximum(counts - surplus[last], 0.0)
