@@ -35,9 +35,13 @@ def names() -> list[str]:
 
 
 def key_of(name: str) -> str:
-    """Changes when the code of a figure or the data beside the project change."""
-    text = (HERE / f"fig_{name}.py").read_bytes() + (HERE / "figure.py").read_bytes()
-    return hashlib.sha256(text + fingerprint().encode()).hexdigest()
+    """Changes when the code of a figure, the package that it runs or the data beside the project change."""
+    shared = [path for path in HERE.glob("*.py") if not path.stem.startswith(("fig_", "__")) and path.stem != "page"]
+    package = [path for path in (HERE.parent / "src" / "tetraodon").rglob("*.py") if "cli" not in path.parts]
+    digest = hashlib.sha256(fingerprint().encode())
+    for path in [HERE / f"fig_{name}.py", *sorted(shared), *sorted(package)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def run(name: str, quick: bool, console: Console) -> Figure:

@@ -15,7 +15,11 @@ def run(quick: bool, progress: Progress) -> Figure:  # noqa: ARG001 - the attack
     (story,) = [attack.run() for attack in progress(once, "attack")]
     rows = tuple((name, value) for name, value in story.numbers.items())
     outcome = ((story.measure, story.attacked), ("the most that the promise allows", story.allowed))
-    table = Table("The attack and its defence", ("what", "number"), (*outcome, ("defended", story.defended), *rows))
+    table = Table(
+        "The attack and its defence",
+        ("what", "number"),
+        (*outcome, ("the same, with the sums declared", story.defended), *rows),
+    )
     checks = (
         Check("plain differential privacy: averaging reads more than the promise allows", story.succeeded),
         Check("with the sums declared under `known:` the attacker is left with no more than allowed", story.held),

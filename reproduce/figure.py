@@ -78,9 +78,9 @@ def lines(
     x_log: bool = False,
 ) -> Chart:
     """One line for each series, with a band where `low` and `high` are named, side by side where `panels` are."""
-    colour = {"field": series, "type": "nominal", "sort": None}
+    colour = {"field": series, "type": "nominal", "sort": None, "legend": {"symbolOpacity": 1}}
     across = {"field": x, "type": "quantitative", "scale": {"type": "log"} if x_log else {"zero": False}}
-    scale = {"type": "log"} if log else {"zero": False}
+    scale = {"type": "log", "nice": False} if log else {"zero": False}
     up = {"field": y, "type": "quantitative", "scale": scale}
     layers: list[dict[str, Any]] = [
         {"mark": {"type": "line", "point": {"size": 18}}, "encoding": {"x": across, "y": up, "color": colour}}
@@ -89,15 +89,13 @@ def lines(
         band = {"x": across, "y": {**up, "field": low, "title": y}, "y2": {"field": high}, "color": colour}
         layers.insert(0, {"mark": {"type": "area", "opacity": 0.15}, "encoding": band})
     spec: dict[str, Any] = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "data": {"values": points}}
-    size = {"width": 300, "height": 240}
+    order = list(dict.fromkeys(point[panels] for point in points)) if panels else []
+    size = {"width": 220 if len(order) > 2 else 300, "height": 240}
     if panels is None:
         spec |= {**size, "layer": layers}
     else:
-        spec |= {
-            "facet": {"field": panels, "type": "nominal", "sort": None, "title": None},
-            "spec": {**size, "layer": layers},
-        }
-        spec["columns"] = 2
+        facet = {"field": panels, "type": "nominal", "sort": order, "title": None}
+        spec |= {"facet": facet, "spec": {**size, "layer": layers}, "columns": len(order)}
     return Chart(name, title, spec)
 
 

@@ -223,7 +223,7 @@ def written_files() -> list[Path]:
     tops = [path for pattern in WRITTEN for path in ROOT.glob(pattern)]
     below = [
         path
-        for folder in ("src", "tests", "docs", "benchmarks", "scripts", ".ci")
+        for folder in ("src", "tests", "docs", "benchmarks", "reproduce", "scripts", ".ci")
         for pattern in WRITTEN
         for path in (ROOT / folder).rglob(pattern)
     ]

@@ -104,7 +104,7 @@ def cluster(points: Floats, weight: Floats, clusters: int, *, starts: int, round
             if np.allclose(moved, centres, rtol=0, atol=1e-9 * (np.abs(points).max() + 1)):
                 break
             centres = moved
-        cost = float(weight @ _squared(points, centres).min(axis=1))
+        cost = float(weight @ _squared(points, centres).min(axis=0))
         if cost < lowest:
             best, taken, lowest = centres, done, cost
     return best, taken
@@ -116,13 +116,13 @@ def _spread_out(points: Floats, weight: Floats, clusters: int, coins: np.random.
     for _ in range(clusters):
         total = chance.sum()
         chosen.append(points[coins.choice(len(points), p=(chance / total if total > 0 else weight / weight.sum()))])
-        chance = weight * _squared(points, np.array(chosen)).min(axis=1)
+        chance = weight * _squared(points, np.array(chosen)).min(axis=0)
     return np.array(chosen)
 
 
 def nearest(points: Floats, centres: Floats) -> Ints:
     """The nearest centre of each point."""
-    return np.asarray(_squared(points, centres).argmin(axis=1))
+    return np.asarray(_squared(points, centres).argmin(axis=0))
 
 
 def _step(points: Floats, weight: Floats, centres: Floats) -> Floats:
@@ -133,7 +133,7 @@ def _step(points: Floats, weight: Floats, centres: Floats) -> Floats:
 
 
 def _squared(points: Floats, centres: Floats) -> Floats:
-    """Squared distances of points (rows) from centres (columns)."""
-    cross = points @ centres.T
-    squared = (points**2).sum(axis=1)[:, None] - 2 * cross + (centres**2).sum(axis=1)
-    return np.asarray(np.maximum(squared, 0.0))  # rounding may leave a little less than nothing
+    """Squared distances of centres (rows) from points (columns)."""
+    squared = np.einsum("ij,ij->i", centres, centres)[:, None] - 2 * (centres @ points.T)
+    squared += np.einsum("ij,ij->i", points, points)
+    return np.maximum(squared, 0.0, out=squared)  # rounding may leave a little less than nothing
