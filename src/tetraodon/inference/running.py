@@ -54,4 +54,4 @@ def _non_negative(counts: NDArray[np.float64], total: int) -> NDArray[np.float64
     falling = np.sort(counts)[::-1]
     surplus = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
     last = int(np.flatnonzero(falling > surplus)[-1])
-    return np.maximum(counts - surplus[last], 0.0)
+    return np.asarray(np.maximum(counts - surplus[last], 0.0))

@@ -136,4 +136,4 @@ def _squared(points: Floats, centres: Floats) -> Floats:
     """Squared distances of centres (rows) from points (columns)."""
     squared = np.einsum("ij,ij->i", centres, centres)[:, None] - 2 * (centres @ points.T)
     squared += np.einsum("ij,ij->i", points, points)
-    return np.maximum(squared, 0.0, out=squared)  # rounding may leave a little less than nothing
+    return np.asarray(np.maximum(squared, 0.0, out=squared))  # rounding may leave a little less than nothing
