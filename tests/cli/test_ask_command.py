@@ -29,11 +29,18 @@ def test_conditions_that_cannot_be_answered(run: Run, condition: str) -> None:
     assert "Fix:" in run("ask", "release", condition, code=1).stderr
 
 
+@pytest.mark.usefixtures("released")
+def test_all_records_can_be_asked_for(run: Run) -> None:
+    assert run("ask", "release", "true").stdout.startswith("exactly ")
+    assert "ask a release for `true`" in run("ask", "release", "1 = 1", code=1).stderr
+
+
 def test_answers_in_words() -> None:
     assert answer_in_words("ages", Estimate(12964.6, 12854.2, 13103.5)) == (
         "about 12,965 (95%: 12,854 to 13,104), from 'ages'"
     )
-    assert answer_in_words("sexes", Estimate(5, 5, 5)) == "exactly 5, from 'sexes'"
+    assert answer_in_words("sexes", Estimate.certain(5)) == "exactly 5, from 'sexes'"
+    assert answer_in_words("ages", Estimate(0, 0, 0)) == "about 0 (95%: 0 to 0), from 'ages'"  # cut off at zero
     assert answer_in_words("people", Estimate(3.51, 1, 5)) == "about 3.51 (95%: 1.00 to 5.00), from 'people'"
 
 

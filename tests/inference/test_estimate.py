@@ -18,3 +18,7 @@ def test_it_can_be_written_down() -> None:
     document = json.loads(json.dumps(Estimate(1.5, 1.0, 2.0).document()))
     assert document == {"value": 1.5, "lower": 1.0, "upper": 2.0, "confidence": 0.95}
     assert repr(Estimate(1.5, 1.0, 2.0)) == "Estimate(1.5, 1..2)"
+
+
+def test_what_is_certain_says_so() -> None:
+    assert Estimate.certain(3.0).document() == {"value": 3.0, "lower": 3.0, "upper": 3.0, "confidence": 1.0}

@@ -200,7 +200,10 @@ def test_a_public_number_of_records_serves_questions_about_most_of_the_domain(in
 def test_all_records_are_as_many_as_is_public(printed: View) -> None:
     found = printed.ask("select count(*) from people")
     assert isinstance(found, Estimate)
-    assert (found.value, *found.interval) == (6, 6, 6)
+    assert (found.value, *found.interval, found.confidence) == (6, 6, 6, 1)
+    nobody = printed.ask("age > 39")
+    assert isinstance(nobody, Estimate)
+    assert (nobody.value, *nobody.interval, nobody.confidence) == (0, 0, 0, 1)
 
 
 def test_more_confidence_is_a_wider_interval(printed: View) -> None:

@@ -25,8 +25,16 @@ def test_only_a_table_that_knows_all_attributes_is_asked(policy: td.Policy, tabl
 
 def test_a_public_attribute_is_known_exactly(policy: td.Policy, table: pl.DataFrame) -> None:
     _, found = release_with(policy, table, lambda _: 7).ask("sex = 'Male'")
-    assert found.interval == (found.value, found.value)
-    assert found == pytest.approx(table.filter(pl.col("sex") == "Male").height)
+    assert found == table.filter(pl.col("sex") == "Male").height
+    assert (found.interval, found.confidence) == ((found.value, found.value), 1)
+
+
+@pytest.mark.parametrize("everybody", ["true", " TRUE ", "age >= 0", "sex in ('Female', 'Male')"])
+def test_the_public_number_of_records_is_known_exactly(policy: td.Policy, table: pl.DataFrame, everybody: str) -> None:
+    release = release_with(policy, table, lambda _: 7)
+    _, found = release.ask(everybody)
+    assert (found, found.confidence) == (table.height, 1)
+    assert release["ages"].count(everybody) == table.height
 
 
 def in_bands(policy: td.Policy, table: pl.DataFrame) -> td.Release:

@@ -55,3 +55,24 @@ def test_all_cells_at_once_are_the_cells_one_by_one(table: pl.DataFrame) -> None
         mask[place] = True
         single = found.add_up(mask)
         assert (lower[place], upper[place]) == (pytest.approx(single.lower), pytest.approx(single.upper))
+
+
+@pytest.mark.parametrize("mechanism", ["hierarchical", "ordered", "identity"])
+def test_what_no_noise_is_left_in_is_a_whole_number(mechanism: str) -> None:
+    """A public total is the sum of many floats; it comes out as the number that it is."""
+    within = {"hierarchical": 30, "ordered": 1, "identity": 999}[mechanism]
+    document = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 999]}},
+        "secrets": {"x": {"within": within}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "q", **({"histogram": "x"} if mechanism == "identity" else {"cdf": "x"})}],
+    }
+    rows = pl.DataFrame({"x": [(7 * row) % 1000 for row in range(701)]})
+    made = release_with(td.load_policy(document), rows, lambda shape: np.arange(np.prod(shape)).reshape(shape) % 3)["q"]
+    assert made.item.mechanism == mechanism
+    everybody = made.table.add_up(np.ones(1000, np.bool_))
+    assert (everybody, everybody.confidence) == (701, 1)
+    assert [float(column[-1]) for column in made.table.running()] == [701, 701, 701]
+    assert made.table.add_up(np.arange(1000) < 500).confidence == SURE

@@ -99,7 +99,7 @@ def answer_document(condition: str, item: str, estimate: Estimate) -> dict[str, 
 
 def answer_in_words(item: str, estimate: Estimate) -> str:
     """The answer to a condition in words; the interval is rounded outwards."""
-    if estimate.lower == estimate.upper:
+    if estimate.confidence == 1:
         return f"exactly {estimate.value:,.0f}, from {item!r}"
     value, lower, upper = _numbers(estimate)
     return f"about {value} ({float(100 * estimate.confidence):.4g}%: {lower} to {upper}), from {item!r}"

@@ -19,7 +19,7 @@ class Bounds:
 
 
 class Estimate(float):
-    """A number with its interval: it is a float, and knows `lower`, `upper` and `confidence`."""
+    """A number with its interval: it is a float, and knows `lower`, `upper` and `confidence`, 1 where it is certain."""
 
     __slots__ = ("confidence", "lower", "upper")
     lower: float
@@ -32,6 +32,11 @@ class Estimate(float):
         made.upper = max(upper, value)
         made.confidence = confidence
         return made
+
+    @classmethod
+    def certain(cls, value: float) -> Estimate:
+        """A number that is known exactly."""
+        return cls(value, value, value, Fraction(1))
 
     @property
     def value(self) -> float:

@@ -124,7 +124,7 @@ class Asked:
             return self.between(shown, (there, there), self.alpha)
         others = self.domain.size - there
         found = self.between(whole - shown, (others, others), self.alpha)
-        return Estimate(self.n - found.value, self.n - found.upper, self.n - found.lower, self.confidence)
+        return Estimate(self.n - found.value, self.n - found.upper, self.n - found.lower, found.confidence)
 
     def others_vary_less(self, in_domain: int) -> bool:
         """Whether the count of all others has the smaller variance, however the n records are spread."""
@@ -133,6 +133,8 @@ class Asked:
 
     def between(self, in_view: int, in_domain: tuple[int, int], alpha: Fraction) -> Estimate:
         """The estimate of a count when the domain's count is known up to two bounds."""
+        if in_domain == (0, 0):
+            return Estimate.certain(0.0)
         middle = Fraction(in_domain[0] + in_domain[1], 2)
         value = (in_view - middle * self.channel.added_per_tuple) / self.channel.keep
         low, high = self.count_interval(in_view, in_domain, alpha)

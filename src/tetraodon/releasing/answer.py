@@ -102,11 +102,9 @@ class Answer:
         return found.value(codes[0]), found.value(codes[1]), found.value(codes[2])
 
     def count(self, condition: str) -> Estimate:
-        """How many records satisfy a condition on the table's attributes."""
-        from tetraodon.workload.condition import truth_table
-
+        """How many records satisfy a condition on the table's attributes; `true` counts all of them."""
         table = self.table
-        names, holds = truth_table(condition, self.domain)
+        names, holds = truth_of(condition, self.domain)
         outside = [name for name in names if name not in table.names]
         if outside:
             raise QueryError(f"{self.name} does not know {outside[0]}", fix=f"ask about {', '.join(table.names)} only")
@@ -130,6 +128,13 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"<Answer {self.name}: {self.kind}, {len(next(iter(self.columns.values())))} rows>"
+
+
+def truth_of(condition: str, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """The attributes that a condition names, and whether it holds in each of their cells; `true` names none."""
+    from tetraodon.workload.condition import truth_table
+
+    return ((), np.array(True)) if condition.strip().lower() == "true" else truth_table(condition, domain)
 
 
 def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:

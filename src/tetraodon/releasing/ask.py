@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
-from tetraodon.releasing.answer import cells_where
+from tetraodon.releasing.answer import cells_where, truth_of
 from tetraodon.releasing.release import Release
-from tetraodon.workload.condition import truth_table
 
 
 def ask(release: Release, condition: str) -> tuple[str, Estimate]:
@@ -15,7 +14,7 @@ def ask(release: Release, condition: str) -> tuple[str, Estimate]:
     Only what was released is used: asking costs nothing, however often.
     """
     domain = release.plan.policy.domain
-    names, holds = truth_table(condition, domain)
+    names, holds = truth_of(condition, domain)
     found: list[tuple[float, str, Estimate]] = []
     split: QueryError | None = None
     for answer in release:
@@ -35,5 +34,5 @@ def ask(release: Release, condition: str) -> tuple[str, Estimate]:
         raise split or QueryError(
             f"no released table knows {together}", fix="ask about attributes that one table of this release has"
         )
-    _, name, estimate = min(found, key=lambda entry: (entry[0], entry[1]))
+    _, name, estimate = min(found, key=lambda entry: (entry[0], -entry[2].confidence, entry[1]))
     return name, estimate

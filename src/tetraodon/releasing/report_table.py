@@ -126,7 +126,8 @@ def headline(answer: Answer) -> tuple[Html, ...]:
         return ()
     decimals = places(columns["lower"], columns["upper"])
     number, lower, upper = (_cells(name, columns[name], word, decimals)[0] for name in (word, "lower", "upper"))
-    between = f" between {lower} and {upper} with 95% confidence" if lower != upper else " exactly"
+    exact = answer.item.mechanism == "exact"
+    between = " exactly" if exact else f" between {lower} and {upper} with 95% confidence"
     return (element("p", element("strong", number), between, class_="headline"),)
 
 

@@ -20,6 +20,9 @@ from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.smooth_reach import running_reach, sum_reach
 from tetraodon.workload.contribution import One
 
+NOTHING = 1e-3
+"""Counts are whole numbers. One that is known up to less than this has no noise left in it, only what floats add."""
+
 
 @dataclass(frozen=True, eq=False)
 class TableAnswer:
@@ -64,13 +67,12 @@ class TableAnswer:
         strategy, scale = self.item.strategy, self.item.scale
         match self.item.mechanism:
             case "exact":
-                return Estimate(value, value, value)
+                return Estimate.certain(value)
             case "hierarchical":
-                centre, reach = float(self.raw[mask].sum()), sum_reach(strategy, scale, mask, CONFIDENCE)
-                return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+                return _counted(value, float(self.raw[mask].sum()), sum_reach(strategy, scale, mask, CONFIDENCE))
             case "grid":
-                centre, reach = float(self.raw[mask].sum()), mask_reach(strategy, scale, self.domain, mask, CONFIDENCE)
-                return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+                reach = mask_reach(strategy, scale, self.domain, mask, CONFIDENCE)
+                return _counted(value, float(self.raw[mask].sum()), reach)
             case "ordered":
                 step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
                 free_last = len(strategy.noisy) == 1
@@ -78,6 +80,8 @@ class TableAnswer:
                 terms, centre = int(np.abs(used).sum()), float(self.raw[mask].sum())
             case _:
                 terms, centre = self._identity_terms(mask)
+        if terms == 0:
+            return Estimate.certain(float(round(centre)))
         off = sum_quantile(scale, terms, CONFIDENCE, strategy.noise)
         return Estimate(value, max(0.0, centre - off), max(0.0, centre + off))
 
@@ -134,7 +138,7 @@ class TableAnswer:
         values = np.cumsum(self.values, axis=-1)
         if self.item.mechanism == "hierarchical":
             reach = running_reach(self.item.strategy, self.item.scale, confidence)
-            return values, *self._within(centre, np.broadcast_to(reach, centre.shape), values)
+            return _settled(values, *self._within(centre, np.broadcast_to(reach, centre.shape), values))
         if self.item.mechanism == "exact":
             terms = np.zeros(size, np.int64)
         elif self.item.mechanism == "ordered":
@@ -147,7 +151,7 @@ class TableAnswer:
                 surplus = float(self._known[1][0]) - float(self.raw.sum())
                 centre = np.where(shorter, centre + surplus, centre)
                 terms = np.where(shorter, size - terms, terms)
-        return values, *self._around(centre, np.broadcast_to(terms, centre.shape), values, confidence)
+        return _settled(values, *self._around(centre, np.broadcast_to(terms, centre.shape), values, confidence))
 
     def _around(
         self,
@@ -194,3 +198,17 @@ class TableAnswer:
         view[axis] = -1
         codes = np.arange(self.values.shape[axis]).reshape(view)
         return np.broadcast_to((codes >= low) & (codes <= high), self.values.shape)
+
+
+def _counted(value: float, centre: float, reach: float) -> Estimate:
+    if reach < NOTHING:
+        return Estimate.certain(float(round(centre)))
+    return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+
+
+def _settled(
+    values: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Counts with their ends, as whole numbers where no noise is left in them."""
+    sure, whole = upper - lower < NOTHING, np.round(values)
+    return np.where(sure, whole, values), np.where(sure, whole, lower), np.where(sure, whole, upper)

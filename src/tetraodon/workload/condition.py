@@ -83,7 +83,10 @@ def _table(tree: exp.Expression, domain: Domain) -> tuple[tuple[str, ...], NDArr
         axes[name] = np.arange(domain[name].size).reshape(view)
     holds = _truth(_evaluate(tree, domain, axes))
     if not names:
-        raise QueryError("the condition names no attribute", fix="compare an attribute, or leave the condition out")
+        raise QueryError(
+            "the condition names no attribute",
+            fix="compare an attribute; to count all records leave the condition out, or ask a release for `true`",
+        )
     return names, np.broadcast_to(holds, shape).ravel().copy()
 
 
