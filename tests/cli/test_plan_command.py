@@ -16,7 +16,8 @@ from tetraodon.releasing.plan import plan, plan_for_error
 
 def test_the_shape_of_a_plan(run_json: Callable[..., Any]) -> None:
     found = run_json("plan", "people.policy.yaml")
-    assert set(found) == {"dataset", "budget", "delta", "epsilon", "certificate", "queries", "target", "notes", "view"}
+    keys = {"dataset", "budget", "delta", "epsilon", "certificate", "queries", "target", "notes", "view", "ledger"}
+    assert set(found) == keys
     assert (found["dataset"], found["budget"], found["epsilon"], found["target"]) == ("people", 1, 1, None)
     assert set(found["certificate"]) == {"epsilon", "epsilon_exact", "witness", "method", "exact"}
     for query in found["queries"]:

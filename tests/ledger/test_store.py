@@ -151,6 +151,17 @@ def test_an_exhausted_budget_is_refused_and_says_what_is_left(ledger: Ledger, it
         ledger.reserve("adult", asked=0, charged=Fraction(1, 10**900), item=item)
 
 
+def test_checking_refuses_the_same_and_charges_nothing(ledger: Ledger, item: Item) -> None:
+    ledger.check("adult", asked=1, charged=1, item=item)
+    ledger.check("adult", asked=1, charged=1, item=item)
+    assert ledger.entries() == ()
+    for wrong in (2, Fraction(1, 10**900) + 1):
+        with pytest.raises(BudgetExhausted, match="'adult' has 1 left of 1"):
+            ledger.check("adult", asked=1, charged=wrong, item=item)
+    with pytest.raises(LedgerError, match="never opened"):
+        ledger.check("adlut", asked=1, charged=1, item=item)
+
+
 def test_an_exact_release_costs_nothing_even_when_nothing_is_left(ledger: Ledger, item: Item) -> None:
     ledger.reserve("adult", asked=1, charged=1, item=item)
     ledger.reserve("adult", asked=1, charged=0, item=item)

@@ -17,6 +17,7 @@ from tetraodon.engine import DataRefusal
 from tetraodon.publishing.channel import CopyChannel, SetChannel
 from tetraodon.publishing.folder import file_hash
 from tetraodon.publishing.plan import plan_view
+from tetraodon.publishing.run import quote_view
 
 POLICY: dict[str, Any] = {
     "dataset": "people",
@@ -41,6 +42,21 @@ def book(tmp_path: Path) -> Iterator[td.Ledger]:
     with td.Ledger(tmp_path / "ledger.db") as ledger:
         ledger.open("people", 10, td.load_policy(POLICY).document)
         yield ledger
+
+
+def test_what_is_quoted_is_charged(tmp_path: Path, book: td.Ledger) -> None:
+    policy = td.load_policy(POLICY)
+    plan = plan_view(policy)
+    found = quote_view(plan, book)
+    assert (found.charge, found.refusal) == (plan.loss, None)
+    while quote_view(plan, book).refusal is None:
+        td.publish(policy, people(), ledger=book, out=tmp_path / "view", force=True)
+    assert all(entry.charged == found.charge for entry in book.entries("people"))
+    with pytest.raises(td.BudgetExhausted) as refused:
+        td.publish(policy, people(), ledger=book, out=tmp_path / "view", force=True)
+    assert str(refused.value) == str(quote_view(plan, book).refusal)
+    other = plan_view(td.load_policy({**POLICY, "attributes": {**POLICY["attributes"], "age": {"integer": [20, 49]}}}))
+    assert isinstance(quote_view(other, book).refusal, td.Refused)
 
 
 def test_a_view_is_charged_written_and_read_back(tmp_path: Path, book: td.Ledger) -> None:

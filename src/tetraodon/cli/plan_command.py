@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tetraodon.cli.ask_ledger import ask_ledger
 from tetraodon.cli.edge import Edge, WrongUse, existing, typed_number
+from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl
 from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
 
@@ -31,9 +33,12 @@ def plan(
     delta: Annotated[
         str | None, typer.Option(metavar="D", help="Allow Gaussian noise.", show_default="the policy's")
     ] = None,
+    ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Plan a release: mechanisms, expected errors and the certificate. No data is touched.
+
+    The ledger, if there is one, is asked what the release would be charged and whether it fits; nothing is charged.
 
     \b
     Examples:
@@ -46,7 +51,8 @@ def plan(
       "epsilon", "expected_error", "unit", "baseline_error", "baseline_mechanism",
       "expected_error_if_presence_public", "certificate", "measurements", "table"}],
       "target": null or {"error", "confidence"}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",
-      "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper"}}.
+      "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper", "ledger"},
+      "ledger": {"ledger", "total", "left", "charge", "fits", "why_not"}}; amounts of the ledger are exact texts.
     A policy with an `adversary` and nothing to release gives {"dataset", "budget", "view"}.
     Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon.
     """
@@ -64,52 +70,63 @@ def plan(
 
         read = load_policy(policy).with_budget(budget, forgiven)
         if read.adversary is not None and not read.items:
-            _only_view(read, as_json)
+            _only_view(read, ledger, as_json)
             return
         with working("finding the epsilon" if error else "planning"):
             found = _plan(read, target, sure)
             public = _errors_if_public(found)
+            from tetraodon.releasing.quote import quote
+
+            covered, sentence = ask_ledger(ledger, found.epsilon, lambda book: quote(found, book))
         from tetraodon.cli.plan_in_words import found_in_words, notes
 
-        told = notes(found, public)
+        told = [*notes(found, public), sentence]
         if error is not None:
             told.insert(0, found_in_words(found, error, confidence or "95"))
         if as_json:
             goal = None if error is None else {"error": float(target), "confidence": float(sure)}
-            emit(plan_shape(found, public) | {"target": goal, "notes": told, "view": _view_shape(read)})
+            more = {"target": goal, "notes": told, "view": _view_shape(read, ledger), "ledger": covered}
+            emit(plan_shape(found, public) | more)
             return
         show_plan(found)
         listed(told)
         if read.adversary is not None:
-            _show_view(read)
+            _show_view(read, ledger)
 
 
-def _only_view(policy: Policy, as_json: bool) -> None:
+def _only_view(policy: Policy, ledger: str, as_json: bool) -> None:
     """Plan a policy that has nothing to release but a view to publish."""
     from tetraodon.releasing.documents import number
 
     if as_json:
-        emit({"dataset": policy.dataset, "budget": number(policy.epsilon), "view": _view_shape(policy)})
+        emit({"dataset": policy.dataset, "budget": number(policy.epsilon), "view": _view_shape(policy, ledger)})
     else:
-        _show_view(policy)
+        _show_view(policy, ledger)
 
 
-def _view_shape(policy: Policy) -> dict[str, Any] | None:
+def _view_shape(policy: Policy, ledger: str) -> dict[str, Any] | None:
     from tetraodon.publishing.plan import plan_view
+    from tetraodon.publishing.run import quote_view
 
-    return None if policy.adversary is None else plan_view(policy).document()
+    if policy.adversary is None:
+        return None
+    planned = plan_view(policy)
+    covered, _ = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
+    return planned.document() | {"ledger": covered}
 
 
-def _show_view(policy: Policy) -> None:
+def _show_view(policy: Policy, ledger: str) -> None:
     from tetraodon.publishing.plan import plan_view
+    from tetraodon.publishing.run import quote_view
     from tetraodon.publishing.words import errors, plan_in_words
 
     planned = plan_view(policy)
+    _, sentence = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
     heading(f"View of {policy.title or policy.dataset}: no data was touched")
     say()
     head, *rows = errors(planned)
     table(list(head), [list(row) for row in rows], right=list(head[1:]))
-    listed(plan_in_words(planned))
+    listed([*plan_in_words(planned), sentence])
 
 
 def _plan(policy: Policy, error: Fraction | None, confidence: Fraction) -> Plan:

@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, Select, and_, insert, select, update
 
-from tetraodon.errors import BudgetExhausted, LedgerError, did_you_mean
+from tetraodon.errors import LedgerError, did_you_mean
 from tetraodon.ledger.account import Account, dataset_name
 from tetraodon.ledger.address import ledger_address
-from tetraodon.ledger.amount import (
-    amount,
-    amount_from_text,
-    amount_text,
-    shown_above,
-    shown_below,
-)
+from tetraodon.ledger.affordable import check_affordable
+from tetraodon.ledger.amount import amount, amount_from_text, amount_text
 from tetraodon.ledger.compose import Loss, composed
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
@@ -133,49 +128,38 @@ class Ledger:
         Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
         Raises BudgetExhausted when the charge is more than what is left.
         """
-        name = dataset_name(dataset)
-        wish = amount(asked, name="the amount asked")
-        cost, forgiven = amount(charged, name="the charge"), amount(delta, name="delta")
-        text = canonical_text(item)
-        missing = [part for part in DOCUMENT_PARTS if part not in item]
-        if missing:
-            raise LedgerError(
-                f"the item to be charged has no {', '.join(missing)}",
-                fix="give the policy, the plan and the certificate of the release",
-            )
-        when = _now()
+        new, text = _wanted(dataset, asked, charged, item, delta), canonical_text(item)
         with self._database.writing() as connection:
-            account = _account(connection, name, lock=True)
-            if after is not None and account.charged != after:
-                raise LedgerError(
-                    f"another release of {name!r} was charged while this one was priced, and losses do not add up here",
-                    fix="run the same command again",
-                )
-            if forgiven != (account.delta if forgiven else 0) or (after is not None and account.delta):
-                raise BudgetExhausted(
-                    f"this release does not fit a data set that was opened {_terms(account)}",
-                    fix="leave delta out of the policy's budget, or write the delta of the data set",
-                )
-            new = Entry(0, name, wish, cost, "reserved", when, item, delta=forgiven)
-            if composed([*_losses(connection, name), new.loss], account.delta) > account.total:
-                raise BudgetExhausted(
-                    f"this release costs epsilon {shown_above(cost)}, and data set {name!r} has "
-                    f"{shown_below(account.left)} left of {shown_below(account.total)}",
-                    fix="ask for at most what is left, or open a new data set, which needs new data",
-                )
+            account = _account(connection, new.dataset, lock=True)
+            check_affordable(account, _losses(connection, new.dataset), new, after=after)
             made = connection.execute(
                 insert(entries).values(
-                    dataset=name,
-                    asked=amount_text(wish),
-                    charged=amount_text(cost),
-                    delta=amount_text(forgiven),
-                    state="reserved",
-                    reserved_at=when,
+                    dataset=new.dataset,
+                    asked=amount_text(new.asked),
+                    charged=amount_text(new.charged),
+                    delta=amount_text(new.delta),
+                    state=new.state,
+                    reserved_at=new.when,
                     document=text,
                 )
             )
             (key,) = made.inserted_primary_key or []
-        return Reservation(key, name, wish, cost, when)
+        return Reservation(key, new.dataset, new.asked, new.charged, new.when)
+
+    def check(
+        self,
+        dataset: str,
+        *,
+        asked: Fraction | int,
+        charged: Fraction | int,
+        item: Mapping[str, Any],
+        after: Fraction | None = None,
+        delta: Fraction | int = 0,
+    ) -> None:
+        """Refuse what `reserve` would refuse now. Nothing is charged."""
+        new = _wanted(dataset, asked, charged, item, delta)
+        with self._database.reading() as connection:
+            check_affordable(_account(connection, new.dataset), _losses(connection, new.dataset), new, after=after)
 
     def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
         """Note that the release of a reservation has been written. The charge stays as it is."""
@@ -261,8 +245,19 @@ def _account(connection: Connection, name: str, *, lock: bool = False) -> Accoun
     return Account(name, total, charged, policy, row.policy_hash, row.opened, delta)
 
 
-def _terms(account: Account) -> str:
-    return f"for a delta of {shown_below(account.delta)}" if account.delta else "without a delta"
+def _wanted(
+    dataset: str, asked: Fraction | int, charged: Fraction | int, item: Mapping[str, Any], delta: Fraction | int
+) -> Entry:
+    """An entry as it would be kept, checked as far as it goes without the others."""
+    missing = [part for part in DOCUMENT_PARTS if part not in item]
+    if missing:
+        raise LedgerError(
+            f"the item to be charged has no {', '.join(missing)}",
+            fix="give the policy, the plan and the certificate of the release",
+        )
+    wish, cost = amount(asked, name="the amount asked"), amount(charged, name="the charge")
+    name, forgiven = dataset_name(dataset), amount(delta, name="delta")
+    return Entry(0, name, wish, cost, "reserved", _now(), item, delta=forgiven)
 
 
 def _losses(connection: Connection, name: str) -> list[Loss]:

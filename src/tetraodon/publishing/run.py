@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tetraodon.engine import Counts, DataRefusal, Source
+from tetraodon.errors import Refused
 from tetraodon.ledger import Ledger, shown_above
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
@@ -26,6 +28,7 @@ from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.folder import check_target, written_folder
 from tetraodon.releasing.known_data import check_known_data, known_groups
+from tetraodon.releasing.quote import Quote, checked
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
 
 
@@ -71,7 +74,7 @@ def publish(
         plan = replace(plan, series=turn.series, channel=turn.series.fresh)  # n may have changed; the terms may not
     progress("charging the ledger")
     charged = plan.charge(governing)
-    reservation = ledger.reserve(policy.dataset, asked=plan.loss, charged=charged, item=_item(plan, charged))
+    reservation = ledger.reserve(policy.dataset, **_terms(plan, charged))
     progress("adding noise")
     target = Path(out) if turn is None else turn.target
     if turn is not None:
@@ -98,13 +101,26 @@ def _draw(draft: Path, plan: ViewPlan, counts: Counts, turn: Turn | None, side: 
     return fill_folder(draft, plan, fresh, side=side, charged=charged, when=when, later=later)
 
 
-def _item(plan: ViewPlan, charged: Fraction) -> dict[str, object]:
-    """What the ledger keeps of a view."""
-    return {
+def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
+    """What a view of this plan would be charged now, and whether it would be refused. Nothing is charged."""
+    account = ledger.account(plan.policy.dataset)
+    governing = load_policy(account.policy)
+    try:
+        check_same_data(plan.policy, governing)
+        charged = plan.charge(governing)
+    except Refused as refusal:
+        return Quote(account, None, refusal)
+    return checked(account, ledger, _terms(plan, charged))
+
+
+def _terms(plan: ViewPlan, charged: Fraction) -> dict[str, Any]:
+    """What the ledger is told of a view, and keeps of it."""
+    item = {
         "policy": {**plan.policy.document, "adversary": plan.adversary.document()},
         "plan": {"view": plan.document()},
         "certificate": {"epsilon_exact": str(charged), "method": "worst likelihood ratio of a view", "exact": True},
     }
+    return {"asked": plan.loss, "charged": charged, "item": item}
 
 
 def _counts(policy: Policy, table: Source) -> Counts:

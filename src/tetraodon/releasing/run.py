@@ -18,12 +18,12 @@ from tetraodon.policy.attackers import Chain, Groups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing import pending
 from tetraodon.releasing.charge import governing_certificate
-from tetraodon.releasing.documents import certificate_document, plan_document
+from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.exact_answer import added_by, exact_answer, group_of
-from tetraodon.releasing.joint_charge import charge_for
 from tetraodon.releasing.known_data import check_known_data, known_groups
 from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.quote import terms
 from tetraodon.releasing.release import Release
 from tetraodon.workload.contribution import Ints
 
@@ -74,20 +74,8 @@ def release(
             reservation = left.reservation
         else:
             progress("charging the ledger")
-            charge = charge_for(plan, certificate, account, lambda: book.entries(policy.dataset))
-            reservation = book.reserve(
-                policy.dataset,
-                asked=policy.epsilon,
-                charged=charge.amount,
-                after=charge.after,
-                delta=certificate.delta,
-                item={
-                    "composition": charge.composition,
-                    "policy": policy.document,
-                    "plan": plan_document(plan),
-                    "certificate": certificate_document(certificate, policy.domain),
-                },
-            )
+            told = terms(plan, certificate, account, lambda: book.entries(policy.dataset))
+            reservation = book.reserve(policy.dataset, **told)
             if target is not None:
                 pending.begin(target, plan, reservation)
         progress("adding noise")
