@@ -1,7 +1,8 @@
-"""`python -m benchmarks [--quick | --check] [NAME ...]`: run the benchmarks, print a table, write results.json.
+"""`python -m benchmarks [--quick | --check] [NAME ...]`: run the benchmarks, print tables, write results.json.
 
-With `--check` nothing is written: the figures are compared with the committed ones (see `gate`), and the exit code is 1
-when one has worsened.
+Each is run up to three times (see `runs`), and what was measured is written with its spread. With `--quick` sizes are
+smaller, and nothing is written. With `--check` nothing is written either: the figures are compared with the committed
+ones (see `gate`), and the exit code is 1 when one has worsened.
 
 Every figure is a ratio to a reference measured in the same run, or to the stated limit; the detail holds the parts.
 """
@@ -9,20 +10,24 @@ Every figure is a ratio to a reference measured in the same run, or to the state
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import json
 import os
 import platform
 import sys
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.gate import check
-from benchmarks.page import merged, write_engines, write_page
+from benchmarks.page import merged, write_pages
+from benchmarks.runs import fresh, several
 
 HERE = Path(__file__).parent
+BESIDE = ("tetraodon", "numpy", "duckdb", "polars", "scikit-learn", "pyspark")
+"""Whose versions are told with the figures."""
 
 
 def gate(console: Console, names: list[str]) -> int:
@@ -30,12 +35,10 @@ def gate(console: Console, names: list[str]) -> int:
     committed = json.loads((HERE / "results.json").read_text())["results"]
     worse = []
     for name in names:
-        short = name.removeprefix("bench_")
-        rows = [row for row in committed if row["benchmark"] == short]
-        module = importlib.import_module(f"benchmarks.{name}")
-        with console.status(f"checking {short}"):
-            found = check(rows, lambda module=module: module.run(False))
-        console.print(f"{short}: {len(rows)} figures, {len(found)} worse")
+        rows = [row for row in committed if row["benchmark"] == name]
+        with console.status(f"checking {name}"):
+            found = check(rows, lambda name=name: fresh(name, False))
+        console.print(f"{name}: {len(rows)} figures, {len(found)} worse")
         worse += found
     for one in worse:
         console.print(f"  {one}", highlight=False)
@@ -46,38 +49,55 @@ def main() -> None:
     arguments = sys.argv[1:]
     quick = "--quick" in arguments
     wanted = [name for name in arguments if not name.startswith("-")]
-    names = sorted(path.stem for path in HERE.glob("bench_*.py"))
+    names = [name for name in benchmarks() if not wanted or name in wanted]
     console = Console()
     if "--check" in arguments:
-        raise SystemExit(gate(console, [name for name in names if not wanted or name.removeprefix("bench_") in wanted]))
-    results = []
+        raise SystemExit(gate(console, names))
+    results: list[dict[str, Any]] = []
     for name in names:
-        if wanted and name.removeprefix("bench_") not in wanted:
-            continue
         with console.status(f"running {name}"):
-            rows = importlib.import_module(f"benchmarks.{name}").run(quick)
-        table = Table(title=name.removeprefix("bench_"))
-        for column in ("what", "ratio", "target", "reached"):
-            table.add_column(column, justify="left" if column == "what" else "right")
-        for row in rows:
-            target = row["target"]
-            reached = "" if target is None else "yes" if row["reached"] else "NO"
-            table.add_row(str(row["name"]), f"{row['ratio']:.3g}", "" if target is None else f"{target:g}", reached)
-        console.print(table)
-        results += [{"benchmark": name.removeprefix("bench_"), **row} for row in rows]
+            rows = fresh(name, True) if quick else several(lambda name=name: fresh(name, False))
+        console.print(_shown(name, rows))
+        about = {"benchmark": name, "date": dt.datetime.now(dt.UTC).date().isoformat()}
+        results += [{**about, **row} for row in rows]
+        if not quick:  # after each, so that what was measured is kept when a later one fails
+            _write(results)
+    if quick:
+        console.print("a quick run: nothing is written")
+    else:
+        console.print("written to benchmarks/results.json and docs/benchmarks.md")
+
+
+def benchmarks() -> list[str]:
+    """The modules that measure something."""
+    return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+
+
+def _write(results: list[dict[str, Any]]) -> None:
     path = HERE / "results.json"
-    old = json.loads(path.read_text()) if path.exists() else None
     report = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "quick": quick,
-        "results": merged(old, results),
+        "versions": {name: version(name) for name in BESIDE},
+        "results": merged(json.loads(path.read_text()) if path.exists() else None, results),
     }
     path.write_text(json.dumps(report, indent=1, default=str) + "\n")
-    write_page(report)
-    write_engines(report)
-    console.print("written to benchmarks/results.json and docs/benchmarks.md")
+    write_pages(report)
+
+
+def _shown(name: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(title=name)
+    for column in ("what", "ratio", "from", "to", "target", "reached"):
+        table.add_column(column, justify="left" if column == "what" else "right")
+    for row in rows:
+        target = row["target"]
+        reached = "" if target is None else "yes" if row["reached"] else "NO"
+        spread = [f"{row[key]:.3g}" if key in row else "" for key in ("least", "most")]
+        table.add_row(
+            str(row["name"]), f"{row['ratio']:.3g}", *spread, "" if target is None else f"{target:g}", reached
+        )
+    return table
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
                 "name": f"noise of group differential privacy over the Markov quilt, {added} added to each count",
                 "ratio": protected * float(each),
                 "target": 10.0,
+                "better": "higher",
                 "reached": protected * each >= 10,
                 "detail": {
                     "data": source,

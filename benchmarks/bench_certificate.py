@@ -1,4 +1,4 @@
-"""Certificates on attributes with a million values, beside one pass of NumPy over as many numbers."""
+"""Certificates on attributes with a million values, beside one sort of as many numbers by NumPy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 import tetraodon as td
 
 SIZE = 1_000_000
+LIMIT = 5.0
+"""Sorts of as many numbers: less than a second."""
 
 
 def seconds(call: Callable[[], object], repeats: int) -> float:
@@ -47,11 +49,11 @@ def run(quick: bool) -> list[dict[str, object]]:
             taken = seconds(lambda query=query, policy=policy: policy.sensitivity(query), repeats)  # type: ignore[misc]
             rows.append(
                 {
-                    "name": f"certificate, {kind} of a million values, {words}: seconds (a NumPy sort in detail)",
-                    "ratio": taken,
-                    "target": 1.0,
-                    "reached": taken < 1.0,
-                    "detail": {"seconds": taken, "numpy_sort_seconds": reference, "over_sort": taken / reference},
+                    "name": f"certificate, {kind} of a million values, {words}: seconds over a NumPy sort",
+                    "ratio": taken / reference,
+                    "target": LIMIT,
+                    "reached": taken <= LIMIT * reference,
+                    "detail": {"seconds": taken, "numpy_sort_seconds": reference},
                 }
             )
     return rows

@@ -86,9 +86,8 @@ def quality(sets: int) -> list[dict[str, Any]]:
                     f"objective, {kind}, epsilon {epsilon}",
                     statistics.mean(ratios),
                     target,
-                    data_sets=sets,
+                    ratios,
                     standard_error=statistics.stdev(ratios) / sets**0.5,
-                    worst=max(ratios),
                     method=model.plan_.method,
                     grid=list(model.plan_.synopsis.shape) if model.plan_.synopsis else [],
                     certified=str(model.certificate_.epsilon),
@@ -102,11 +101,11 @@ def quality(sets: int) -> list[dict[str, Any]]:
                 f"objective, full, epsilon {epsilon}, Lloyd's steps alone",
                 statistics.mean(ratios),
                 None,
-                data_sets=sets,
+                ratios,
             )
         )
     fixed = [objective(points, _fixed()) / best for points, best in zip(data, plain, strict=True)]
-    rows.append(_row("objective, four fixed public centres", statistics.mean(fixed), None, data_sets=sets))
+    rows.append(_row("objective, four fixed public centres", statistics.mean(fixed), None, fixed))
     return rows
 
 
@@ -144,23 +143,25 @@ def skin(repeats: int) -> list[dict[str, Any]]:
                 f"seconds over scikit-learn's Lloyd, {len(points):,} x 3, {kind}, 10 rounds",
                 ours / theirs,
                 SKIN_LIMIT,
+                [mine / other for mine, other in pairs],
                 data="Skin" if path else "stand-in of the same shape",
                 ours_seconds=ours,
                 scikit_learn_seconds=theirs,
                 method=model.plan_.method,
                 objective_ratio=-model.score(points) / best,
-                repeats=repeats,
             )
         )
     steps = plan_kmeans(_policy(whole), 1, 4, method="steps", rounds=10).steps
     assert steps is not None
     codes, start = points.astype(np.int64), first_centres(4, domain.shape)
-    ours = statistics.median(seconds(lambda: steps.run(codes, domain.shape, np.ones(3), start)) for _ in range(repeats))
+    times = [seconds(lambda: steps.run(codes, domain.shape, np.ones(3), start)) for _ in range(repeats)]
+    ours = statistics.median(times)
     rows.append(
         _row(
             f"seconds over scikit-learn's Lloyd, {len(points):,} x 3, full, 10 noisy Lloyd's steps over all rows",
             ours / theirs,
             SKIN_LIMIT,
+            [one / theirs for one in times],
             ours_seconds=ours,
             scikit_learn_seconds=theirs,
         )
@@ -174,10 +175,14 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _row(name: str, ratio: float, target: float | None, **detail: object) -> dict[str, Any]:
+def _row(name: str, ratio: float, target: float | None, ratios: list[float], **detail: object) -> dict[str, Any]:
+    """A figure whose spread is over the data sets, or over the runs, that `ratios` are of."""
     return {
         "name": name,
         "ratio": ratio,
+        "least": min(ratios),
+        "most": max(ratios),
+        "runs": len(ratios),
         "target": target,
         "reached": target is None or ratio <= target,
         "detail": detail,

@@ -62,17 +62,17 @@ def compare(
     return {
         "name": name,
         "ratio": ratio,
+        "least": min(ratios),
+        "most": max(ratios),
+        "runs": repeats,
         "target": target,
         "better": "higher",
         "reached": target is None or ratio >= target,
         "detail": {
             "ours_per_second": our_rate,
             "numpy_per_second": their_rate,
-            "ratio_min": min(ratios),
-            "ratio_max": max(ratios),
             "build_seconds": building,
             "count": COUNT,
-            "repeats": repeats,
         },
     }
 

@@ -21,11 +21,11 @@ def row(ratio: float, target: float | None = None, better: str = "lower") -> dic
         (row(3, None), 4.01, True),
         (row(4, 2, "higher"), 3.01, False),
         (row(4, 2, "higher"), 2.99, True),
-        (row(0.001, 1), 0.9, False),
-        (row(0.001, 1), 1.1, True),
+        (row(0.001, 1), 0.009, False),
+        (row(0.001, 1), 0.011, True),
     ],
 )
-def test_a_third_more_is_worse_unless_there_was_room_to_spare(old, new, bad):
+def test_a_third_more_is_worse_unless_it_is_next_to_nothing(old, new, bad):
     assert worsened(old, row(new)) is bad
 
 
