@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import decimal_text, log_above, rational, rounded_up
+from tetraodon.rational import (
+    ROUNDING,
+    decimal_text,
+    exact_sum,
+    log_above,
+    probabilities,
+    rational,
+    rounded_up,
+)
 
 
 @pytest.mark.parametrize(
@@ -133,3 +141,13 @@ def test_a_ratio_below_one_has_no_loss() -> None:
     assert log_above(Fraction(1)) == 0
     with pytest.raises(PolicyError, match="below 1"):
         log_above(Fraction(1, 2))
+
+
+def test_floats_that_sum_to_one_but_for_their_last_digits_are_probabilities() -> None:
+    rows = np.random.default_rng(5).random((200, 7))
+    for row in rows / rows.sum(axis=1, keepdims=True):
+        exact = probabilities(row)
+        assert exact_sum(exact) == 1
+        assert max(abs(rational(was) - now) for was, now in zip(row, exact, strict=True)) <= ROUNDING
+    assert probabilities([0.5, 0.4]) == (Fraction(1, 2), Fraction(2, 5)), "nothing else is repaired"
+    assert exact_sum(probabilities(["0.5", "0.4999999999999999"])) < 1, "what is typed is meant"

@@ -31,3 +31,11 @@ def test_a_mechanism() -> None:
 def test_neither() -> None:
     with pytest.raises(td.QueryError, match="definition"):
         td.verify(lambda data: data)
+
+
+def test_a_mechanism_is_verified_by_the_words_of_the_signature_and_nothing_but_a_definition_is_one() -> None:
+    coin = td.Channel([[0.75, 0.25], [0.25, 0.75]], [(0,), (1,)], ["no", "yes"])
+    level = td.Definition(td.pairs.values(), td.scenarios.independent(), epsilon=1)
+    assert td.verify(mechanism=coin, definition=level).odds == 3
+    with pytest.raises(td.QueryError, match="no definition"):
+        td.verify(coin, 3)  # type: ignore[arg-type]

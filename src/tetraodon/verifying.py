@@ -16,22 +16,24 @@ from tetraodon.releasing.verify import verify as verify_folder
 
 
 @overload
-def verify(subject: str | os.PathLike[str]) -> list[Check]: ...
+def verify(mechanism: str | os.PathLike[str]) -> list[Check]: ...
 
 
 @overload
-def verify(subject: Any, definition: Definition, **options: Any) -> Verdict: ...
+def verify(mechanism: Any, definition: Definition, **options: Any) -> Verdict: ...
 
 
-def verify(subject: Any, definition: Definition | None = None, **options: Any) -> list[Check] | Verdict:
+def verify(mechanism: Any, definition: Definition | None = None, **options: Any) -> list[Check] | Verdict:
     """Check a release or view folder without its data, or a mechanism against a definition of privacy.
 
     `verify("release/")` recomputes every hash and certificate. `verify(mechanism, definition)` finds the smallest
     epsilon for which the mechanism keeps the definition, or the attacker who breaks it.
     """
     if definition is not None:
-        return verify_mechanism(subject, definition, **options)
-    if not isinstance(subject, str | os.PathLike) or options:
+        if not isinstance(definition, Definition):
+            raise QueryError("this is no definition", fix="write td.Definition(pairs, scenarios, epsilon=1)")
+        return verify_mechanism(mechanism, definition, **options)
+    if not isinstance(mechanism, str | os.PathLike) or options:
         raise QueryError("a mechanism is verified against a definition", fix="write td.verify(mechanism, definition)")
-    folder = Path(subject)
+    folder = Path(mechanism)
     return verify_view(folder) if (folder / MANIFEST).exists() else verify_folder(folder)

@@ -85,3 +85,7 @@ def test_numbers_are_read_as_written():
 def test_bad_input_is_refused_with_a_fix(make, message):
     with pytest.raises((PolicyError, NoiseError, Refused), match=rf"{message}.*Fix:"):
         make()
+
+
+def test_rows_of_floats_are_taken_as_they_were_meant() -> None:
+    assert [sum(row) for row in Channel(np.array([[1 / 3, 2 / 3], [2 / 3, 1 / 3]]), [0, 1], [0, 1]).matrix] == [1, 1]

@@ -3,6 +3,9 @@
 import math
 from fractions import Fraction
 
+import pytest
+
+from tetraodon.errors import PolicyError
 from tetraodon.pufferfish import Definition, pairs, scenarios
 from tetraodon.pufferfish.exponent import exp_above, exp_below
 
@@ -39,3 +42,8 @@ def test_definitions_are_values():
     assert "e^0.1" in make(epsilon=0.1).text
     assert "out of [0.5, 3]" in make(odds=("1/2", 3)).text
     assert "except with probability 0.01" in make(epsilon=1, delta="0.01").text
+
+
+def test_odds_are_two_numbers() -> None:
+    with pytest.raises(PolicyError, match="not two numbers"):
+        Definition(pairs.values(), scenarios.anything(), odds=3)  # type: ignore[arg-type]

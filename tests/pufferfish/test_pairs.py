@@ -44,3 +44,16 @@ def test_a_union_keeps_each_pair_once():
 def test_bad_input_is_refused_with_a_fix(make, message):
     with pytest.raises((PolicyError, DomainError, Refused), match=rf"{message}.*Fix:"):
         make()
+
+
+def test_functions_of_the_dataset_are_secrets_too() -> None:
+    (pair,) = pairs.explicit([(lambda d: d[0] == 0, lambda d: d[0] == 1)]).on(World.of([(0,), (1,)]))
+    assert pair.first.holds((0,))
+    assert not pair.second.holds((0,))
+
+
+def test_records_of_one_bare_value_have_one_attribute_whatever_it_is_called() -> None:
+    world = World.product(range(4), individuals=1)
+    assert (
+        pairs.intervals("salary", k=1).on(world) == pairs.intervals(0, k=1).on(world) == pairs.intervals(k=1).on(world)
+    )

@@ -76,3 +76,14 @@ def test_every_kind_draws_samples_and_conditions(scenario):
 def test_bad_input_is_refused_with_a_fix(make, message):
     with pytest.raises((PolicyError, Refused), match=rf"{message}.*Fix:"):
         make()
+
+
+def test_probabilities_in_the_order_of_the_datasets_are_a_prior() -> None:
+    world = World.of([(0,), (1,)])
+    (prior,) = scenarios.explicit([["1/3", "2/3"]]).priors(world)
+    assert prior.weights == (((0,), Fraction(1, 3)), ((1,), Fraction(2, 3)))
+    assert scenarios.explicit({(0,): 0.5, (1,): 0.5}).priors(world)[0].weights[0] == ((0,), Fraction(1, 2))
+    with pytest.raises(PolicyError, match="3 probabilities where the world has 2 datasets"):
+        scenarios.explicit([[0.2, 0.3, 0.5]]).priors(world)
+    with pytest.raises(PolicyError, match="attacker 0 is no prior"):
+        scenarios.explicit(["all"])

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import Number, decimal_text, rational, row_reduced
+from tetraodon.rational import Number, decimal_text, probabilities, row_reduced
 
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]
@@ -17,7 +17,7 @@ Matrix: TypeAlias = tuple[Vector, ...]
 
 def distribution(numbers: Sequence[Number], *, name: str) -> Vector:
     """Exact probabilities that sum to one, or a refusal that says what they sum to."""
-    exact = tuple(rational(number, name=f"a probability of {name}") for number in numbers)
+    exact = probabilities(numbers, name=f"a probability of {name}")
     if any(number < 0 for number in exact):
         raise PolicyError(f"a probability of {name} is negative", fix="write probabilities of at least zero")
     if sum(exact) != 1:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from tetraodon.errors import PolicyError
 from tetraodon.pufferfish.world import Dataset, World
-from tetraodon.rational import decimal_text, rational
+from tetraodon.rational import decimal_text, exact_sum, probabilities, rational
 
 
 @dataclass(frozen=True)
 class Channel:
-    """P(output | dataset), one row for each dataset. Rows sum to one exactly; `0.1` means one tenth.
+    """P(output | dataset), one row for each dataset. Rows sum to one; `0.1` means one tenth.
 
     >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], datasets=[(0,), (1,)], outputs=["tails", "heads"])
     >>> coin.probability((1,), "heads")
@@ -32,7 +32,7 @@ class Channel:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        rows = tuple(tuple(_exact(number) for number in row) for row in self.matrix)
+        rows = tuple(_exact(row) for row in self.matrix)
         object.__setattr__(self, "matrix", rows)
         object.__setattr__(self, "datasets", World.of(self.datasets).datasets)
         object.__setattr__(self, "outputs", tuple(self.outputs))
@@ -44,12 +44,12 @@ class Channel:
         if len(set(self.outputs)) != len(self.outputs):
             raise PolicyError("an output is listed twice", fix="add up the columns of equal outputs")
         for dataset, row in zip(self.datasets, rows, strict=True):
-            if any(number < 0 for number in row):
+            if any(number.numerator < 0 for number in row):
                 raise PolicyError(f"a probability on {dataset!r} is negative", fix="use probabilities of at least zero")
-            if sum(row) != 1:
+            if exact_sum(row) != 1:
                 raise PolicyError(
-                    f"the probabilities on {dataset!r} sum to {decimal_text(Fraction(sum(row)))}, not to 1",
-                    fix="write exact fractions such as 1/3; a row of floats seldom sums to one",
+                    f"the probabilities on {dataset!r} sum to {decimal_text(exact_sum(row))}, not to 1",
+                    fix="write probabilities that sum to one, as floats or as exact fractions such as 1/3",
                 )
 
     @classmethod
@@ -136,7 +136,6 @@ def _law(answer: Any) -> dict[Any, Fraction]:
     return {answer: Fraction(1)}
 
 
-def _exact(number: Any) -> Fraction:
-    if type(number) is Fraction:
-        return number
-    return rational(number.item() if isinstance(number, np.generic) else number, name="a probability")
+def _exact(row: Iterable[Any]) -> tuple[Fraction, ...]:
+    numbers = tuple(number.item() if isinstance(number, np.generic) else number for number in row)
+    return numbers if all(type(number) is Fraction for number in numbers) else probabilities(numbers)

@@ -50,6 +50,8 @@ class Definition:
         exact = None if epsilon is None else rational(epsilon, name="epsilon")
         if exact is not None and exact < 0:
             raise PolicyError("epsilon is negative", fix="write zero or more")
+        if odds is not None and not (isinstance(odds, tuple | list) and len(odds) == 2):
+            raise PolicyError("the odds are not two numbers", fix="write odds=(low, high)")
         bounds = None if odds is None else (rational(odds[0], name="low"), rational(odds[1], name="high"))
         if bounds is not None and not 0 <= bounds[0] <= 1 <= bounds[1]:
             raise PolicyError("the odds do not bracket 1", fix="write low <= 1 <= high: an output may say nothing")

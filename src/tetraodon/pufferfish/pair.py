@@ -140,7 +140,11 @@ def _check_about(secrets: tuple[Secret, ...], masks: NDArray[np.bool_], world: W
 
 def as_pair(pair: Any) -> Pair:
     """Two secrets, however they were written."""
-    one, other = pair
-    if not isinstance(one, Secret) or not isinstance(other, Secret):
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(callable, map(_test, pair))):
         raise PolicyError("a pair does not hold two secrets", fix="write (Secret..., Secret...)")
+    one, other = (s if isinstance(s, Secret) else Secret.that(getattr(s, "__name__", "a condition"), s) for s in pair)
     return Pair(one, other)
+
+
+def _test(secret: Any) -> Any:
+    return secret.test if isinstance(secret, Secret) else secret

@@ -12,7 +12,7 @@ from typing import Any
 from tetraodon.errors import PolicyError
 from tetraodon.pufferfish.secret import Secret
 from tetraodon.pufferfish.world import Dataset, World
-from tetraodon.rational import Number, decimal_text, rational
+from tetraodon.rational import Number, decimal_text, probabilities, rational
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Prior:
     @classmethod
     def of(cls, weights: Mapping[Any, Number] | Iterable[tuple[Any, Number]], name: str = "the stated prior") -> Prior:
         """A prior from numbers as people write them: `0.1` is one tenth."""
-        items = weights.items() if isinstance(weights, Mapping) else weights
-        exact = ((dataset, rational(weight, name="a probability")) for dataset, weight in items)
+        items = tuple(weights.items() if isinstance(weights, Mapping) else weights)
+        exact = zip((dataset for dataset, _ in items), probabilities(weight for _, weight in items), strict=True)
         return cls(tuple((dataset, weight) for dataset, weight in exact if weight), name)
 
     @classmethod

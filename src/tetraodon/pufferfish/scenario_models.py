@@ -42,7 +42,8 @@ class Finite(Scenario):
 class Listed(Finite):
     """Priors written out one by one."""
 
-    listed: tuple[Prior, ...]
+    listed: tuple[Prior | Vector, ...]
+    """Probabilities without datasets are those of the world's datasets, in their order."""
     source: str = BY_HAND
 
     def __post_init__(self) -> None:
@@ -53,11 +54,23 @@ class Listed(Finite):
     @property
     def text(self) -> str:
         if len(self.listed) == 1:
-            return f"one attacker: {self.listed[0].name} ({self.source})"
+            one = self.listed[0]
+            return f"one attacker: {one.name if isinstance(one, Prior) else 'attacker 0'} ({self.source})"
         return f"{len(self.listed)} listed attackers ({self.source})"
 
-    def spelled_out(self, world: World) -> tuple[Prior, ...]:  # noqa: ARG002 - the same in every world
-        return self.listed
+    def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        return tuple(
+            one if isinstance(one, Prior) else _placed(one, world, f"attacker {n}") for n, one in enumerate(self.listed)
+        )
+
+
+def _placed(numbers: Vector, world: World, name: str) -> Prior:
+    if len(numbers) != world.size:
+        raise PolicyError(
+            f"{name} has {len(numbers)} probabilities where the world has {world.size} datasets",
+            fix="give one for each dataset, in their order, or write {dataset: probability}",
+        )
+    return Prior.of(zip(world.datasets, numbers, strict=True), name)
 
 
 @dataclass(frozen=True)

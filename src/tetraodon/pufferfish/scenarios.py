@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.transition import distribution, stationary, transition_matrix
+from tetraodon.policy.transition import Vector, distribution, stationary, transition_matrix
 from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario
@@ -66,16 +66,31 @@ def known_sums(amounts: Callable[[Any], Any], *, words: str = "the published sum
     return KnownSums(amounts, words)
 
 
-def explicit(listed: Iterable[Prior | Mapping[Any, Number]], *, source: str = BY_HAND) -> Listed:
-    """A finite list of priors; a mapping from datasets to probabilities will do."""
-    priors = tuple(one if isinstance(one, Prior) else Prior.of(one, f"attacker {n}") for n, one in enumerate(listed))
-    return Listed(priors, source)
+def explicit(listed: Iterable[Prior | Mapping[Any, Number] | Sequence[Number]], *, source: str = BY_HAND) -> Listed:
+    """A finite list of priors: mappings from datasets to probabilities, or lists of them in the order of the datasets.
+
+    >>> explicit([{(0,): "1/3", (1,): "2/3"}, ["1/2", "1/2"]]).text
+    '2 listed attackers (stated by the analyst)'
+    """
+    each = [listed] if isinstance(listed, Prior | Mapping) else listed
+    return Listed(tuple(_prior(one, f"attacker {n}") for n, one in enumerate(each)), source)
+
+
+def _prior(one: Any, name: str) -> Prior | Vector:
+    if isinstance(one, Prior):
+        return one
+    if isinstance(one, Mapping):
+        return Prior.of(one, name)
+    numbers = list(one) if isinstance(one, Iterable) and not isinstance(one, str) else []
+    if not numbers or any(isinstance(number, Sequence) and not isinstance(number, str) for number in numbers):
+        raise PolicyError(f"{name} is no prior", fix="write {dataset: probability}, or a probability for each dataset")
+    return distribution(numbers, name=name)
 
 
 def chain(
-    *,
     transition: Sequence[Any],
     start: str | Sequence[Any] = "stationary",
+    *,
     states: Sequence[Any] = (),
     source: str = BY_HAND,
 ) -> Chain:

@@ -13,6 +13,7 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.blocks import classes_of
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario_models import Listed
 from tetraodon.pufferfish.verification import Question, ask
 from tetraodon.pufferfish.world import World
@@ -80,9 +81,11 @@ def compiled(definition: Definition, world: World | None = None) -> Template:
 
 def world_of(definition: Definition) -> World:
     """The datasets that a definition's own list of priors mentions."""
-    if not isinstance(definition.scenarios, Listed):
+    listed = definition.scenarios.listed if isinstance(definition.scenarios, Listed) else ()
+    priors = [prior for prior in listed if isinstance(prior, Prior)]
+    if not priors:
         raise PolicyError("the definition does not list its datasets", fix="give world=World.product(...)")
-    return World(tuple(dict.fromkeys(d for prior in definition.scenarios.listed for d, _ in prior.weights)))
+    return World(tuple(dict.fromkeys(d for prior in priors for d, _ in prior.weights)))
 
 
 def _row(one: dict[int, Fraction], other: dict[int, Fraction], factor: Fraction) -> tuple[tuple[int, Fraction], ...]:

@@ -121,12 +121,19 @@ class World:
 
     def position(self, attribute: str | int | None) -> int | None:
         """Where an attribute stands inside a record; None means the whole record."""
-        if attribute is None or isinstance(attribute, int):
+        if attribute is None or (attribute in (0, *self.names) and self._bare) or (self._bare and not self.names):
+            return None
+        if isinstance(attribute, int):
             return attribute
         if attribute not in self.names:
             known = ", ".join(self.names) or "no names; give the position as a number"
             raise DomainError(f"the world knows no attribute {attribute!r}", fix=f"it has: {known}")
-        return None if len(self.names) == 1 and not isinstance(self.values[0], tuple) else self.names.index(attribute)
+        return self.names.index(attribute)
+
+    @cached_property
+    def _bare(self) -> bool:
+        """Whether records are values of one attribute, and not tuples of several."""
+        return len(self.names) <= 1 and not any(isinstance(value, tuple) for value in self.values)
 
     @property
     def _tuples(self) -> tuple[tuple[Any, ...], ...]:
