@@ -74,3 +74,9 @@ def test_kinds_of_items(words: dict[str, object], query: object) -> None:
     again = load_policy(policy.document)
     assert again == policy
     assert again.document == policy.document
+
+
+@pytest.mark.parametrize("condition", ["x = 10", "x < 0", "x > 3 and x < 3"])
+def test_what_nobody_can_satisfy_is_refused(condition: str) -> None:
+    with pytest.raises(PolicyError, match=r"release\.1: no record can satisfy this condition.*Fix: correct"):
+        load_policy(small(release=[{"name": "it", "count": condition}]))

@@ -49,6 +49,8 @@ def test_reading_and_writing_back(tmp_path: Path) -> None:
         (["{count: age > 3, is: many}"], "not a finite number"),
         (["{count: age > 3, is: 4}", "{count: age > 2, is: 3}"], "contradict each other"),
         (["{marginal: sex, is: [1, 2, 3]}"], "3 answers where the domain has 2 cells"),
+        (["{count: age = 10}"], "line 5: known.1: no record can satisfy this condition"),
+        (["{count: age > 3}", "{count: age > 10, is: 0}"], "line 6: known.2: no record can satisfy this condition"),
         (["{table: nowhere.csv}"], "cannot be read"),
         (["{blocks: {age: 5}}"], "a block is not a list of values"),
         (["{blocks: age}"], "does not name the blocks"),

@@ -17,6 +17,8 @@ from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.typed import exact
 from tetraodon.workload import areas
 from tetraodon.workload import query as words
+from tetraodon.workload.contribution import Table
+from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Bins, Query, linear
 
 _USES = {
@@ -46,8 +48,17 @@ def _item(section: ItemSection, graph: SecretGraph) -> Item:
         if option in section.model_fields_set and section.kind not in kinds and getattr(section, option) is not False:
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {kinds[0]}")
     query = _query(section, graph)
-    linear(query, graph.domain)
+    require_possible(linear(query, graph.domain))
     return Item(section.name, query, section.share, section.whole)
+
+
+def require_possible(asked: LinearQuery) -> None:
+    """Refuse a condition that holds for no record, whatever the data are."""
+    if isinstance(asked.contribution, Table) and not asked.contribution.matrix.any():
+        raise PolicyError(
+            "no record can satisfy this condition: none of the declared values does",
+            fix="correct the condition, or declare the values that it is about under `attributes`",
+        )
 
 
 def _query(section: ItemSection, graph: SecretGraph) -> Query:

@@ -9,7 +9,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.build_graph import partition
-from tetraodon.policy.build_items import groups_of
+from tetraodon.policy.build_items import groups_of, require_possible
 from tetraodon.policy.known import Fact, Known, Rectangle, check_known, known_query
 from tetraodon.policy.known_section import KnownSection
 from tetraodon.policy.known_table import read_known_table
@@ -25,7 +25,7 @@ def build_known(
     for number, section in enumerate(sections):
         with problems.at("known", number):
             entry = known_from(section, domain, folder)
-            known_query(entry, domain)
+            require_possible(known_query(entry, domain))
             known.append(entry)
             check_known([entry], domain)
     problems.stop()
