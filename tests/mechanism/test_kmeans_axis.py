@@ -45,7 +45,7 @@ def test_a_fine_grid_becomes_a_staircase() -> None:
 
 def test_bins_of_connected_parts_keep_parts_whole() -> None:
     labels = np.array([0, 0, 3, 3, 1, 1, 3])
-    axis = parts_of_graph("x", labels, 9)
+    axis = parts_of_graph("x", labels, 3)
     assert axis.bins == 3
     assert axis.first.tolist() == [0, 0, 1, 1, 2, 2, 1]
     assert middles(axis, Attribute("x", Integers(10, 16))).tolist() == [10.5, 10 + 11 / 3, 14.5]
@@ -58,3 +58,18 @@ def test_bins_of_connected_parts_keep_parts_whole() -> None:
 def test_bins_and_parts_that_do_not_exist(first: list[int], part: list[int]) -> None:
     with pytest.raises(QueryError, match="Fix: "):
         Axis("x", 2, 2, np.array(first), np.array(part))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=14), st.integers(1, 16))
+def test_pieces_of_connected_parts_do_not_mix_them(labels: list[int], bins: int) -> None:
+    parts, found = len(set(labels)), parts_of_graph("x", np.array(labels), bins)
+    of = [
+        {label for label, first in zip(labels, found.first.tolist(), strict=True) if first == one}
+        for one in range(found.bins)
+    ]
+    assert all(of)  # no bin is empty
+    assert found.bins == bins if bins <= parts else parts <= found.bins <= bins
+    if bins >= parts:
+        assert all(len(one) == 1 for one in of)
+        pieces = [sum(one == {label} for one in of) for label in sorted(set(labels))]
+        assert pieces == [min(bins // parts, labels.count(label)) for label in sorted(set(labels))]

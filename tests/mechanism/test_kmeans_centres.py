@@ -18,7 +18,7 @@ def test_weights_explain_an_almost_exact_table() -> None:
     coins = np.random.default_rng(1)
     codes = np.concatenate([coins.normal(25, 5, (500, 2)), coins.normal(70, 8, (500, 2))]).round().astype(np.int64)
     table = synopsis.spread(np.clip(codes, 0, 100)) / synopsis.units
-    points, weight = likely_points(synopsis, COLUMNS, table, 1000.0, 1.0)
+    points, weight = likely_points(synopsis, COLUMNS, table, np.array(1000.0), 1.0)
     assert (weight >= 0).all()
     assert weight.sum() == pytest.approx(1000)
     shares = [axis.table[:, points[:, i].astype(int)] / axis.units for i, axis in enumerate(synopsis.axes)]
@@ -29,16 +29,33 @@ def test_weights_explain_an_almost_exact_table() -> None:
 
 def test_bins_without_ramps_stand_for_their_middles() -> None:
     synopsis = Synopsis((parts_of_graph("a", np.arange(101) // 51, 2), ramps("b", 101, 1, wide=True, most_units=9)))
-    points, weight = likely_points(synopsis, COLUMNS, np.array([[30.0], [70.0]]), 100.0, 1.0)
+    points, weight = likely_points(synopsis, COLUMNS, np.array([[30.0], [70.0]]), np.array(100.0), 1.0)
     assert points.tolist() == [[25.0, 50.0], [75.5, 50.0]]
     assert weight == pytest.approx([30, 70], abs=1)
 
 
 def test_a_table_of_noise_alone_still_gives_weights() -> None:
     synopsis = Synopsis((ramps("a", 101, 5, wide=True, most_units=256),))
-    _, weight = likely_points(synopsis, COLUMNS[:1], np.array([-900.0, 5, -3, 0, 1]), 1.0, 500.0)
+    _, weight = likely_points(synopsis, COLUMNS[:1], np.array([-900.0, 5, -3, 0, 1]), np.array(1.0), 500.0)
     assert np.isfinite(weight).all()
     assert weight.sum() == pytest.approx(1)
+
+
+def test_weights_keep_exact_totals() -> None:
+    halves, thirds = np.arange(101) // 51, np.arange(101) // 34
+    fine = Synopsis((parts_of_graph("a", halves, 8), parts_of_graph("b", thirds, 6)))
+    coarse = Synopsis((parts_of_graph("a", halves, 2), parts_of_graph("b", thirds, 3)))
+    coins = np.random.default_rng(3)
+    codes = coins.integers(0, 101, (400, 2))
+    codes = codes[(codes[:, 0] > 50) | (codes[:, 1] > 33)]  # one total is nothing
+    totals = coarse.spread(codes)
+    noisy = fine.spread(codes) + coins.laplace(0, 4, fine.shape)
+    points, weight = likely_points(fine, COLUMNS, noisy, totals.astype(float), 4.0, coarse)
+    found = np.zeros(coarse.shape)
+    np.add.at(found, tuple(axis.first[points[:, i].astype(int)] for i, axis in enumerate(coarse.axes)), weight)
+    assert (weight >= 0).all()
+    assert found == pytest.approx(totals)
+    assert np.abs(weight.reshape(fine.shape) - fine.spread(codes)).mean() < np.abs(noisy - fine.spread(codes)).mean()
 
 
 def test_clustering_weighted_points() -> None:

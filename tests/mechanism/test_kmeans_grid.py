@@ -22,7 +22,7 @@ def policy_of(*graphs: AttributeGraph, at_most: int = 1) -> Policy:
 
 
 def grid(policy: Policy, epsilon: str, rows: int) -> tuple[int, ...]:
-    return choose_grid(columns_of(policy, policy.domain.names), 1, Fraction(epsilon), rows)[0].shape
+    return choose_grid(columns_of(policy, policy.domain.names), 1, Fraction(epsilon), rows, free=True)[0].shape
 
 
 def test_more_rows_or_budget_make_it_finer() -> None:

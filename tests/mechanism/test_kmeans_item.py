@@ -53,6 +53,7 @@ def released(asked: td.Policy, table: pl.DataFrame, folder: Path) -> td.Release:
         {"presence": "secret"},
         {"secrets": {"x": {"within": 5}, "kind": "public"}, "together": "one attribute at a time"},
         {"secrets": {"x": {"blocks": [[n, n + 9] for n in range(0, 100, 10)]}, "kind": "public"}},
+        {"secrets": {"x": {"blocks": [[0, 49], [50, 99]]}, "y": {"blocks": [[0, 39], [40, 79]]}, "kind": "public"}},
     ],
 )
 def test_a_release_finds_the_clusters_and_verifies(
@@ -74,13 +75,22 @@ def test_a_release_finds_the_clusters_and_verifies(
 
 
 def test_blocks_are_clustered_exactly(table: pl.DataFrame, tmp_path: Path) -> None:
-    blocks = {name: {"blocks": [[n, n + 9] for n in range(0, size, 10)]} for name, size in (("x", 100), ("y", 80))}
+    blocks = {name: {"blocks": [[n, n + 4] for n in range(0, size, 5)]} for name, size in (("x", 100), ("y", 80))}
     asked = policy(secrets=blocks | {"kind": "public"})
     plan = td.plan(asked)
     assert plan["k"].mechanism == "exact"
     assert plan.epsilon == 0
     made = released(asked, table, tmp_path)
     assert made["k"].columns["records"].sum() == len(table)
+
+
+def test_coarse_blocks_are_totals_of_a_table_with_noise() -> None:
+    halves = {"x": {"blocks": [[0, 49], [50, 99]]}, "y": {"blocks": [[0, 39], [40, 79]]}}
+    asked = policy(secrets=halves | {"kind": "public"})
+    found = td.plan(asked)["k"]
+    assert (found.mechanism, found.epsilon) == ("synopsis", 1)
+    [totals] = found.strategy.exact
+    assert totals.shape(asked.domain) == (2, 2, 1)
 
 
 def test_it_is_priced_together_with_other_items() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
+from tetraodon.mechanism.kmeans_certificate import certify_synopsis
 from tetraodon.mechanism.kmeans_plan import plan_kmeans
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
@@ -71,10 +72,32 @@ def test_a_shorter_theta_needs_less_noise() -> None:
 
 
 def test_partitions_are_exact_and_free() -> None:
-    plan = plan_kmeans(policy_of(Blocks((0, 0, 1, 1)), Public(5), at_most=2), 1, 2)
-    assert (plan.method, plan.epsilon, plan.scale) == ("exact", 0, 0)
+    for method in ("exact", "auto", "table"):
+        plan = plan_kmeans(
+            policy_of(Blocks(tuple(x // 5 for x in range(100))), Public(5), at_most=2), 1, 2, method=method
+        )
+        assert (plan.method, plan.epsilon, plan.scale) == ("exact", 0, 0)
+        assert plan.synopsis is not None
+        assert plan.synopsis.shape == (20, 5)
+
+
+@pytest.mark.parametrize("method", ["auto", "table"])
+def test_coarse_blocks_are_cut_with_noise_and_their_totals_are_exact(method: Any) -> None:
+    policy = policy_of(Blocks(tuple(x // 50 for x in range(100))), Blocks(tuple(x // 30 for x in range(90))), at_most=2)
+    plan = plan_kmeans(policy, 1, 4, rows=10_000, method=method)
+    assert (plan.method, plan.epsilon) == ("synopsis", 1)
     assert plan.synopsis is not None
-    assert plan.synopsis.shape == (2, 5)
+    assert plan.totals is not None
+    assert plan.totals.shape == (2, 3)
+    assert certify_synopsis(policy, plan.totals, Fraction(0)).epsilon == 0
+    assert all(fine > coarse for fine, coarse in zip(plan.synopsis.shape, plan.totals.shape, strict=True))
+    few = plan_kmeans(policy, "0.01", 4, rows=10, method=method)
+    assert (few.method, few.epsilon) == ("exact", 0)  # too few to learn more than the blocks say
+
+
+def test_where_somebody_may_be_absent_no_total_is_exact() -> None:
+    plan = plan_kmeans(POLICIES["blocks, secret presence"], 1, 3, rows=1000)
+    assert plan.totals is None
 
 
 def test_a_policy_without_free_tables_cannot_be_exact() -> None:
@@ -95,6 +118,14 @@ def test_cells_without_numbers_are_no_trouble() -> None:
     policy = policy_of(*[Within(101, 5)] * 16)
     assert plan_kmeans(policy, 1, 4, rows=5_000, method="synopsis").epsilon == 1
     assert plan_kmeans(policy, 1, 4, rows=5_000).epsilon == 1
+
+
+@pytest.mark.parametrize("graph", [Everything(101), Within(101, 5)])
+@pytest.mark.parametrize("at_most", [1, 10, 20])
+def test_many_columns_that_change_together_are_priced_exactly(graph: AttributeGraph, at_most: int) -> None:
+    policy = policy_of(*[graph] * 20, at_most=at_most)
+    for method in ("soft", "steps", "refined", "auto"):
+        assert plan_kmeans(policy, 1, 4, rows=5_000, method=method).epsilon == 1
 
 
 def test_some_columns_of_many() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
-from tetraodon.certificate.axis import Axis, Pattern
+from tetraodon.certificate.axis import UNCHANGED, Axis, Pattern
 from tetraodon.errors import Refused
 
 COMBINATION_LIMIT = 200_000
@@ -15,24 +16,51 @@ def combinations(axes: Sequence[Axis], at_most: int) -> Iterator[tuple[Pattern, 
     """Every way to give each axis a pattern so that between one and `at_most` factors change.
 
     On an axis where nothing but splits is measured, a pattern that costs no more and crosses no less than another
-    makes the other superfluous.
+    makes the other superfluous. Of axes that are alike, those change first that move the most.
     """
     choices = [_worth_trying(axis, at_most, sum_of_other_costs=_most(axes, axis)) for axis in axes]
-    if math.prod(len(choice) for choice in choices) > COMBINATION_LIMIT and at_most > 2:
+    bundles = list(_bundles(axes, choices))
+    if math.prod(len(ways) for _, ways in bundles) > COMBINATION_LIMIT and at_most > 2:
         raise Refused("too many attributes are asked about at once", fix="split the release into several")
+    places = [place for bundle, _ in bundles for place in bundle]
 
-    def extend(rest: Sequence[Sequence[Pattern]], left: int) -> Iterator[tuple[Pattern, ...]]:
+    def extend(rest: Sequence[Sequence[tuple[Pattern, ...]]], left: int) -> Iterator[tuple[Pattern, ...]]:
         if not rest:
             yield ()
             return
-        for pattern in rest[0]:
-            if pattern.cost <= left:
-                for more in extend(rest[1:], left - pattern.cost):
-                    yield (pattern, *more)
+        for way in rest[0]:
+            cost = sum(pattern.cost for pattern in way)
+            if cost <= left:
+                for more in extend(rest[1:], left - cost):
+                    yield (*way, *more)
 
-    for combination in extend(choices, at_most):
+    for combination in extend([ways for _, ways in bundles], at_most):
         if any(pattern.cost for pattern in combination):
-            yield combination
+            yield tuple(pattern for _, pattern in sorted(zip(places, combination, strict=True), key=itemgetter(0)))
+
+
+def _bundles(
+    axes: Sequence[Axis], choices: Sequence[Sequence[Pattern]]
+) -> Iterator[tuple[list[int], list[tuple[Pattern, ...]]]]:
+    """Places of axes that are alike, and the ways to give them patterns; every other axis by itself.
+
+    Why   axes are alike which can change in one way, all in the same, and along which no query with splits is
+          measured: what they move then depends on nothing else. Of so many that change, those that move the most are
+          enough, and there are as many ways as axes, not as sets of them.
+    """
+    split = {crossing.number for axis in axes for crossing in axis.crossings}
+    alike: dict[int | Pattern, list[int]] = {}
+    for place, (axis, choice) in enumerate(zip(axes, choices, strict=True)):
+        either = len(choice) == 2 and choice[0] == UNCHANGED
+        level = either and not any(term.number in split for term in axis.terms)
+        alike.setdefault(choice[1] if level else place, []).append(place)
+    for key, bundle in alike.items():
+        if len(bundle) == 1 or isinstance(key, int):
+            yield bundle, [(pattern,) for pattern in choices[bundle[0]]]
+            continue
+        moved = {place: axes[place].peak(key, key.crossed) for place in bundle}
+        first = sorted(bundle, key=lambda place: (-moved[place].value, not moved[place].exact, -place))
+        yield first, [(key,) * count + (UNCHANGED,) * (len(first) - count) for count in range(len(first) + 1)]
 
 
 def _most(axes: Sequence[Axis], one: Axis) -> int:

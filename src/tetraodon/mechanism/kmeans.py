@@ -132,8 +132,8 @@ class PolicyKMeans(_Estimator):
         table = synopsis.spread(codes)
         if plan.scale:
             table = table + discrete_laplace(plan.scale, table.shape)
-        rows = float(len(codes)) if self._policy().size_is_public else None
-        return weighted_points(synopsis, attributes, table, plan.noise, rows)
+        known = (plan.totals, plan.totals.spread(codes)) if plan.totals else None
+        return weighted_points(synopsis, attributes, table, plan.noise, known)
 
     def predict(self, X: Any) -> Ints:
         """The nearest centre of each row. Rows are compared as they are, without clamping."""

@@ -93,13 +93,23 @@ def ramps(name: str, size: int, bins: int, *, wide: bool, most_units: int) -> Ax
 
 
 def parts_of_graph(name: str, labels: Ints, bins: int) -> Axis:
-    """At most `bins` bins, each of them whole connected parts of the column's graph: no secret crosses a border."""
+    """At most `bins` bins, each of them whole connected parts of the column's graph: no secret crosses a border.
+
+    With more bins than parts, every part is cut into equal pieces, and no bin holds values of two parts.
+    """
     _, label = np.unique(labels, return_inverse=True)
-    middle = np.bincount(label, np.arange(len(label))) / np.bincount(label)
+    sizes = np.bincount(label)
+    parts = len(sizes)
+    middle = np.bincount(label, np.arange(len(label))) / sizes
     rank = np.argsort(np.argsort(middle, kind="stable"), kind="stable")
-    bins = min(bins, len(middle))
-    first = (rank * bins // len(middle))[label]
-    return Axis(name, bins, 1, first.astype(np.int64), np.zeros(len(label), np.int64))
+    first = (rank * min(bins, parts) // parts)[label]
+    if bins > parts:
+        order = np.argsort(label, kind="stable")
+        place = np.empty_like(order)  # of every value among those of its part
+        place[order] = np.arange(len(label)) - (np.cumsum(sizes) - sizes)[label[order]]
+        pieces = np.minimum(bins // parts, sizes)[label]
+        first = np.unique(first * bins + place * pieces // sizes[label], return_inverse=True)[1]
+    return Axis(name, int(first.max()) + 1, 1, first.astype(np.int64), np.zeros(len(label), np.int64))
 
 
 def middles(axis: Axis, attribute: Attribute) -> Floats:

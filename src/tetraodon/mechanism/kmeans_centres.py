@@ -18,51 +18,83 @@ SMOOTHING = 0.01
 
 
 def weighted_points(
-    synopsis: Synopsis, attributes: Sequence[Attribute], table: Ints, noise: float, rows: float | None = None
+    synopsis: Synopsis,
+    attributes: Sequence[Attribute],
+    table: Ints,
+    noise: float,
+    known: tuple[Synopsis, Ints] | None = None,
 ) -> tuple[Floats, Floats]:
     """Weighted points that stand for the data: the blocks of an exact table, or what explains a noisy one.
 
-    Pre   `table` is in parts of a record, `noise` the scale of its noise in records; `rows` if their number is known.
+    Pre   `table` is in parts of a record, `noise` the scale of its noise in records. `known` is a coarser table that
+          is exact; the number of records, if it has one cell.
     """
     if noise == 0:
         cells = np.argwhere(table > 0)
         places = [middles(axis, a)[b] for axis, a, b in zip(synopsis.axes, attributes, cells.T, strict=True)]
         return np.stack(places, axis=1), table[table > 0].astype(np.float64)
     noisy = table / synopsis.units
-    known = max(1.0, float(noisy.sum())) if rows is None else rows
-    return likely_points(synopsis, attributes, noisy, known, noise)
+    if known is None:
+        return likely_points(synopsis, attributes, noisy, np.array(max(1.0, float(noisy.sum()))), noise)
+    coarse, totals = known
+    return likely_points(synopsis, attributes, noisy, totals.astype(np.float64), noise, coarse)
 
 
 def likely_points(
-    synopsis: Synopsis, attributes: Sequence[Attribute], noisy: Floats, rows: float, noise: float
+    synopsis: Synopsis,
+    attributes: Sequence[Attribute],
+    noisy: Floats,
+    totals: Floats,
+    noise: float,
+    coarse: Synopsis | None = None,
 ) -> tuple[Floats, Floats]:
-    """Points of a finer grid, and non-negative weights that add up to `rows` and explain the noisy table.
+    """Points of a finer grid, and non-negative weights that add up to `totals` and explain the noisy table.
 
+    Pre   `totals` is one number, or the exact table of `coarse`, in whose cells those of the synopsis lie.
     Why   soft bins blur the data; undoing the blur is a least-squares problem with weights that cannot be negative.
-          Gradient steps on the logarithms of the weights, from an even spread, keep them so and stop in time.
+          Gradient steps on the logarithms of the weights, from an even spread, keep them so and stop in time. No bin
+          reaches over the border of a coarse cell, so that each is a problem of its own.
     """
     fine = [_fine(axis, attribute, synopsis) for axis, attribute in zip(synopsis.axes, attributes, strict=True)]
     blur = [shares for _, shares in fine]
-    variance = max(2 * noise**2, rows**2 * 1e-12, 1e-12)
+    shape = tuple(shares.shape[1] for shares in blur)
+    cell = np.zeros(shape, np.int64) if coarse is None else _coarse_cells(synopsis, coarse, shape)
+    members = np.bincount(cell.ravel(), minlength=totals.size)[cell]
+    rows = np.ravel(totals)[cell]
+    variance = max(2 * noise**2, float(totals.sum()) ** 2 * 1e-12, 1e-12)
     step = 1 / (rows / variance + SMOOTHING)
-    here = ahead = np.zeros([shares.shape[1] for shares in blur])
+    here = ahead = np.zeros(shape)
     pace = 1.0
     for _ in range(ROUNDS):
-        weight = _weights(ahead, rows)
+        weight = _weights(ahead, rows, cell)
         slope = _along(blur, _along(blur, weight) - noisy, back=True) / variance
-        slope += SMOOTHING * np.log(np.maximum(weight, 1e-300) * weight.size / rows)
+        slope += SMOOTHING * np.log(np.maximum(weight, 1e-300) * members / np.maximum(rows, 1e-300))
         then = ahead - step * slope
         faster = (1 + np.sqrt(1 + 4 * pace * pace)) / 2
         ahead = then + (pace - 1) / faster * (then - here)
         here, pace = then, faster
     places = np.meshgrid(*(values for values, _ in fine), indexing="ij")
     points = np.stack([place.ravel() for place in places], axis=1)
-    return points, _weights(here, rows).ravel()
+    return points, _weights(here, rows, cell).ravel()
 
 
-def _weights(logarithm: Floats, rows: float) -> Floats:
-    weight = np.exp(logarithm - logarithm.max())
-    return np.asarray(weight * (rows / weight.sum()))
+def _weights(logarithm: Floats, rows: Floats, cell: Ints) -> Floats:
+    """Weights in proportion to exp(logarithm) that add up to `rows` in every coarse cell."""
+    most = np.full(int(cell.max()) + 1, -np.inf)
+    np.maximum.at(most, cell.ravel(), logarithm.ravel())
+    weight = np.exp(logarithm - most[cell])
+    return np.asarray(weight * (rows / np.bincount(cell.ravel(), weight.ravel())[cell]))
+
+
+def _coarse_cells(synopsis: Synopsis, coarse: Synopsis, shape: tuple[int, ...]) -> Ints:
+    """The number of the coarse cell that every fine point lies in."""
+    found = np.zeros(shape, np.int64)
+    for place, (axis, whole) in enumerate(zip(synopsis.axes, coarse.axes, strict=True)):
+        bins = np.zeros(shape[place], np.int64)
+        if whole.bins > 1:  # then every fine point is a bin
+            bins[axis.first] = whole.first
+        found = found * whole.bins + bins.reshape([-1 if other == place else 1 for other in range(len(shape))])
+    return found
 
 
 def _along(blur: Sequence[Floats], table: Floats, *, back: bool = False) -> Floats:

@@ -19,15 +19,21 @@ from tetraodon.workload.linear import LinearQuery, Measurement, splits
 
 
 def certify_synopsis(
-    policy: Policy, synopsis: Synopsis, scale: Fraction, *, further: Sequence[Fraction] = ()
+    policy: Policy,
+    synopsis: Synopsis,
+    scale: Fraction,
+    *,
+    totals: Synopsis | None = None,
+    further: Sequence[Fraction] = (),
 ) -> Certificate:
     """The loss of the table, each cell with discrete Laplace noise of `scale` parts of a record; 0 means exactly.
 
-    `further` are the scales of other tables that are released as well, as in `certify_records`.
+    `totals` are told exactly besides. `further` are the scales of other tables that are released as well, as in
+    `certify_records`.
     """
     refuse_known(policy)
-    whole = Measurement(synopsis.query, scale)
-    return _certify(policy, [whole, *_records(synopsis.names, further)])
+    told = [Measurement(totals.query, Fraction(0))] if totals else []
+    return _certify(policy, [Measurement(synopsis.query, scale), *told, *_records(synopsis.names, further)])
 
 
 def certify_records(policy: Policy, names: Sequence[str], scales: Sequence[Fraction]) -> Certificate:

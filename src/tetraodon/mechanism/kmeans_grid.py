@@ -35,7 +35,7 @@ class Column:
     length: float
     reach: float
     labels: Ints | None
-    most: int
+    parts: int
 
 
 def columns_of(policy: Policy, names: Sequence[str]) -> list[Column]:
@@ -59,9 +59,9 @@ def _column(policy: Policy, attribute: Attribute) -> Column:
             labels = labels if labels.max(initial=0) > 0 else None
         case Everything() | JointMetric():
             pass
-    most = size if labels is None else int(labels.max()) + 1
+    parts = 1 if labels is None else int(labels.max()) + 1
     step = float(attribute.step)
-    return Column(attribute, (size - 1) * step, reach * step, labels, most)
+    return Column(attribute, (size - 1) * step, reach * step, labels, parts)
 
 
 def finest(columns: Sequence[Column]) -> Synopsis:
@@ -70,28 +70,52 @@ def finest(columns: Sequence[Column]) -> Synopsis:
         tuple(
             ramps(c.attribute.name, c.attribute.size, 1, wide=False, most_units=1)
             if c.labels is None
-            else parts_of_graph(c.attribute.name, c.labels, c.most)
+            else parts_of_graph(c.attribute.name, c.labels, c.parts)
             for c in columns
         )
     )
 
 
-def choose_grid(columns: Sequence[Column], at_once: int, epsilon: Fraction, rows: int) -> tuple[Synopsis, float]:
+def totals_of(columns: Sequence[Column], synopsis: Synopsis) -> Synopsis:
+    """The coarser table of whole connected parts, which no secret moves: with none, the number of records.
+
+    Post  every cell of the synopsis lies in one cell of it.
+    """
+    return Synopsis(
+        tuple(
+            ramps(c.attribute.name, c.attribute.size, 1, wide=False, most_units=1)
+            if c.labels is None
+            else parts_of_graph(c.attribute.name, c.labels, min(axis.bins, c.parts))
+            for c, axis in zip(columns, synopsis.axes, strict=True)
+        )
+    )
+
+
+def choose_grid(
+    columns: Sequence[Column], at_once: int, epsilon: Fraction, rows: int, *, free: bool
+) -> tuple[Synopsis, float]:
     """The grid with the least expected excess, found by adding one bin at a time where it helps most.
+
+    Pre   `free` says that connected parts of the columns may be counted exactly besides.
 
     Post  the grid, and its score: how coarse it is, plus what noise adds. Both in parts of the squared length.
     Why   noise of scale b on m cells moves the objective, per record, like sqrt(m) b / rows; a bin more on a column
-          of length l lowers what coarseness costs like l^2 / bins^3.
+          of length l lowers what coarseness costs like l^2 / bins^3. Noise moves no record out of a part that is
+          counted exactly, so that parts are as long as it can take one.
     """
     bins = [1] * len(columns)
-    best = _score(columns, bins, at_once, epsilon, rows)
+    best = _score(columns, bins, at_once, epsilon, rows, free)
     while True:
-        tries = []
-        for width in (1, 2):  # two at a time get over a bin count that does not pay by itself
-            for column, c in enumerate(columns):
-                more = [*bins[:column], bins[column] + width, *bins[column + 1 :]]
-                if more[column] <= c.most and math.prod(more) <= CELL_LIMIT:
-                    tries.append((_score(columns, more, at_once, epsilon, rows), more))
+        finer = [
+            [*bins[:column], _finer(c, bins[column], width), *bins[column + 1 :]]
+            for width in (1, 2)  # two at a time get over a bin count that does not pay by itself
+            for column, c in enumerate(columns)
+        ]
+        # the first cut through parts brings noise; it may pay for all columns but not for one
+        cut = [_finer(c, b, 1) if 1 < c.parts <= b else b for c, b in zip(columns, bins, strict=True)]
+        finer.append(cut)
+        able = [more for more in finer if more != bins and math.prod(more) <= CELL_LIMIT]
+        tries = [(_score(columns, more, at_once, epsilon, rows, free), more) for more in able]
         if not tries or min(tries)[0] >= best:
             break
         best, bins = min(tries)
@@ -99,6 +123,13 @@ def choose_grid(columns: Sequence[Column], at_once: int, epsilon: Fraction, rows
     most_units = min(FINEST_RAMP, int(UNIT_LIMIT ** (1 / max(1, soft))))
     axes = tuple(_axis(c, b, most_units) for c, b in zip(columns, bins, strict=True))
     return Synopsis(axes), best
+
+
+def _finer(column: Column, bins: int, width: int) -> int:
+    """So many bins more, or pieces of every part more; as many as before where that cannot be."""
+    more = bins + width * (column.parts if bins >= column.parts else 1)
+    most = column.parts if bins < column.parts else column.attribute.size
+    return more if more <= most else bins
 
 
 def _axis(column: Column, bins: int, most_units: int) -> Axis:
@@ -113,18 +144,27 @@ def _wide(column: Column, bins: int) -> bool:
     return bins > 1 and column.reach < column.length / (bins - 1)
 
 
-def _score(columns: Sequence[Column], bins: Sequence[int], at_once: int, epsilon: Fraction, rows: int) -> float:
-    squared = [c.length**2 for c in columns]
-    coarse = sum(s / b**3 for s, b in zip(squared, bins, strict=True))
+def coarseness(columns: Sequence[Column], bins: Sequence[int]) -> float:
+    """The score of a grid without noise: nothing where every value has a bin of its own."""
+    lost = sum(c.length**2 * (1 / b**3 - 1 / c.attribute.size**3) for c, b in zip(columns, bins, strict=True))
+    return lost / max(sum(c.length**2 for c in columns), 1e-300)
+
+
+def _score(
+    columns: Sequence[Column], bins: Sequence[int], at_once: int, epsilon: Fraction, rows: int, free: bool
+) -> float:
     shares = [_share(c, b) for c, b in zip(columns, bins, strict=True)]
     moved = 2 * min(1.0, sum(sorted(shares)[-at_once:]))
-    noise = moved / float(epsilon) / rows * math.sqrt(math.prod(bins)) * sum(squared)
-    return (coarse + NOISE_WEIGHT * noise) / max(sum(squared), 1e-300)
+    inside = sum((c.length / (min(b, c.parts) if free else 1)) ** 2 for c, b in zip(columns, bins, strict=True))
+    far = inside / max(sum(c.length**2 for c in columns), 1e-300)
+    return coarseness(columns, bins) + NOISE_WEIGHT * moved / float(epsilon) / rows * math.sqrt(math.prod(bins)) * far
 
 
 def _share(column: Column, bins: int) -> float:
     """How much of a record a secret can take from one bin to another."""
-    if bins == 1 or column.labels is not None:
+    if column.labels is not None:
+        return 1.0 if bins > column.parts else 0.0
+    if bins == 1:
         return 0.0
     ramp = column.length / (bins - 1 if _wide(column, bins) else bins)
     return min(1.0, column.reach / ramp)

@@ -31,14 +31,11 @@ def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
     """
     if not isinstance(query, KMeans):
         return
-    try:
-        found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="exact")
-    except Refused:
-        found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="synopsis")
+    found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="table")
     if found.synopsis is None:
         raise Refused("the budget is too small to learn any clusters", fix="give it more budget, or a larger share")
-    total = (LinearQuery(One()),) if policy.size_is_public else ()
-    yield Strategy("synopsis", (found.synopsis.query,), tuple(one for one in total if one != found.synopsis.query))
+    table, total = found.synopsis.query, found.totals.query if found.totals else LinearQuery(One())
+    yield Strategy("synopsis", (table,), (total,) if policy.size_is_public and total != table else ())
 
 
 def synopsis_of(measured: LinearQuery, query: KMeans, domain: Domain) -> Synopsis:
@@ -61,17 +58,26 @@ def synopsis_of(measured: LinearQuery, query: KMeans, domain: Domain) -> Synopsi
 
 
 def centres_of(
-    query: KMeans, domain: Domain, measured: LinearQuery, answers: Ints, variance: float, rows: float | None
+    query: KMeans,
+    domain: Domain,
+    measured: LinearQuery,
+    answers: Ints,
+    variance: float,
+    known: tuple[LinearQuery, Ints] | None,
 ) -> tuple[Floats, Floats]:
     """Centres, one row each, the largest cluster first, and about how many records each has.
 
-    Pre   `variance` is that of the noise on `answers`, in parts of a record.
+    Pre   `variance` is that of the noise on `answers`, in parts of a record. `known` are exact totals of the table.
     Post  the same numbers for the same measurement: nothing here is random, or looks at the data.
     """
     synopsis = synopsis_of(measured, query, domain)
     attributes = [domain[name] for name in query.attributes]
     noise = math.sqrt(variance / 2) / synopsis.units
-    points, weight = weighted_points(synopsis, attributes, synopsis.table(answers), noise, rows)
+    told = None
+    if known is not None:
+        coarse = synopsis_of(known[0], query, domain)
+        told = coarse, coarse.table(known[1])
+    points, weight = weighted_points(synopsis, attributes, synopsis.table(answers), noise, told)
     centres, _ = cluster(points, weight, query.clusters, starts=STARTS, rounds=ROUNDS)
     size = np.bincount(nearest(points, centres), weight, len(centres)).astype(np.float64)
     order = np.argsort(-size, kind="stable")

@@ -11,15 +11,16 @@ from typing import Literal, TypeAlias, get_args
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
 from tetraodon.mechanism.kmeans_certificate import certify_nothing, certify_synopsis, refuse_known
-from tetraodon.mechanism.kmeans_grid import Column, choose_grid, columns_of, finest
+from tetraodon.mechanism.kmeans_grid import Column, choose_grid, coarseness, columns_of, finest, totals_of
 from tetraodon.mechanism.kmeans_soft import SHARPNESSES, SoftSteps, expected_score, plan_soft
-from tetraodon.mechanism.kmeans_steps import Steps, expected_noise, plan_steps
+from tetraodon.mechanism.kmeans_steps import NARROW, Steps, expected_noise, plan_steps
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number, rational
 
-Method: TypeAlias = Literal["auto", "exact", "synopsis", "refined", "steps", "soft"]
+Method: TypeAlias = Literal["auto", "exact", "synopsis", "table", "refined", "steps", "soft"]
+"""`auto` is the best of all, and `table` of those that look at the data once: `exact` and `synopsis`."""
 USUAL_ROWS = 10_000
 USUAL_ROUNDS = 4
 REFINING_ROUNDS = 2
@@ -28,11 +29,15 @@ BLIND = 0.1
 """What it costs, in the score of `choose_grid`, to begin Lloyd's steps at fixed centres."""
 LEFT_OVER = 0.4
 """How much of a synopsis's score is left after refining: what was grouped wrongly stays so."""
+SPARED = 0.01 * NARROW
+"""What it is worth to spend nothing: one percent of the objective."""
 
 
 @dataclass(frozen=True)
 class KMeansPlan:
     """How the centres will be found. `scale` is the noise on a cell of the synopsis, in parts of a record.
+
+    Beside a table with noise, `totals` are counted exactly: connected parts of the graph, or the number of records.
 
     exact     a table of the connected parts of the graph, which no secret moves ([HMD14] Lemma 5.2), clustered.
     synopsis  a table of soft bins with noise on every cell, clustered.
@@ -48,6 +53,7 @@ class KMeansPlan:
     certificate: Certificate
     synopsis: Synopsis | None = None
     scale: Fraction = Fraction(0)
+    totals: Synopsis | None = None
     steps: Steps | SoftSteps | None = None
 
     @property
@@ -87,13 +93,16 @@ def plan_kmeans(
         raise QueryError(f"there is no method {method!r}", fix=did_you_mean(str(method), get_args(Method)))
     refuse_known(policy)
     columns = columns_of(policy, chosen)
-    if method in ("auto", "exact"):
+    found = []
+    if method in ("auto", "table", "exact"):
         plan = _exact(policy, columns, chosen, clusters)
         if plan is not None:
-            return plan
-        if method == "exact":
+            found.append((coarseness(columns, [c.parts for c in columns]) - SPARED, plan))
+        if method == "exact" and plan is None:
             raise Refused("the policy does not let any table be exact", fix="use method='auto'")
-    found = list(_candidates(policy, columns, price, clusters, rows, rounds, method))
+        if plan is not None and (method == "exact" or found[0][0] <= 0):
+            return plan
+    found.extend(_candidates(policy, columns, price, clusters, rows, rounds, method))
     # shares help where a record moves little; pricing them looks at every set of columns that may change at once
     near = _at_once(policy) == 1 and min((score for score, _ in found), default=0.0) > BLIND
     if method == "soft" or (method == "auto" and near):
@@ -121,7 +130,7 @@ def _candidates(
         steps = plan_steps(policy, names, price * REFINING_SHARE, REFINING_ROUNDS)
         score, plan = _with_synopsis(policy, columns, price * (1 - REFINING_SHARE), clusters, rows, steps)
         yield LEFT_OVER * score + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
-    if method in ("auto", "synopsis"):
+    if method in ("auto", "table", "synopsis"):
         score, plan = _with_synopsis(policy, columns, price, clusters, rows, None)
         yield score, _checked(plan, price)
 
@@ -139,12 +148,16 @@ def _with_synopsis(
     policy: Policy, columns: Sequence[Column], price: Fraction, clusters: int, rows: int, steps: Steps | None
 ) -> tuple[float, KMeansPlan]:
     names = tuple(column.attribute.name for column in columns)
-    synopsis, score = choose_grid(columns, _at_once(policy), price, rows)
+    free = policy.size_is_public
+    synopsis, score = choose_grid(columns, _at_once(policy), price, rows, free=free)
     if synopsis.cells == 1:
         return score, KMeansPlan("public", names, clusters, certify_nothing(policy))
-    scale = Fraction(certify_synopsis(policy, synopsis, Fraction(1)).epsilon) / price
-    certificate = certify_synopsis(policy, synopsis, scale, further=steps.scales if steps else ())
-    return score, KMeansPlan("refined" if steps else "synopsis", names, clusters, certificate, synopsis, scale, steps)
+    totals = totals_of(columns, synopsis) if free else None
+    one = certify_synopsis(policy, synopsis, Fraction(1), totals=totals)
+    scale = Fraction(one.epsilon) / price
+    certificate = certify_synopsis(policy, synopsis, scale, totals=totals, further=steps.scales if steps else ())
+    kind: Literal["refined", "synopsis"] = "refined" if steps else "synopsis"
+    return score, KMeansPlan(kind, names, clusters, certificate, synopsis, scale, totals, steps)
 
 
 def _checked(plan: KMeansPlan, price: Fraction) -> KMeansPlan:
@@ -158,7 +171,7 @@ def _exact(policy: Policy, columns: Sequence[Column], names: tuple[str, ...], cl
 
     Why   a column that is one connected part would not be told at all; noise is then worth its price.
     """
-    if any(column.labels is None and column.most > 1 for column in columns):
+    if any(column.labels is None and column.attribute.size > 1 for column in columns):
         return None
     synopsis = finest(columns)
     certificate = certify_synopsis(policy, synopsis, Fraction(0))

@@ -201,9 +201,9 @@ def _clusters(query: KMeans, item: PlannedItem, domain: Domain, measured: Measur
     """Centres, the largest cluster first, and about how many records each has."""
     strategy = item.strategy
     table = (*strategy.noisy, *strategy.exact)[0]
-    rows = float(measured[1].sum()) if strategy.noisy and strategy.exact else None
+    known = (strategy.exact[0], measured[1]) if strategy.noisy and strategy.exact else None
     variance = noise_variance(strategy.noise, item.scale) if strategy.noisy else 0.0
-    centres, records = centres_of(query, domain, table, measured[0], variance, rows)
+    centres, records = centres_of(query, domain, table, measured[0], variance, known)
     places = {column_name(name): centres[:, number] for number, name in enumerate(query.attributes)}
     return {"cluster": np.arange(1, len(centres) + 1)} | places | {"records": records}
 

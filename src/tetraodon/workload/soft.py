@@ -156,12 +156,21 @@ class Product:
         return np.full(np.shape(x), self.units, np.int64)
 
     def apart(self, x: Ints, y: Ints) -> Ints:
-        """Why  two tables of one record each differ by all they hold, less twice what they have in common."""
-        common = np.zeros(np.broadcast(x, y).shape, np.int64)
-        theirs = self._corners(self._codes(y))
-        for place, share in self._corners(self._codes(x)):
-            for other, its in theirs:
-                common += np.where(place == other, np.minimum(share, its), 0)
+        """Why  two tables of one record each differ by all they hold, less twice what they have in common, and that
+        lies in the cells of the first: two bins on every axis.
+        """
+        shares: list[tuple[Any, Any]] = [(1, 1)]
+        for part, here, there in zip(self.parts, self._codes(x), self._codes(y), strict=True):
+            first, moved = part.places(here)
+            other, its = part.places(there)
+            stay = np.where(other == first, part.units - its, np.where(other + 1 == first, its, 0))
+            after = np.where(other == first + 1, part.units - its, np.where(other == first, its, 0))
+            shares = [
+                (share * mine, match * theirs)
+                for share, match in shares
+                for mine, theirs in ((part.units - moved, stay), (moved, after))
+            ]
+        common = sum(np.minimum(share, match) for share, match in shares)
         return np.asarray(2 * (self.units - common))
 
     def inner(self, x: Ints, y: Ints) -> Ints:
