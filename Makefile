@@ -10,7 +10,7 @@ help:
 	@echo "make demo    set up, release the bundled data, print where the report is"
 	@echo "make test    set up, install Java and Postgres if they are missing, run all tests"
 	@echo "make check   set up, run ruff, mypy and the documentation checks"
-	@echo "make bench   set up, run the benchmarks"
+	@echo "make bench   set up, install Java if it is missing, run the benchmarks"
 	@echo "make bench-peers   set up, run the same work in other libraries, each in an environment of its own"
 	@echo "make bench-check   set up, run the benchmarks, fail where a figure is a third worse than the committed one"
 	@echo "make reproduce     set up, make the papers' figures again; QUICK=1 only checks what must hold"
@@ -38,12 +38,15 @@ check: $(READY)
 	$(BIN)/python -m mkdocs build --strict --quiet
 
 bench: $(READY)
+	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks
 
 bench-peers: $(READY)
+	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks.peers
 
 bench-check: $(READY)
+	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks --check
 
 reproduce: $(READY)

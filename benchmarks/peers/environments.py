@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scripts.services import java
+
 HERE = Path(__file__).parent
 HOME = HERE.parent.parent / ".peers"
 ASKED = {
@@ -57,7 +59,7 @@ def python_of(peer: str) -> Path | Missing:
     """The interpreter of a peer's environment, which is made if it is not there or its lock has changed."""
     if peer in ("plain", "tetraodon"):
         return Path(sys.executable)
-    if peer in NEEDS_JAVA and shutil.which("java") is None:
+    if peer in NEEDS_JAVA and not java():
         return Missing("there is no Java on this machine")
     lock, home = HERE / "locks" / f"{peer}.txt", HOME / peer
     python, stamp = home / "bin" / "python", home / "ready"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,7 @@ def histogram(quick: bool, folder: Path) -> Iterator[Row]:
     given = {"table": str(table), "epsilon": 1, "rows": rows, "states": STATES}
     runs: dict[str, list[Done] | Missing] = {}
     for peer in peers:
-        times = 1 if peer == "pipelinedp" else repeats  # it takes minutes
-        runs[peer] = _repeated(lambda peer=peer: work(peer, "histogram", **given), times)
+        runs[peer] = _repeated(lambda peer=peer: work(peer, "histogram", **given), repeats)
     what = f"histogram of {rows:,} rows by age and state: seconds, over plain DuckDB"
     yield from _compared_runs(what, runs, "plain", lambda done: done.seconds)
     what = f"histogram of {rows:,} rows by age and state: peak memory, over plain DuckDB"
@@ -120,28 +120,33 @@ def kmeans(quick: bool, folder: Path) -> Iterator[Row]:
         what = (
             f"k-means, 4 clusters, epsilon {epsilon:g}: objective, over plain k-means (mean of {len(sets)} data sets)"
         )
+        yield _row(what, "plain", [1.0] * len(sets), {"plain": version("scikit-learn")})
         for peer, ratios in found.items():
-            yield _row(what, peer, ratios, versions, reference="scikit-learn, no privacy")
+            yield _row(what, peer, ratios, versions, reference="plain")
 
 
 def strategies(quick: bool, folder: Path) -> Iterator[Row]:
-    """All ranges at epsilon 1, one record replaced, Laplace noise: what a strategy found for them gives."""
+    """All ranges, one record replaced: what a strategy found for them gives, with either noise. Nothing is drawn."""
     size = 256 if quick else 1024
     ours = work(OURS, "strategy", size=size)
     assert isinstance(ours, Done), ours
     gram = _range_gram(size)
     np.save(folder / "root.npy", np.linalg.cholesky(gram).T)
     done = work("jaxprivacy", "strategy", workload=str(folder / "root.npy"), out=str(folder / "strategy.npy"))
-    what = f"all ranges of {size} values: mean squared error of the strategy with Laplace noise, over ours"
-    yield _row(what, OURS, [1.0], {OURS: ours.answer["version"]}, error=ours.answer["error"])
-    if isinstance(done, Missing):
-        yield _row(what, "jaxprivacy", done, {})
-    else:
-        error = _laplace_error(np.load(folder / "strategy.npy"), gram)
-        versions = {"jaxprivacy": done.answer["version"]}
-        yield _row(what, "jaxprivacy", [error / ours.answer["error"]], versions, error=error)
-    tree = _laplace_error(_tree(size, 16), gram)
-    yield _row(what, "a 16-ary tree with least squares", [tree / ours.answer["error"]], {}, error=tree)
+    versions = {OURS: ours.answer["version"]}
+    if isinstance(done, Done):
+        versions["jaxprivacy"] = done.answer["version"]
+    for noise, words in (("laplace", "Laplace noise, epsilon 1"), ("gaussian", "Gaussian noise, rho 1/2")):
+        what = f"all ranges of {size} values, {words}: mean squared error planned, over ours"
+        mine = ours.answer[noise]
+        yield _row(what, OURS, [1.0], versions, error=mine)
+        if isinstance(done, Missing):
+            yield _row(what, "jaxprivacy", done, {})
+        else:
+            error = _strategy_error(np.load(folder / "strategy.npy"), gram, noise)
+            yield _row(what, "jaxprivacy", [error / mine], versions, error=error)
+        tree = _strategy_error(_tree(size, 16), gram, noise)
+        yield _row(what, "a 16-ary tree with least squares", [tree / mine], {}, error=tree)
 
 
 TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
@@ -249,11 +254,15 @@ def _range_gram(size: int) -> NDArray[np.float64]:
     return np.minimum.outer(places, places) * (size + 1.0 - np.maximum.outer(places, places))
 
 
-def _laplace_error(strategy: NDArray[np.float64], gram: NDArray[np.float64]) -> float:
-    """Mean squared error of a range by least squares from Laplace measurements at epsilon 1, one record replaced."""
-    moved = max(float(np.abs(strategy - strategy[:, [j]]).sum(axis=0).max()) for j in range(strategy.shape[1]))
+def _strategy_error(strategy: NDArray[np.float64], gram: NDArray[np.float64], noise: str) -> float:
+    """Mean squared error of a range by least squares, one record replaced: epsilon 1, or rho 1/2."""
+    gaps = (np.abs(strategy - strategy[:, [j]]) for j in range(strategy.shape[1]))
+    if noise == "laplace":
+        variance = 2 * max(float(gap.sum(axis=0).max()) for gap in gaps) ** 2
+    else:
+        variance = max(float((gap**2).sum(axis=0).max()) for gap in gaps)
     spread = np.trace(np.linalg.solve(strategy.T @ strategy, gram))
-    return float(2 * moved**2 * spread / (len(gram) * (len(gram) + 1) / 2))
+    return float(variance * spread / (len(gram) * (len(gram) + 1) / 2))
 
 
 def _tree(size: int, fanout: int) -> NDArray[np.float64]:

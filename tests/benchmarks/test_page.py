@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.__main__ import HERE, benchmarks
 from benchmarks.page import BLOCK, BLOCKS, DOCS, tables, with_blocks
+from benchmarks.peers.page import sections
 from benchmarks.picture import dots, growth
 
 REPORT = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
@@ -40,3 +41,8 @@ def test_pictures_show_the_spread_and_the_target():
     assert [text for text in ("<svg", "a figure", "#c0392b") if text not in drawn] == []
     row = {"name": "rows: 10 over 1", "ratio": 3.0, "detail": {"size_over_smallest": 10.0}}
     assert "rows" in growth([row, {**row, "ratio": 1.0, "detail": {"size_over_smallest": 1.0}}])
+
+
+def test_the_page_of_peers_holds_the_committed_results():
+    report = json.loads((HERE / "peers" / "results.json").read_text(encoding="utf-8"))
+    assert (DOCS / "peers.md").read_text(encoding="utf-8").endswith(sections(report))

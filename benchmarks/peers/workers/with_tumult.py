@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import version
 from typing import Any
 
 from work import rates, serve
@@ -20,7 +21,7 @@ def noise(scale: float, count: int, repeats: int) -> dict[str, Any]:
 
     mechanism = AddGeometricNoise(ExactNumber.from_float(scale, round_up=True))
     fewer = count // 500
-    return rates(lambda: [mechanism(0) for _ in range(fewer)], fewer, repeats)
+    return {"version": version("tmlt.core"), **rates(lambda: [mechanism(0) for _ in range(fewer)], fewer, repeats)}
 
 
 def histogram(table: str, epsilon: float, rows: int, states: list[str]) -> dict[str, Any]:
