@@ -34,6 +34,25 @@ def test_data_that_contradict_what_is_known_are_refused_before_anything_is_spent
     assert len(ledger.refusals("survey")) == 1
 
 
+@pytest.mark.parametrize("off", [0, 1])
+def test_what_the_governing_policy_knows_counts_even_if_the_file_leaves_it_out(
+    table: pl.DataFrame, tmp_path: Path, off: int
+) -> None:
+    plan = td.plan(with_known(table, known=[], release=[{"name": "ages", "histogram": ["age"]}]))
+    few = {name: POLICY["attributes"][name] for name in ("age", "sex")}
+    secrets = {name: POLICY["secrets"][name] for name in ("age", "sex")}
+    fewer = td.plan(with_known(table, known=[], attributes=few, secrets=secrets, release=[{"name": "a", "cdf": "age"}]))
+    with td.Ledger(tmp_path / "known.db") as ledger:
+        ledger.open("survey", 200, with_known(table, off=off).document)
+        if off:
+            with pytest.raises(DataRefusal, match="entry 1 of `known` in the policy that governs the data"):
+                td.release(plan, table, ledger=ledger)
+            assert ledger.account("survey").charged == 0
+        else:
+            td.release(plan, table, ledger=ledger)
+        td.release(fewer, table, ledger=ledger)  # it does not declare the region, so there is nothing to compare
+
+
 def test_released_tables_agree_with_what_is_known(table: pl.DataFrame, tmp_path: Path) -> None:
     policy = with_known(table)
     plan = td.plan(policy)

@@ -69,3 +69,15 @@ def test_where_losses_do_not_add_up_the_past_counts(tmp_path: Path) -> None:
             found = quote(plan, book)
             td.release(plan, table, ledger=book)
             assert book.entries("power")[-1].charged == found.charge
+
+
+def test_a_file_with_fewer_attributes_is_priced_by_the_worst_records_of_the_governing_one(
+    book: td.Ledger, table: pl.DataFrame
+) -> None:
+    few, secrets = ({name: POLICY[part][name] for name in ("age", "sex")} for part in ("attributes", "secrets"))
+    plan = asked(attributes=few, secrets=secrets)
+    found = quote(plan, book)
+    assert (found.charge, found.refusal) == (plan.epsilon, None)
+    td.release(plan, table, ledger=book)
+    [entry] = book.entries("survey")
+    assert {"region"} <= set(entry.document["certificate"]["witness"][0])

@@ -27,7 +27,7 @@ from tetraodon.publishing.series_state import Turn, begin, finish, next_turn
 from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.folder import check_target, written_folder
-from tetraodon.releasing.known_data import check_known_data, known_groups
+from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
 from tetraodon.releasing.quote import Quote, checked
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
 
@@ -62,7 +62,7 @@ def publish(
     check_same_data(policy, governing)
     progress("counting")
     try:
-        counts = _counts(policy, table)
+        counts = _counts(policy, table, governing)
         plan = plan_view(policy, chosen, records=counts.total if policy.size_is_public else None)
         _check_distinct(plan, counts)
         _check_records(plan, counts)
@@ -123,8 +123,9 @@ def _terms(plan: ViewPlan, charged: Fraction) -> dict[str, Any]:
     return {"asked": plan.loss, "charged": charged, "item": item}
 
 
-def _counts(policy: Policy, table: Source) -> Counts:
+def _counts(policy: Policy, table: Source, governing: Policy) -> Counts:
     """How many records each tuple has. Refuses a table with values outside the declared ones, or other known counts."""
+    facts = told_facts(policy, governing)
     with open_policy_table(policy, table) as engine:
         for report in engine.dry_run():
             if report.name in policy.domain.names and report.outside:
@@ -133,9 +134,9 @@ def _counts(policy: Policy, table: Source) -> Counts:
                     fix="declare every value, or bring the column into its range first",
                     where=report.name,
                 )
-        groups = [policy.domain.names, *sorted(known_groups(policy) - {policy.domain.names})]
+        groups = [policy.domain.names, *sorted(known_groups(policy, facts) - {policy.domain.names})]
         counted = dict(zip(groups, engine.counts(groups), strict=True))
-    check_known_data(policy, counted)
+    check_known_data(policy, facts, counted)
     return counted[policy.domain.names]
 
 

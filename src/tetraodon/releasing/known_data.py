@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from tetraodon.engine import Counts, DataRefusal
 from tetraodon.policy.attackers import Chain
-from tetraodon.policy.known import known_query
+from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
 
 
-def known_groups(policy: Policy) -> set[tuple[str, ...]]:
+def told_facts(policy: Policy, governing: Policy) -> dict[Known, str]:
+    """The known facts with answers that a table must agree with, each with the place where it is declared.
+
+    Those of the governing policy count too if the file at hand leaves them out, as far as it declares their attributes.
+    """
+    found: dict[Known, str] = {}
+    for whose, place in ((policy, ""), (governing, " in the policy that governs the data")):
+        for number, entry in enumerate(whose.known, 1):
+            if entry.answers is not None and set(known_query(entry, whose.domain).names) <= set(policy.domain.names):
+                found.setdefault(entry, f"entry {number} of `known`{place}")
+    return found
+
+
+def known_groups(policy: Policy, facts: Iterable[Known]) -> set[tuple[str, ...]]:
     """The attributes that have to be counted together to look."""
-    told = [entry for entry in policy.known if entry.answers is not None]
-    return {known_query(entry, policy.domain).names for entry in told}
+    return {known_query(entry, policy.domain).names for entry in facts}
 
 
-def check_known_data(policy: Policy, counts: Mapping[tuple[str, ...], Counts]) -> None:
+def check_known_data(policy: Policy, facts: Mapping[Known, str], counts: Mapping[tuple[str, ...], Counts]) -> None:
     """Refuse a table that contradicts what is declared to be known; nothing has been spent yet.
 
     Why  the price holds only if attackers know what the data really say. The answers are public, so refusing tells
@@ -33,14 +45,12 @@ def check_known_data(policy: Policy, counts: Mapping[tuple[str, ...], Counts]) -
                 fix="write the number of rows as `length`, or leave it out",
                 where="attackers",
             )
-    for number, entry in enumerate(policy.known, 1):
-        if entry.answers is None:
-            continue
+    for entry, place in facts.items():
         query = known_query(entry, policy.domain)
         found = query.evaluate(policy.domain, counts[query.names].codes, counts[query.names].counts)
         if not np.array_equal(found.ravel(), np.array(entry.answers, np.int64)):
             raise DataRefusal(
-                f"the table does not have the counts that entry {number} of `known` declares",
+                f"the table does not have the counts that {place} declares",
                 fix="correct the answers in the policy, or name the table that they were published from",
                 where="known",
             )

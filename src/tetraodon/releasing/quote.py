@@ -10,6 +10,7 @@ from typing import Any
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import BudgetExhausted, Refused
 from tetraodon.ledger import Account, Entry, Ledger
+from tetraodon.policy.load import load_policy
 from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.joint_charge import charge_for
@@ -39,7 +40,7 @@ def terms(
             "composition": charge.composition,
             "policy": plan.policy.document,
             "plan": plan_document(plan),
-            "certificate": certificate_document(certificate, plan.policy.domain),
+            "certificate": certificate_document(certificate, load_policy(account.policy).domain),
         },
     }
 

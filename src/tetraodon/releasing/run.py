@@ -15,13 +15,14 @@ from tetraodon.errors import ReleaseError
 from tetraodon.ledger import Ledger, Reservation, document_hash, shown_above
 from tetraodon.noise.kind import draw_noise
 from tetraodon.policy.attackers import Chain, Groups, Independent
+from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing import pending
 from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.exact_answer import added_by, exact_answer, group_of
-from tetraodon.releasing.known_data import check_known_data, known_groups
+from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.quote import terms
 from tetraodon.releasing.release import Release
@@ -66,7 +67,7 @@ def release(
         certificate = governing_certificate(plan, account)
         progress("counting")
         try:
-            exact = _count(plan, table)
+            exact = _count(plan, table, load_policy(account.policy))
         except DataRefusal:
             book.record_refusal(policy.dataset, "table-refused")
             raise
@@ -132,14 +133,15 @@ def _individuals(policy: Policy) -> Individuals:
             assert_never(policy.attackers)
 
 
-def _count(plan: Plan, table: Source) -> Mapping[str, tuple[Ints, ...]]:
+def _count(plan: Plan, table: Source, governing: Policy) -> Mapping[str, tuple[Ints, ...]]:
     """Exact answers to everything the plan measures, in units, from one look at the table."""
     domain = plan.policy.domain
     queries = [m.query for item in plan for m in item.measurements]
-    groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy))
+    facts = told_facts(plan.policy, governing)
+    groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
     with open_policy_table(plan.policy, table) as engine:
         counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
-    check_known_data(plan.policy, counts)
+    check_known_data(plan.policy, facts, counts)
     return {
         item.name: tuple(exact_answer(m.query, domain, counts[group_of(m.query)]) for m in item.measurements)
         for item in plan
