@@ -51,4 +51,4 @@ def test_semicolons_decimal_commas_and_latin_1(run_json: Callable[..., Any], pla
 
 def test_a_file_that_types_cannot_be_guessed_from_is_text(place: Path) -> None:
     (place / "odd.csv").write_text('a,b\n"1,2\n3,4,5,6\n')
-    assert table_columns("odd.csv") == ([("a", "text"), ("b", "text")], [])
+    assert table_columns("odd.csv") == ([("a", "text"), ("b", "text")], [], ["a", "b"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.cli.conftest import MARKER, Run
 
@@ -30,14 +32,33 @@ def test_a_folder_that_is_not_there(run: Run) -> None:
 
 def test_a_column_without_a_name_is_left_out(run: Run, place: Path) -> None:
     (place / "gap.csv").write_text("age,,x\n1,2,3\n")
-    assert "Left out, for they have no name: 1 column." in run("init", "gap.csv").stdout
+    assert "Left out: column 2 has no name." in run("init", "gap.csv").stdout
+    (place / "gaps.csv").write_text("age,,x,\n1,2,3,4\n")
+    assert "Left out: columns 2 and 4 have no name." in run("init", "gaps.csv").stdout
 
 
 def test_columns_of_one_name_are_told(run: Run, place: Path) -> None:
     (place / "twice.csv").write_text("age,age\n1,2\n")
     told = run("init", "twice.csv").stdout
     assert "1 column, 2 places that say CONFIRM" in told
-    assert "Several columns have the same name: age." in told
+    assert "Columns 1 and 2 have the same name, age." in told
+
+
+def test_blanks_in_names_are_told(run_json: Callable[..., Any], place: Path) -> None:
+    (place / "blank.csv").write_text("age, sex,name \n1,2,3\n")
+    assert run_json("init", "blank.csv")["notes"] == [
+        "Blanks at an end are part of a name: ' sex' and 'name '. The policy file must have them too."
+    ]
+    assert '" sex":' in (place / "blank.policy.yaml").read_text()
+
+
+def test_a_record_in_place_of_a_header_is_suspected(run: Run, place: Path) -> None:
+    (place / "bare.csv").write_text("47.11,-3,1e5\n1,2,3\n")
+    told = run("init", "bare.csv").stdout
+    assert "All names are numbers." in told
+    assert "delete this draft" in told
+    (place / "years.csv").write_text("country,2025,2026\na,1,2\n")
+    assert "numbers" not in run("init", "years.csv").stdout
 
 
 def test_a_file_without_a_header(run: Run, place: Path) -> None:

@@ -64,6 +64,7 @@ def test_in_json(run_json: Callable[..., Any]) -> None:
         ],
         "left_out": [],
         "placeholders": 10,
+        "notes": [],
     }
     assert run_json("check", "draft.yaml", code=1)["valid"] is False
     assert run_json("check", "people.policy.yaml")["valid"] is True

@@ -31,8 +31,8 @@ _LOOKED_AT = 20_480
 """Lines of a CSV file that DuckDB guesses types from."""
 
 
-def table_columns(source: str) -> tuple[list[tuple[str, Word]], list[str]]:
-    """Columns that can be attributes, each with its kind, and the names of those that cannot."""
+def table_columns(source: str) -> tuple[list[tuple[str, Word]], list[str], list[str]]:
+    """Columns that can be attributes, each with its kind, the names of those that cannot, and all names in order."""
     if source.startswith(ADDRESSES):
         found = _address_columns(source)
     else:
@@ -42,7 +42,8 @@ def table_columns(source: str) -> tuple[list[tuple[str, Word]], list[str]]:
         finally:
             table.close()
     able = [(each.name, word) for each in found if each.name and (word := _word(each)) is not None]
-    return able, [each.name for each in found if not each.name or _word(each) is None]
+    left_out = [each.name for each in found if not each.name or _word(each) is None]
+    return able, left_out, [each.name for each in found]
 
 
 def _columns(table: DuckDBTable, path: str) -> list[Column]:

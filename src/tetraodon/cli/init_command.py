@@ -31,7 +31,8 @@ def init(
       tetraodon init people.csv
 
     \b
-    --json gives {"policy", "dataset", "columns": [{"name", "kind"}], "left_out": [NAME], "placeholders"}.
+    --json gives {"policy", "dataset", "columns": [{"name", "kind"}], "left_out": [NAME], "placeholders",
+      "notes": [TEXT]}.
     """
     with Edge(as_json) as edge:
         edge.state = "The policy file is as it was, or whole."
@@ -46,7 +47,7 @@ def init(
         if target.exists() and not force:
             raise PolicyError("the policy file exists", fix="pass --force to replace it, or --out", where=str(target))
         with working("reading the names of the columns"):
-            columns, left_out = table_columns(table)
+            columns, left_out, header = table_columns(table)
         text = starter(columns, name)
         _write(target, text, force=force)
         places = sum(line.partition("#")[0].count(PLACEHOLDER) for line in text.splitlines())
@@ -59,27 +60,38 @@ def init(
                     "columns": kinds,
                     "left_out": left_out,
                     "placeholders": places,
+                    "notes": list(_odd(header, left_out)),
                 }
             )
             return
         found = number_of(len(dict(columns)), "column")
         says = "1 place that says" if places == 1 else f"{places} places that say"
         wrapped(f"Wrote {target}: {found}, {says} {PLACEHOLDER}.")
-        for told in _odd(columns, left_out):
+        for told in _odd(header, left_out):
             wrapped(told)
         say("Put what is publicly known in those places, never what the data show. Then:")
         say(f"  tetraodon check {_quoted(target)}")
 
 
-def _odd(columns: Sequence[tuple[str, str]], left_out: Sequence[str]) -> Iterator[str]:
-    """What is strange about the columns."""
-    from tetraodon.policy.words import number_of
+def _odd(header: Sequence[str], left_out: Sequence[str]) -> Iterator[str]:
+    """What is strange about the columns, by their names alone."""
+    from tetraodon.policy.words import listing
+    from tetraodon.rational import READABLE
 
-    names = [name for name, _ in columns]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        yield f"Several columns have the same name: {', '.join(twice)}. Rename them, or the table will be refused."
-    if nameless := left_out.count(""):
-        yield f"Left out, for they have no name: {number_of(nameless, 'column')}. Name them in the table to use them."
+    named = [name for name in header if name]
+    for name in sorted({name for name in named if named.count(name) > 1}):
+        places = listing(str(place) for place, other in enumerate(header, 1) if other == name)
+        yield f"Columns {places} have the same name, {name}. Rename them, or the table will be refused."
+    if nameless := [str(place) for place, name in enumerate(header, 1) if not name]:
+        which = f"column {nameless[0]} has" if len(nameless) == 1 else f"columns {listing(nameless)} have"
+        yield f"Left out: {which} no name. Write one into the first line of the table to use what is there."
+    if blank := [name for name in dict.fromkeys(named) if name != name.strip()]:
+        yield f"Blanks at an end are part of a name: {listing(map(repr, blank))}. The policy file must have them too."
+    if named and all(READABLE.fullmatch(name) for name in named):
+        yield (
+            "All names are numbers. If the first line is somebody's record and not a header, write a header above it "
+            "and delete this draft, which has the record in it."
+        )
     if others := [name for name in left_out if name]:
         yield f"Left out, for their type cannot be released: {', '.join(map(repr, others))}."
 
