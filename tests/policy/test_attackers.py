@@ -38,6 +38,13 @@ def test_matrices_and_starts_share_their_states() -> None:
     assert Chain("time", (LAZY,), (LAZY[0],), "a study").states == 2
 
 
+def test_a_start_may_leave_states_out() -> None:
+    sure = transition_matrix([[1, 0], [0, 1]])[0]
+    assert Chain("time", (LAZY,), (), "a study").always_possible
+    assert Chain("time", (LAZY,), (LAZY[0],), "a study").always_possible
+    assert not Chain("time", (LAZY,), (LAZY[0], sure), "a study").always_possible
+
+
 @pytest.mark.parametrize("source", ["  ", "estimated from the protected table", "counted in this data set", "our data"])
 def test_numbers_from_the_table_itself_are_refused(source: str) -> None:
     with pytest.raises(Refused):

@@ -192,3 +192,28 @@ def test_an_adversary_is_told_of() -> None:
     assert "A published view" in text
     assert "with probability at most 0.001, that the table has some record" in text
     assert "A published view" not in explain(load_policy(SURVEY)).text
+
+
+def test_no_chain_of_steps_leads_over_what_is_impossible() -> None:
+    """P(0), P(2) > 0 and P(1) = 0: two steps of odds that nobody can have bound nothing."""
+    chain = {
+        "along": "time",
+        "transition": [["0.8", "0.1", "0.1"], ["0.1", "0.8", "0.1"], ["0.1", "0.1", "0.8"]],
+        "start": ["1/2", 0, "1/2"],
+        "source": "a study of 2007",
+    }
+    policy = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"level": {"integer": [0, 2]}},
+        "secrets": {"level": {"within": 1}},
+        "budget": {"epsilon": 1},
+    }
+    told = explain(load_policy({**policy, "attackers": [{"chain": chain}]}))
+    assert {example.steps for example in told.examples} == {1, None}
+    flat = " ".join(told.text.split())
+    assert "a value between them may be impossible" in flat
+    assert "two steps" not in flat
+    settled = explain(load_policy({**policy, "attackers": [{"chain": {**chain, "start": "stationary"}}]}))
+    assert {example.steps for example in settled.examples} == {1, 2}
+    assert "two steps" in settled.text

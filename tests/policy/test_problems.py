@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.document import PolicyDocument
+from tetraodon.policy.load import load_policy
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.source import parse
 from tetraodon.policy.typed import exact
@@ -62,3 +63,18 @@ def test_no_message_of_the_validator_is_shown_raw(data: dict) -> None:
     text = str(caught.value)
     assert "this is not understood" not in text
     assert not any(detail["msg"] in text for detail in raw.value.errors() if detail["type"] != "tetraodon")
+
+
+@pytest.mark.parametrize(
+    ("changed", "fix"),
+    [
+        ({"attackers": [{"chain": {"alogn": "time"}}]}, "did you mean 'along'?"),
+        ({"attackers": [{"grups": "home"}]}, "did you mean 'groups'?"),
+        ({"adversary": {"posterior": 0.2, "prior": {"x": 2}}}, "use one of: k, d"),
+    ],
+)
+def test_the_keys_that_are_offered_are_those_of_the_place(changed: dict, fix: str) -> None:
+    base = {"dataset": "d", "attributes": {"a": "boolean"}, "budget": {"epsilon": 1}}
+    with pytest.raises(PolicyError, match="is not known here") as caught:
+        load_policy(base | changed)
+    assert fix in str(caught.value)

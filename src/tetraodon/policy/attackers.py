@@ -60,6 +60,11 @@ class Chain:
     def states(self) -> int:
         return len(self.transitions[0])
 
+    @property
+    def always_possible(self) -> bool:
+        """Whether every state is possible at every moment: no start leaves one out, and an ergodic chain keeps all."""
+        return all(min(start) > 0 for start in self.starts)
+
 
 Attackers: TypeAlias = Independent | Groups | Chain
 INDEPENDENT = Independent()

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
-from tetraodon.policy.adversary import AdversarySection
-from tetraodon.policy.attackers_section import AttackersEntry, AttackersSection
+from tetraodon.policy.adversary import AdversarySection, PriorSection
+from tetraodon.policy.attackers_section import AttackersEntry, AttackersSection, ChainSection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.known_section import KnownSection
@@ -187,6 +187,8 @@ SECTIONS: dict[str, type[Section]] = {
     "release": ItemSection,
 }
 """The kind of map found under each key of the file."""
+INNER: dict[str, type[Section]] = {"chain": ChainSection, "prior": PriorSection}
+"""The kind of map found inside those of attackers and adversaries."""
 
 
 def section_at(path: Sequence[str | int]) -> type[Section]:
@@ -195,4 +197,6 @@ def section_at(path: Sequence[str | int]) -> type[Section]:
         return PolicyDocument
     if path[0] == "groups" and len(path) > 1:  # groups, rules, a value, and what a rule says
         return SECTIONS.get(str(path[3]), Rule) if len(path) > 3 else Rule
+    if path[0] in ("attackers", "adversary") and path[-1] in INNER:
+        return INNER[str(path[-1])]
     return SECTIONS[str(path[0])]

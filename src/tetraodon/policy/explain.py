@@ -104,7 +104,7 @@ def _secrets(policy: Policy, own: People | None = None) -> list[Part]:
         if by not in factor.names
     ]
     parts = [*factors, _record(policy, start), _open(policy, by)]
-    if policy.known:
+    if not _steps_join(policy):
         parts = [*(_edges_only(part, first_only=True) for part in parts[:-1]), _edges_only(parts[-1], first_only=False)]
     return [part for part in parts if part.sentences]
 
@@ -116,7 +116,8 @@ def _promise(policy: Policy) -> Part:
     sentences = [
         f"Somebody who wonders which of two {whom} sees the release, and changes their mind. "
         f"Two values that must not be told apart are one step apart, and for them the odds between the two move "
-        f"{one}." + ("" if policy.known else f" For two values that two steps join, they move {two}, and so on."),
+        f"{one}."
+        + (f" For two values that two steps join, they move {two}, and so on." if _steps_join(policy) else ""),
         f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. {_as_if(epsilon)}",
     ]
     if policy.delta:
@@ -126,6 +127,11 @@ def _promise(policy: Policy) -> Part:
             f"One step may change every row of a person, up to {number_of(policy.rows_per_person, 'row')}, each "
             f"along one secret. The examples below hold even if every row of the person says the same."
         )
+    if not policy.known and not _steps_join(policy):
+        sentences.append(
+            "Nothing is promised about values that are further apart than one step: with the start that this file "
+            "states, a value between them may be impossible, and no chain of steps leads over it."
+        )
     if policy.graph.groups is not None:
         sentences.append(
             f"What is secret about a person depends on their {policy.graph.groups.by}, which is not protected. The "
@@ -134,6 +140,11 @@ def _promise(policy: Policy) -> Part:
     if not policy.graph.has_edges:
         sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
     return Part("The promise", tuple(sentences))
+
+
+def _steps_join(policy: Policy) -> bool:
+    """Whether a chain of steps bounds the odds between its ends: what lies on it must be possible to an attacker."""
+    return not policy.known and not (isinstance(policy.attackers, Chain) and not policy.attackers.always_possible)
 
 
 def _as_if(epsilon: Fraction) -> str:
