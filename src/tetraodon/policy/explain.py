@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from tetraodon.domain import Attribute
@@ -18,7 +17,7 @@ from tetraodon.policy.known_in_words import fact_in_words
 from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
-from tetraodon.policy.words import WORTHLESS, chance, listing, moves, number_of, odds, percent
+from tetraodon.policy.words import as_if, listing, moves, number_of, odds
 
 WIDTH = 100
 
@@ -118,7 +117,7 @@ def _promise(policy: Policy) -> Part:
         f"Two values that must not be told apart are one step apart, and for them the odds between the two move "
         f"{one}."
         + (f" For two values that two steps join, they move {two}, and so on." if _steps_join(policy) else ""),
-        f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. {_as_if(epsilon)}",
+        f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. {as_if(epsilon)}",
     ]
     if policy.delta:
         sentences.append(forgiven(policy))
@@ -145,20 +144,6 @@ def _promise(policy: Policy) -> Part:
 def _steps_join(policy: Policy) -> bool:
     """Whether a chain of steps bounds the odds between its ends: what lies on it must be possible to an attacker."""
     return not policy.known and not (isinstance(policy.attackers, Chain) and not policy.attackers.always_possible)
-
-
-def _as_if(epsilon: Fraction) -> str:
-    """What the odds of one step come to, in a picture."""
-    if odds(epsilon, 1) > WORTHLESS:
-        return (
-            "It is no protection worth the name: somebody to whom both values were equally likely may be more than "
-            "99.9% sure of the right one after. With epsilon 1 the odds would move at most 2.72 times."
-        )
-    share = percent(chance(epsilon, 1))
-    return (
-        f"It is as if the person were asked 'this or that?' and answered truthfully with a chance of at most {share}, "
-        f"where 50% would say nothing at all: '{share} truthful', for short."
-    )
 
 
 def _known(policy: Policy) -> Part:

@@ -73,6 +73,20 @@ def percent(share: Decimal) -> str:
     return "100%"
 
 
+def as_if(epsilon: Fraction) -> str:
+    """What the odds of one step come to, in a picture."""
+    if odds(epsilon, 1) > WORTHLESS:
+        return (
+            "It is no protection worth the name: somebody to whom both values were equally likely may be more than "
+            "99.9% sure of the right one after. With epsilon 1 the odds would move at most 2.72 times."
+        )
+    share = percent(chance(epsilon, 1))
+    return (
+        f"It is as if the person were asked 'this or that?' and answered truthfully with a chance of at most {share}, "
+        f"where 50% would say nothing at all: '{share} truthful', for short."
+    )
+
+
 def number_of(count: int, thing: str) -> str:
     """`1 row`, `3 rows`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
