@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from tests.known_worlds import Case, line, one_at_a_time, pairs_graph, random_ca
 
 from tetraodon.certificate import oracle
 from tetraodon.certificate.oracle import Dataset, World
-from tetraodon.errors import Refused
+from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.known import Known
+from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.workload.query import histogram
 
@@ -165,3 +167,36 @@ def test_absent_people_are_a_value_that_adds_nothing() -> None:
     assert all(here.edge[x][-1] for x in range(here.size - 1))
     assert not here.edge[-1][-1]
     assert ABSENT is not None
+
+
+def test_any_function_of_the_data_has_a_sensitivity() -> None:
+    written = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"a": {"integer": [0, 3]}},
+        "secrets": {"a": {"within": 1}},
+        "known": [{"count": "a >= 2"}],
+        "budget": {"epsilon": 1},
+    }
+    policy = load_policy(written)
+    counts = oracle.sensitivity(policy, histogram("a"), 2)
+    assert counts == oracle.sensitivity(written, np.eye(4), 2)
+    assert counts == oracle.sensitivity(policy, lambda people: [people.count((x,)) for x in range(4)], 2)
+    assert oracle.sensitivity(policy, lambda people: max(x for (x,) in people), 2, reading="literal") == 1
+    assert oracle.sensitivity(policy, len, 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "n", "reading", "words"),
+    [
+        (histogram("a"), 2, "other", "no such reading"),
+        (histogram("a"), -1, "star", "whole number"),
+        (histogram("a"), 2.5, "star", "whole number"),
+        (None, 2, "star", "no question"),
+        (np.eye(3), 2, "star", "one column for each cell"),
+    ],
+)
+def test_mistakes_are_told(query: Any, n: Any, reading: Any, words: str) -> None:
+    policy = {"dataset": "d", "attributes": {"a": {"integer": [0, 3]}}, "budget": {"epsilon": 1}}
+    with pytest.raises(QueryError, match=words):
+        oracle.sensitivity(policy, query, n, reading)

@@ -13,7 +13,7 @@ import pytest
 
 from tetraodon.certificate import Certificate
 from tetraodon.domain import Attribute, Domain, Grid, Integers
-from tetraodon.errors import QueryError, TableError, TetraodonError
+from tetraodon.errors import PolicyError, TableError, TetraodonError
 from tetraodon.mechanism import kmeans, kmeans_steps
 from tetraodon.mechanism.kmeans import PolicyKMeans
 from tetraodon.policy.attribute_graph import Blocks, Everything, Within
@@ -239,5 +239,5 @@ def test_in_a_pipeline_and_cloned() -> None:
 
 
 def test_wrong_arguments_say_how_to_put_it_right() -> None:
-    with pytest.raises(QueryError, match=r"Fix: load one with tetraodon\.load_policy"):
+    with pytest.raises(PolicyError, match="Fix: give the path of a policy file"):
         PolicyKMeans(None, 1, 2).plan()  # type: ignore[arg-type]

@@ -60,3 +60,14 @@ def test_mistakes(tmp_path: Path, entries: list[str], what: str) -> None:
     with pytest.raises((td.PolicyError, td.Refused)) as error:
         load(tmp_path, *entries)
     assert what in str(error.value)
+
+
+def test_what_is_listed_twice_is_known_once() -> None:
+    def known(*entries: dict[str, object]) -> td.Policy:
+        domain = {"x": {"integer": [0, 3]}}
+        return td.load_policy({"dataset": "d", "attributes": domain, "budget": {"epsilon": 1}, "known": list(entries)})
+
+    twice = known({"count": "x = 1"}, {"count": "x = 1", "is": 4})
+    assert twice.known == known({"count": "x = 1", "is": 4}).known
+    with pytest.raises(td.PolicyError, match="contradict"):
+        known({"count": "x = 1", "is": 3}, {"count": "x = 1", "is": 4})

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.policy.mistakes import FILE, WRONG, small
 
+import tetraodon as td
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT
@@ -201,3 +202,12 @@ def test_a_damaged_file_loads_or_fails_cleanly(tmp_path_factory, data: st.DataOb
     path = saved(tmp_path_factory.mktemp("damaged"), bytes(content))
     with suppress(PolicyError, Refused):
         load_policy(path)
+
+
+def test_whatever_takes_a_policy_takes_its_file_or_dict(tmp_path: Path) -> None:
+    path = saved(tmp_path, FILE)
+    policy = load_policy(path)
+    assert load_policy(policy) is policy
+    for source in (path, str(path), dict(policy.document)):
+        assert td.plan(source).certificate == td.plan(policy).certificate
+        assert td.explain(source).text == td.explain(policy).text

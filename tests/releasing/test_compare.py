@@ -126,3 +126,9 @@ def test_secrets_without_theta_need_a_list() -> None:
     with pytest.raises(td.QueryError, match="no theta"):
         compare(blocks, attribute="x")
     assert compare(blocks, theta=[1], attribute="x").pair == ("0", "50")
+
+
+def test_lists_numbers_and_the_words_of_the_command_line_say_the_same() -> None:
+    listed = compare(policy(), theta=[1, "full"], epsilon=["0.1", 1])
+    assert compare(policy(), "1,full", "0.1, 1") == listed
+    assert compare(policy(), theta=1, epsilon=1) == compare(policy(), theta=[1], epsilon=[1])

@@ -8,24 +8,23 @@ of an edge and of a query. `reading="star"` is the exact relation N* (docs/neigh
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
-from tetraodon.errors import Refused
+from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.known import Known, known_query
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.rational import rational
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Query, linear
-
-if TYPE_CHECKING:
-    from tetraodon.policy.policy import Policy
 
 Reading: TypeAlias = Literal["star", "literal"]
 Dataset: TypeAlias = tuple[int, ...]
@@ -42,6 +41,8 @@ class World:
     n: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.n, int) or isinstance(self.n, bool) or self.n < 0:
+            raise QueryError("the number of records is not a whole number", fix="judge n records, such as n=3")
         if len(self.edge) ** self.n > DATASET_LIMIT:
             raise Refused(
                 f"there are more than {DATASET_LIMIT:,} datasets", fix="judge fewer records or a smaller domain"
@@ -74,27 +75,56 @@ def world(graph: SecretGraph, known: Sequence[Known], n: int) -> World:
     return World(edge, tuple(adds), n)
 
 
-def neighbours(policy: Policy, n: int, reading: Reading = "star") -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+def neighbours(policy: AnyPolicy, n: int, reading: Reading = "star") -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """All ordered pairs of neighbouring datasets of n records, as tuples of values.
 
     With presence secret, n counts the people who may be there, and ABSENT stands for those who are not.
     """
-    here = world(policy.graph, getattr(policy, "known", ()), n)
+    policy = load_policy(policy)
+    here, domain = world(policy.graph, policy.known, n), policy.domain
 
     def told(dataset: Dataset) -> tuple[Any, ...]:
-        return tuple(policy.domain.value(x) if x < policy.domain.size else ABSENT for x in dataset)
+        return tuple(domain.value(x) if x < domain.size else ABSENT for x in dataset)
 
     return [(told(first), told(second)) for first, second in pairs(here, reading)]
 
 
-def sensitivity(policy: Policy, query: Query, n: int, reading: Reading = "star") -> Fraction:
-    """max over neighbouring datasets of n records of the L1 distance between the answers: S(f, P), by looking."""
-    here = world(policy.graph, getattr(policy, "known", ()), n)
-    return largest(changes(here, reading), linear(query, policy.domain), policy.domain)
+def sensitivity(policy: AnyPolicy, query: Query | Any, n: int, reading: Reading = "star") -> Fraction:
+    """max over neighbouring datasets of n records of the L1 distance between the answers: S(f, P), by looking.
+
+    `query` is a question as in the policy file, a matrix with a column for each cell, or any function of a dataset, as
+    `neighbours` lists them, that gives a number or several.
+    """
+    policy = load_policy(policy)
+    if not callable(query) and not isinstance(query, Sequence | np.ndarray):
+        here = world(policy.graph, policy.known, n)
+        return largest(changes(here, reading), linear(query, policy.domain), policy.domain)
+    answer = query if callable(query) else _answers_of(query, policy.domain)
+    near = neighbours(policy, n, reading)
+    answers = {dataset: _numbers(answer(dataset)) for dataset in {one for one, _ in near} | {two for _, two in near}}
+    return max(
+        (sum(abs(a - b) for a, b in zip(answers[one], answers[two], strict=True)) + Fraction(0) for one, two in near),
+        default=Fraction(0),
+    )
+
+
+def _answers_of(matrix: Any, domain: Domain) -> Callable[[tuple[Any, ...]], list[Fraction]]:
+    rows = [_numbers(row) for row in matrix]
+    if not rows or any(len(row) != domain.size for row in rows):
+        raise QueryError("the matrix does not have one column for each cell", fix="give one column per cell")
+    cell = {domain.value(number): number for number in range(domain.size)}
+    return lambda dataset: [sum((row[cell[x]] for x in dataset if x is not ABSENT), Fraction(0)) for row in rows]
+
+
+def _numbers(answer: Any) -> list[Fraction]:
+    plain = np.asarray(answer, object).reshape(-1).tolist()
+    return [rational(x.item() if isinstance(x, np.generic) else x, name="an answer") for x in plain]
 
 
 def pairs(here: World, reading: Reading = "star", *, rising: bool = False) -> Iterator[tuple[Dataset, Dataset]]:
     """All ordered pairs of neighbours, or only those whose first dataset is in rising order."""
+    if reading not in get_args(Reading):
+        raise QueryError("there is no such reading of neighbours", fix="write reading='star' or reading='literal'")
     match reading:
         case "star":
             yield from _star(here, rising)

@@ -16,6 +16,7 @@ from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
 from tetraodon.policy.attackers import Chain, Groups, Independent
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.rational import Number, rational
@@ -43,7 +44,7 @@ def sensitivity(policy: Policy, query: Query) -> Sensitivity:
             assert_never(policy.attackers)
 
 
-def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Certificate:
+def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> Certificate:
     """The exact privacy loss of answering given rows, each with discrete Laplace noise of its own scale.
 
     Pre   `rows` is a matrix (dense, or SciPy sparse) with one column per cell of a small domain, entries rational;
@@ -51,6 +52,7 @@ def certify(policy: Policy, rows: Any, scales: Sequence[Number] | Number) -> Cer
     Post  the maximum over edges (x, y) of sum_i |rows[i, x] - rows[i, y]| / scales[i], with an edge that attains it;
           with known counts, the maximum over neighbours, with two datasets that attain it.
     """
+    policy = load_policy(policy)
     require_independent(policy, "a matrix of rows")
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     matrix = [

@@ -28,8 +28,8 @@ class Estimate(float):
 
     def __new__(cls, value: float, lower: float, upper: float, confidence: Fraction = CONFIDENCE) -> Estimate:
         made = super().__new__(cls, value)
-        made.lower = min(lower, value)
-        made.upper = max(upper, value)
+        made.lower = float(min(lower, value))
+        made.upper = float(max(upper, value))
         made.confidence = confidence
         return made
 

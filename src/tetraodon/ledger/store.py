@@ -23,7 +23,7 @@ from tetraodon.ledger.entry import DOCUMENT_PARTS, Entry, RecordedRefusal, Reser
 from tetraodon.ledger.schema import accounts, entries, refusals
 
 if TYPE_CHECKING:
-    from tetraodon.policy.policy import Policy
+    from tetraodon.policy.load import AnyPolicy
     from tetraodon.releasing.reprice import Repricing
 
 
@@ -195,14 +195,16 @@ class Ledger:
                 query = query.where(entries.c.dataset == name)
             return tuple(_entry(row) for row in connection.execute(query))
 
-    def reprice(self, policy: Policy) -> Repricing:
+    def reprice(self, policy: AnyPolicy) -> Repricing:
         """What the releases of the policy's data set, as they stand here, lose under that policy instead.
 
         Nothing is changed. An exact answer that moves under the other policy costs infinity.
         """
-        from tetraodon.releasing.reprice import reprice  # a convenience; the maths lives above this room
+        from tetraodon.policy.load import load_policy  # a convenience; the maths lives above this room
+        from tetraodon.releasing.reprice import reprice
 
-        return reprice(self.entries(policy.dataset), policy)
+        other = load_policy(policy)
+        return reprice(self.entries(other.dataset), other)
 
     def record_refusal(self, dataset: str, kind: str) -> None:
         """Note that a release was refused because of the data: which kind and when, no detail."""

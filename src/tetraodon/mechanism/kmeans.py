@@ -17,6 +17,7 @@ from tetraodon.mechanism.kmeans_steps import first_centres
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.mechanism.kmeans_table import codes_of, matrix_of
 from tetraodon.noise import discrete_laplace
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number
 from tetraodon.workload.contribution import Ints
@@ -65,7 +66,7 @@ class PolicyKMeans(_Estimator):
 
     def __init__(
         self,
-        policy: Policy,
+        policy: AnyPolicy,
         epsilon: Number = 1,
         n_clusters: int = 8,
         *,
@@ -165,9 +166,7 @@ class PolicyKMeans(_Estimator):
         return tags
 
     def _policy(self) -> Policy:
-        if not isinstance(self.policy, Policy):
-            raise QueryError("policy is not a policy", fix="load one with tetraodon.load_policy")
-        return self.policy
+        return load_policy(self.policy)
 
     def _names(self) -> tuple[str, ...]:
         return self._policy().domain.names if self.columns is None else tuple(self.columns)

@@ -30,6 +30,7 @@ from tetraodon.mechanism.smooth_search import best_shape
 from tetraodon.mechanism.workload_gram import MOST_CELLS, Gram, gram_of, only_queries
 from tetraodon.noise import laplace_variance
 from tetraodon.policy.attribute_graph import Everything, Within
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number, rational
 from tetraodon.workload.contribution import One, Prefix, Table
@@ -83,7 +84,7 @@ class WorkloadStrategy:
         return np.asarray(found)
 
 
-def strategy(workload: Any, policy: Policy, *, epsilon: Number | None = None) -> WorkloadStrategy | MarginalStrategy:
+def strategy(workload: Any, policy: AnyPolicy, *, epsilon: Number | None = None) -> WorkloadStrategy | MarginalStrategy:
     """Measurements with low error for a workload: a question, several, or a matrix with a column for each cell.
 
     For several attributes and a list of histograms, counts and `Kronecker` products, on domains of any size, marginals.
@@ -91,6 +92,7 @@ def strategy(workload: Any, policy: Policy, *, epsilon: Number | None = None) ->
     Post  certified at epsilon, the policy's own by default; never worse than single cells, running counts or smoothed
           counts, whose errors are in `rivals`.
     """
+    policy = load_policy(policy)
     price = policy.epsilon if epsilon is None else rational(epsilon, name="epsilon")
     if price <= 0:
         raise Refused("epsilon is not positive", fix="give a budget above zero")

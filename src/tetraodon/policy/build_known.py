@@ -32,7 +32,11 @@ def build_known(
     with problems.at("known"):
         check_known(known, domain)
     problems.stop()
-    return tuple(known)
+    once: dict[Fact, Known] = {}
+    for entry in known:  # what is listed twice is known once, with its answer if either has it
+        if entry.fact not in once or once[entry.fact].answers is None:
+            once[entry.fact] = entry
+    return tuple(once.values())
 
 
 def known_from(section: KnownSection, domain: Domain, folder: Path) -> Known:

@@ -14,6 +14,7 @@ from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.delta_in_words import forgiven, shown_epsilon
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
 from tetraodon.policy.known_in_words import fact_in_words
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
@@ -69,12 +70,13 @@ class Explanation:
         return {"dataset": self.dataset, "parts": parts}
 
 
-def explain(policy: Policy) -> Explanation:
+def explain(policy: AnyPolicy) -> Explanation:
     """What a policy promises to each person in the data.
 
     Post  every sentence follows from the policy's graph and budget, and every number from d_G; what is
           said to be 'at most' is rounded up.
     """
+    policy = load_policy(policy)
     groups = policy.graph.groups
     secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
     view = Part("A published view", view_sentences(policy))

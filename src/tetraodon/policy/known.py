@@ -93,7 +93,7 @@ def labels_at(known: Known, domain: Domain, codes: Mapping[str, Ints]) -> Ints:
 
 
 def check_known(known: Sequence[Known], domain: Domain) -> None:
-    """Refuse answers that do not fit their question, tables that disagree on their total, and facts said twice."""
+    """Refuse answers that do not fit their question, and tables that disagree on their total."""
     totals: set[int] = set()
     for entry in known:
         rows = known_query(entry, domain).size(domain)
@@ -114,9 +114,6 @@ def check_known(known: Sequence[Known], domain: Domain) -> None:
         raise PolicyError(
             "known counts contradict each other: no table has all of them", fix="use counts of the same data"
         )
-    facts = [entry.fact for entry in known]
-    if any(facts.count(fact) > 1 for fact in facts):
-        raise PolicyError("something is known twice", fix="list each known fact once")
 
 
 def _possible(known: Sequence[Known], domain: Domain) -> bool:

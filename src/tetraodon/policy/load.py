@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -35,16 +35,22 @@ PLACEHOLDER = "CONFIRM"
 """What a new policy file has wherever only public knowledge can say what belongs there."""
 
 
-def load_policy(source: str | os.PathLike[str] | Mapping[str, Any]) -> Policy:
-    """The policy in a YAML file, or in a dict of the same form.
+AnyPolicy: TypeAlias = Policy | str | os.PathLike[str] | Mapping[str, Any]
+"""A policy, however somebody has it at hand."""
 
-    Post  `load_policy(policy.document) == policy`.
+
+def load_policy(source: AnyPolicy) -> Policy:
+    """The policy in a YAML file, or in a dict of the same form; a policy stays what it is.
+
+    Post  `load_policy(policy.document) == policy`. Whatever takes a policy takes any of these in its place.
     Raises PolicyError with the line of everything that is wrong, and Refused for what has no safe meaning yet.
 
     >>> policy = load_policy({"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 0.1}})
     >>> policy.epsilon, policy.presence, policy.graph.is_edge(3, 77)
     (Fraction(1, 10), 'secret', True)
     """
+    if isinstance(source, Policy):
+        return source
     read = read_source(source)
     problems = Problems(read)
     document = _document(read, problems)

@@ -24,7 +24,7 @@ from tetraodon.ledger import Ledger
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of, require_numbered
 from tetraodon.publishing.estimate import counts_in_view
@@ -44,7 +44,7 @@ CELLS = 50_000
 
 
 def perturb(
-    policy: Policy,
+    policy: AnyPolicy,
     table: Source,
     *,
     epsilon: Number,
@@ -58,6 +58,7 @@ def perturb(
     Values that the policy calls public are shown as they are. `epsilon` is shared evenly among the attributes that a
     step of the policy's graph can change at once. The number of records is shown, so presence must be public.
     """
+    policy = load_policy(policy)
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
             return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, force=force)

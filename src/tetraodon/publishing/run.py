@@ -16,7 +16,7 @@ from tetraodon.engine import Counts, DataRefusal, Source
 from tetraodon.errors import Refused
 from tetraodon.ledger import Ledger, shown_above
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.folder import Later, fill_folder, side_tables
@@ -33,7 +33,7 @@ from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
 
 
 def publish(
-    policy: Policy,
+    policy: AnyPolicy,
     table: Source,
     *,
     adversary: Adversary | None = None,
@@ -48,6 +48,7 @@ def publish(
     under the governing policy is committed before a tuple is drawn. With an adversary of several `views`, `out` is the
     folder of the series: each call publishes the next one into it, and none beyond the planned number.
     """
+    policy = load_policy(policy)
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
             return publish(policy, table, adversary=adversary, ledger=book, out=out, force=force, progress=progress)

@@ -9,7 +9,7 @@ the same odds as the strongest policy gives it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -20,6 +20,7 @@ from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.build_domain import code_of
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.rational import Number, decimal_text, rational
@@ -139,10 +140,10 @@ class Comparison:
 
 
 def compare(
-    policy: Policy,
+    policy: AnyPolicy,
+    theta: Number | Sequence[Number] = (),
+    epsilon: Number | Sequence[Number] = (),
     *,
-    theta: Sequence[Number] = (),
-    epsilon: Sequence[Number] = (),
     attribute: str | None = None,
     pair: tuple[object, object] | None = None,
 ) -> Comparison:
@@ -152,6 +153,7 @@ def compare(
     about, if more than one could be meant. `pair` is the pair of values whose protection is matched; by
     default two values as far apart as the policy's own theta, or the two ends.
     """
+    policy = load_policy(policy)
     if policy.graph.groups is not None:
         raise Refused(
             "policies are compared where everybody has the same secrets",
@@ -160,13 +162,13 @@ def compare(
         )
     about = _attribute(policy, attribute)
     factor = policy.graph.factor_of(about.name)
-    graphs = [_graph(about, distance) for distance in theta]
+    graphs = [_graph(about, distance) for distance in _each(theta)]
     if not graphs:
         if not isinstance(factor.graph, Everything | Within):
             raise QueryError(f"the secrets of {about.name} have no theta", fix="list values of theta to compare")
         graphs = [factor.graph]
     reaches = sorted({_reach(graph) for graph in graphs})
-    budgets = sorted({rational(e, name="epsilon") for e in epsilon} or {policy.epsilon})
+    budgets = sorted({rational(e, name="epsilon") for e in _each(epsilon)} or {policy.epsilon})
     if budgets[0] <= 0:
         raise QueryError("an epsilon is not positive", fix="list budgets above zero")
     if 2 * len(reaches) * len(budgets) > MOST_PLANS:
@@ -195,6 +197,13 @@ def compare(
     pair_text = (about.text(codes[0]), about.text(codes[1]))
     touched = [i.name for i in policy.items if about.name in linear(i.query, policy.domain).names]
     return Comparison(about.name, pair_text, tuple(found), tuple(_remarks(found, touched, pair_text)))
+
+
+def _each(numbers: Number | Sequence[Number]) -> Sequence[Number]:
+    """One number, several, or several in a text as on the command line."""
+    if isinstance(numbers, str):
+        return [number.strip() for number in numbers.split(",")]
+    return list(numbers) if isinstance(numbers, Iterable) else [numbers]
 
 
 def _matched(policy: Policy, pure: Plan, budget: Fraction, ratio: Fraction) -> Plan:

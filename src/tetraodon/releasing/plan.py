@@ -18,6 +18,7 @@ from tetraodon.inference.interval import sum_quantile
 from tetraodon.mechanism.expected_error import expected_error, noise_terms
 from tetraodon.mechanism.strategy import Strategy, proposals
 from tetraodon.noise.kind import Noise
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.budget import Limit, fill, limit_of
@@ -87,7 +88,7 @@ class Plan:
 
 
 def plan(
-    policy: Policy, *, epsilon: Number | None = None, delta: Number | None = None, noise: Noise | None = None
+    policy: AnyPolicy, *, epsilon: Number | None = None, delta: Number | None = None, noise: Noise | None = None
 ) -> Plan:
     """The best strategies we have for a policy's items, certified together at the policy's budget.
 
@@ -96,6 +97,7 @@ def plan(
           Where the budget has a delta, Laplace and Gaussian noise are both planned, unless `noise` says which, and the
           one with the smaller errors is taken; Laplace noise leaves the delta unused.
     """
+    policy = load_policy(policy)
     if epsilon is not None or delta is not None:
         policy = policy.with_budget(
             None if epsilon is None else rational(epsilon, name="epsilon"),
@@ -235,10 +237,11 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
     return reach * float(item.strategy.noisy[0].contribution.unit)
 
 
-def plan_for_error(policy: Policy, error: Number, *, confidence: Number = 95) -> Plan:
+def plan_for_error(policy: AnyPolicy, error: Number, *, confidence: Number = 95) -> Plan:
     """The plan with the least epsilon, to three digits, at which every answer is within `error` of the truth with
     `confidence` percent.
     """
+    asked = load_policy(policy)
     limit, sure = rational(error, name="error"), rational(confidence, name="confidence") / 100
     if limit <= 0:
         raise PolicyError("the error is not positive", fix="write an error above zero")
@@ -246,8 +249,8 @@ def plan_for_error(policy: Policy, error: Number, *, confidence: Number = 95) ->
         raise PolicyError("the confidence is not between 0 and 100", fix="write a percentage such as 95")
 
     def good(epsilon: Fraction) -> Plan | None:
-        tried = plan(policy, epsilon=epsilon)
-        return tried if all(error_bound(item, policy, sure) <= limit for item in tried) else None
+        tried = plan(asked, epsilon=epsilon)
+        return tried if all(error_bound(item, asked, sure) <= limit for item in tried) else None
 
     high = Fraction(1)
     while good(high) is None:

@@ -173,6 +173,10 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
     A mean is the sum it divides; quantiles are the running counts they are read from; rectangles and clusters are the
     table of the values they are about.
     """
+    if not isinstance(query, Query):
+        raise QueryError(
+            "this is no question", fix="write td.histogram('age') or the like; td.certify and td.strategy take a matrix"
+        )
     match query:
         case Count():
             by = _splits(query.by, domain)
