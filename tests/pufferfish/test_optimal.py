@@ -134,3 +134,12 @@ def test_at_epsilon_zero_listed_attackers_are_refused() -> None:
     definition = Definition(pairs.all_values(), scenarios.explicit([Prior.uniform(world)]), epsilon=0)
     with pytest.raises(Refused, match="at epsilon = 0"):
         optimal_mechanism(definition, lambda d, w: d != w, world=world)
+
+
+def test_a_list_of_datasets_is_a_world_and_a_matrix_is_a_loss() -> None:
+    world, definition = counts(4, 1)
+    found = optimal_mechanism(definition, lambda k, w: abs(k - w), world=world)
+    assert optimal_mechanism(definition, [[abs(k - w) for w in range(5)] for k in range(5)], world=range(5)) == found
+    for wrong in ([[1]], ["12345"] * 5):
+        with pytest.raises(PolicyError, match="does not fit"):
+            optimal_mechanism(definition, wrong, world=world)

@@ -30,6 +30,7 @@ def made(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger) -> list[td.R
 @pytest.mark.usefixtures("made")
 def test_the_same_policy_costs_what_was_charged(policy: td.Policy, ledger: td.Ledger) -> None:
     found = ledger.reprice(policy)
+    assert ledger.reprice(dict(policy.document)) == found
     assert [release.certificate.epsilon for release in found.releases] == [1, Fraction(1, 2)]
     assert found.charged == found.added_up == Fraction(3, 2)
     assert found.together.epsilon <= found.added_up

@@ -200,11 +200,9 @@ class Ledger:
 
         Nothing is changed. An exact answer that moves under the other policy costs infinity.
         """
-        from tetraodon.policy.load import load_policy  # a convenience; the maths lives above this room
-        from tetraodon.releasing.reprice import reprice
+        from tetraodon.releasing.reprice import reprice_all  # a convenience; the maths lives above this room
 
-        other = load_policy(policy)
-        return reprice(self.entries(other.dataset), other)
+        return reprice_all(self, policy)
 
     def record_refusal(self, dataset: str, kind: str) -> None:
         """Note that a release was refused because of the data: which kind and when, no detail."""

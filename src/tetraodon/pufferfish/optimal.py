@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -40,9 +40,9 @@ class Optimal(Channel):
 
 def optimal_mechanism(
     definition: Definition,
-    loss: Loss,
+    loss: Loss | Sequence[Sequence[Any]],
     *,
-    world: World | None = None,
+    world: World | Iterable[Any] | None = None,
     outputs: Sequence[Any] | None = None,
     prior: Prior | None = None,
     worst: bool = False,
@@ -50,18 +50,22 @@ def optimal_mechanism(
     """The channel of least expected loss(dataset, output) among all that keep a definition.
 
     The expectation is under `prior`, uniform unless given; with `worst`, the loss on the worst dataset counts instead.
-    Outputs are the datasets themselves unless listed.
+    Outputs are the datasets themselves unless listed. A loss may be a matrix: a row for each dataset, a column for each
+    output. `world`, or any list of datasets, is needed where the definition's attackers do not list them.
 
     Post  every probability is a Fraction and the template holds exactly.
     Why   the solution of the linear program breaks constraints by rounding errors; every constraint holds with room to
           spare for the channel that answers at random, so a tiny share of it, computed exactly, repairs them all.
     """
-    world = world_of(definition) if world is None else world
+    world = world_of(definition) if world is None else world if isinstance(world, World) else World.of(world)
     choices = world.datasets if outputs is None else tuple(outputs)
     if world.size * len(choices) > VARIABLE_LIMIT:
         raise Refused("the linear program would be too large", fix="take fewer datasets or outputs")
     template = compiled(definition, world)
-    costs = [[rational(_plain(loss(d, w)), name="a loss") for w in choices] for d in world.datasets]
+    table = [[loss(d, w) for w in choices] for d in world.datasets] if callable(loss) else list(loss)
+    if len(table) != world.size or any(isinstance(row, str) or len(row) != len(choices) for row in table):
+        raise PolicyError("the loss does not fit", fix="give loss(dataset, output), or a row for each dataset")
+    costs = [[rational(_plain(cost), name="a loss") for cost in row] for row in table]
     weights = (Prior.uniform(world) if prior is None else prior).on(world)
     if any(sum((c for _, c in constraint), Fraction(0)) >= 0 for constraint in template.constraints):
         matrix, bound = _constant(template, costs, weights, worst), None

@@ -15,9 +15,9 @@ from typing import Any
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import LedgerError, Refused
-from tetraodon.ledger import Entry
+from tetraodon.ledger import Entry, Ledger
 from tetraodon.ledger.compose import Loss, composed
-from tetraodon.policy.load import USUAL_DELTA, load_policy
+from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.codec import measurement_from
@@ -60,6 +60,12 @@ class Repricing:
             return math.inf
         delta = max((certificate.delta for certificate in found), default=Fraction(0))
         return composed([Loss(Fraction(one.epsilon), one.rho) for one in found], delta)
+
+
+def reprice_all(ledger: Ledger, policy: AnyPolicy) -> Repricing:
+    """What all releases of a policy's data set, as they stand in a ledger, lose under that policy."""
+    other = load_policy(policy)
+    return reprice(ledger.entries(other.dataset), other)
 
 
 def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
