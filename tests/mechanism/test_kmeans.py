@@ -17,6 +17,7 @@ from tetraodon.errors import PolicyError, TableError, TetraodonError
 from tetraodon.mechanism import kmeans, kmeans_steps
 from tetraodon.mechanism.kmeans import PolicyKMeans
 from tetraodon.policy.attribute_graph import Blocks, Everything, Within
+from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 
@@ -241,3 +242,14 @@ def test_in_a_pipeline_and_cloned() -> None:
 def test_wrong_arguments_say_how_to_put_it_right() -> None:
     with pytest.raises(PolicyError, match="Fix: give the path of a policy file"):
         PolicyKMeans(None, 1, 2).plan()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("secrets", [{}, {"x": {"blocks": [[0, 4], [5, 9]]}}, {"x": {"pairs": [[0, 1]]}}])
+def test_fitting_does_not_change_the_policy(secrets: dict[str, Any]) -> None:
+    """Scikit-learn compares what parameters pickle to, and what a policy has remembered is no part of it."""
+    written = {"x": {"integer": [0, 9]}, "y": {"integer": [0, 9]}}
+    policy = load_policy({"dataset": "d", "attributes": written, "secrets": secrets, "budget": {"epsilon": 1}})
+    before = pickle.dumps(policy)
+    PolicyKMeans(policy, 1, 2).fit(np.tile(np.arange(10.0)[:, None], (1, 2)))
+    assert pickle.loads(pickle.dumps(policy)) == pickle.loads(before) == policy
+    assert set(vars(pickle.loads(pickle.dumps(policy)).graph)) == set(vars(pickle.loads(before).graph))

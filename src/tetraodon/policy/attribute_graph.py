@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,15 @@ from tetraodon.errors import PolicyError
 Codes: TypeAlias = NDArray[np.int64]
 INFINITE = math.inf
 """Distance between values that no chain of edges joins: nothing protects that pair."""
+
+
+class Remembering:
+    """A value that remembers what it has computed, which is no part of it and is not pickled with it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,7 @@ class Within:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(Remembering):
     """Two values are a secret when they are in the same block of a partition ([HMD14] Eq. 6)."""
 
     blocks: tuple[int, ...]
@@ -153,7 +162,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(Remembering):
     """The pairs of values that were listed are secrets, and no others."""
 
     size: int

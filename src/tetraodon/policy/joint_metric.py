@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.attribute_graph import INFINITE, Codes
+from tetraodon.policy.attribute_graph import INFINITE, Codes, Remembering
 
 Metric: TypeAlias = Literal["l1", "l2", "linf", "great circle km"]
 METRICS: tuple[Metric, ...] = ("l1", "l2", "linf", "great circle km")
@@ -24,7 +24,7 @@ LONGEST = 2**62
 
 
 @dataclass(frozen=True)
-class JointMetric:
+class JointMetric(Remembering):
     """Two points of a grid are a secret when their distance is at most `within`.
 
     `starts` and `steps` say where the grid lies: coordinate a of code i is starts[a] + i * steps[a].

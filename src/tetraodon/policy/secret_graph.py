@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
 from tetraodon.errors import DomainError, PolicyError, Refused
-from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Public
+from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Public, Remembering
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known
 
@@ -55,7 +55,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class SecretGraph:
+class SecretGraph(Remembering):
     """Pairs of records that an observer must not tell apart. An edge IS protected.
 
     A step changes between one and `at_most` factors, each along an edge of its own graph: 1 is the
