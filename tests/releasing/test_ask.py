@@ -49,5 +49,10 @@ def test_whole_bins_can_be_asked_about(policy: td.Policy, table: pl.DataFrame) -
 
 
 def test_a_part_of_a_bin_cannot_be_told(policy: td.Policy, table: pl.DataFrame) -> None:
-    with pytest.raises(td.QueryError, match="age was released in bins"):
+    with pytest.raises(td.QueryError, match=r"age was released in bins. Fix: ask about whole bins: 20.*24; 25.*29"):
         in_bands(policy, table).ask("age < 23")
+
+
+def test_what_no_table_knows_is_told_with_what_they_know(policy: td.Policy, table: pl.DataFrame) -> None:
+    with pytest.raises(td.QueryError, match=r"knows age and sex and region together. Fix: .* decades \(sex, age\)"):
+        in_bands(policy, table).ask("age < 25 and region = 'north' and sex = 'Male'")

@@ -300,6 +300,11 @@ def test_a_word_that_is_no_value_is_not_quoted(text: str) -> None:
     assert "Marker-Word" not in str(error.value)
 
 
+def test_the_value_that_may_be_meant_is_named() -> None:
+    with pytest.raises(QueryError, match="did you mean 'low'"):
+        truth_table("grade = 'lwo'", DOMAIN)
+
+
 def test_huge_attributes_refuse_before_memory_is_taken() -> None:
     huge = Domain((Attribute("id", Integers(1, 10**12)), Attribute("a", Integers(0, 1))))
     with pytest.raises(QueryError, match="too many cells"):

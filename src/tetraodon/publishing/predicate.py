@@ -17,6 +17,7 @@ from tetraodon.domain import Attribute, Categories, Dates, Domain
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
 from tetraodon.publishing.sandbox import OWN, ROW
+from tetraodon.workload.condition import nearest_value
 
 TWO: Final = frozenset({"this", "expression"})
 ONE: Final = frozenset({"this"})
@@ -251,6 +252,6 @@ def _meant(literal: exp.Literal, attribute: Attribute, ranked: bool) -> exp.Expr
         code = attribute.code(word)
     except DomainError:
         raise QueryError(
-            f"a word is not a value of {attribute.name}", fix="use a value that the policy lists", where="condition"
+            f"a word is not a value of {attribute.name}", fix=nearest_value(attribute, word), where="condition"
         ) from None
     return exp.Literal.number(code + 1) if ranked else exp.Literal.string(word)

@@ -16,7 +16,7 @@ from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
 from tetraodon.rational import Number, rational
-from tetraodon.releasing.columns import Columns, columns_of
+from tetraodon.releasing.columns import Columns, columns_of, split_values
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.many_ranges import one_rectangle, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
@@ -149,7 +149,8 @@ def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bo
             _, first = np.unique(bins, return_index=True)
             by_bin = shaped.take(first, axis)
             if not np.array_equal(by_bin.take(bins, axis), shaped):
-                raise QueryError(f"{split.name} was released in bins", fix="ask about whole bins")
+                bins_told = "; ".join(str(label) for label in split_values(split, table.domain[split.name])[:8])
+                raise QueryError(f"{split.name} was released in bins", fix=f"ask about whole bins: {bins_told}")
             shaped = by_bin
     order = [names.index(name) for name in table.names if name in names]
     view = [size if name in names else 1 for name, size in zip(table.names, table.values.shape, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
+from tetraodon.policy.words import listing
 from tetraodon.releasing.answer import cells_where, truth_of
 from tetraodon.releasing.release import Release
 
@@ -31,8 +32,10 @@ def ask(release: Release, condition: str) -> tuple[str, Estimate]:
         together = (
             f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "how many records there are"
         )
+        tables = [f"{answer.name} ({', '.join(answer.table.names)})" for answer in release if answer.values is not None]
+        have = listing(tables) if tables else "there is none"
         raise split or QueryError(
-            f"no released table knows {together}", fix="ask about attributes that one table of this release has"
+            f"no released table knows {together}", fix=f"ask about attributes that one of its tables has: {have}"
         )
     _, name, estimate = min(found, key=lambda entry: (entry[0], -entry[2].confidence, entry[1]))
     return name, estimate

@@ -133,11 +133,11 @@ def _individuals(policy: Policy) -> Individuals:
             assert_never(policy.attackers)
 
 
-def _count(plan: Plan, table: Source, governing: Policy) -> Mapping[str, tuple[Ints, ...]]:
+def _count(plan: Plan, table: Source, governing: Policy | None = None) -> Mapping[str, tuple[Ints, ...]]:
     """Exact answers to everything the plan measures, in units, from one look at the table."""
     domain = plan.policy.domain
     queries = [m.query for item in plan for m in item.measurements]
-    facts = told_facts(plan.policy, governing)
+    facts = told_facts(plan.policy, governing or plan.policy)
     groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
     with open_policy_table(plan.policy, table) as engine:
         counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))

@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain
 from tetraodon.domain.values import label_text, number_of
-from tetraodon.errors import DomainError, QueryError
+from tetraodon.errors import DomainError, QueryError, did_you_mean
 
 CELL_LIMIT = 20_000_000
 COMPARISONS: Final[dict[type[exp.Expression], Callable[[Any, Any], Any]]] = {
@@ -215,9 +215,16 @@ def _with_word(compare: Callable[[Any, Any], Any], column: _Column, word: str) -
         code = attribute.code(word)
     except DomainError:
         raise QueryError(
-            f"a word is not a value of {attribute.name}", fix="use a value that the policy lists", where="condition"
+            f"a word is not a value of {attribute.name}", fix=nearest_value(attribute, word), where="condition"
         ) from None
     return np.asarray(compare(column.codes, code), np.bool_)
+
+
+def nearest_value(attribute: Attribute, word: str) -> str:
+    """A clause for `Fix:` that names the value that may be meant; values are public, the word may not be."""
+    if isinstance(attribute.values, Categories):
+        return did_you_mean(word, attribute.values.labels)
+    return "use a value that the policy lists"
 
 
 def _check_order(compare: Callable[[Any, Any], Any], attribute: Attribute) -> None:
