@@ -132,3 +132,22 @@ def test_the_default_path_imports_nothing_heavy(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_address_of_three_slashes_is_a_file_of_this_folder(tmp_path, monkeypatch):
+    with duckdb.connect(str(tmp_path / "p.duckdb")) as made:
+        made.execute("CREATE TABLE people AS SELECT 7 AS age")
+    monkeypatch.chdir(tmp_path)
+    for address in (
+        "duckdb:///p.duckdb#people",
+        f"duckdb://{tmp_path}/p.duckdb#people",
+        f"duckdb:///{tmp_path}/p.duckdb",
+    ):
+        with open_table(address, DOMAIN) as engine:
+            assert engine.counts([("age",)])[0].codes.tolist() == [[7]]
+
+
+def test_an_address_that_nobody_serves_is_not_shown():
+    with pytest.raises(TableError, match="no engine for this kind of address") as caught:
+        open_table(f"mysql://me:{MARKER}@host/db#people", DOMAIN)
+    assert MARKER not in told(caught.value)

@@ -12,7 +12,7 @@ from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine, trans
 from tetraodon.engine.duckdb_source import use_database, use_parquet
 from tetraodon.engine.duckdb_sql import text
 from tetraodon.engine.duckdb_table import DuckDBTable, column
-from tetraodon.engine.open_table import ADDRESSES, CSV, DATABASE, PARQUET, open_address
+from tetraodon.engine.open_table import ADDRESSES, CSV, DATABASE, PARQUET, local_path, open_address
 from tetraodon.errors import TableError
 from tetraodon.policy.starter import Kind as Word
 
@@ -38,7 +38,7 @@ def table_columns(source: str) -> tuple[list[tuple[str, Word]], list[str], list[
     else:
         table = DuckDBTable()
         try:
-            found = _columns(table, source.removeprefix("duckdb://"))
+            found = _columns(table, local_path(source))
         finally:
             table.close()
     able = [(each.name, word) for each in found if each.name and (word := _word(each)) is not None]

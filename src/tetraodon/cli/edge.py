@@ -155,7 +155,13 @@ def existing_table(table: str) -> str:
 
     if table.startswith(ADDRESSES):
         return table
-    plain = table.removeprefix("duckdb://")
+    from tetraodon.engine.open_table import local_path
+    from tetraodon.errors import TableError
+
+    try:
+        plain = local_path(table)
+    except TableError as error:
+        raise WrongUse(error.what, fix=error.fix) from None
     if not (os.path.exists(plain) or os.path.exists(plain.partition("#")[0]) or glob(plain, recursive=True)):
         raise WrongUse("there is no such file", fix="check TABLE", where=table)
     if os.path.isdir(plain):

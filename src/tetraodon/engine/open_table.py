@@ -109,8 +109,24 @@ def _show(table: DuckDBTable, source: object, wanted: list[str], csv: CsvFormat 
         )
 
 
+def local_path(address: str) -> str:
+    """The path in an address of this machine. As with `sqlite:///`, a file of the folder we are in has three slashes.
+
+    >>> local_path("people.csv"), local_path("duckdb:///people.duckdb#people"), local_path("duckdb:////data/p.db")
+    ('people.csv', 'people.duckdb#people', '/data/p.db')
+    """
+    path = address.removeprefix("duckdb://")
+    whole = path == address or not path.startswith("/") or os.path.exists(path.partition("#")[0])
+    if "://" in path:
+        raise TableError(
+            "there is no engine for this kind of address",
+            fix="write postgresql://...#schema.table, spark:catalog.table, duckdb:///file.duckdb#table or a path",
+        )
+    return path if whole else path[1:]
+
+
 def _show_path(table: DuckDBTable, path: str, wanted: list[str], csv: CsvFormat | None) -> None:
-    path = path.removeprefix("duckdb://")
+    path = local_path(path)
     if database := DATABASE.fullmatch(path):
         duckdb_source.use_database(table, Path(database["file"]), database["table"] or "")
     elif path.lower().endswith(PARQUET):
