@@ -41,6 +41,19 @@ def test_a_table_of_noise_alone_still_gives_weights() -> None:
     assert weight.sum() == pytest.approx(1)
 
 
+def test_the_weights_of_a_fine_table_with_little_noise_go_all_the_way() -> None:
+    attributes = [Attribute(name, Integers(0, 100)) for name in "abcdefg"]
+    synopsis = Synopsis(tuple(ramps(name, 101, 4, wide=True, most_units=16) for name in "abcdefg"))
+    coins = np.random.default_rng(5)
+    middles = coins.uniform(15, 85, (4, 7))
+    codes = np.clip(middles[coins.integers(4, size=5_000)] + coins.normal(0, 6, (5_000, 7)), 0, 100)
+    noisy = synopsis.spread(codes.round().astype(np.int64)) / synopsis.units + coins.laplace(0, 0.3, synopsis.shape)
+    points, weight = likely_points(synopsis, attributes, noisy, np.array(5_000.0), 0.3)
+    centres, _ = cluster(points, weight, 4, starts=10, rounds=25)
+    gaps = np.abs(centres[:, None, :] - middles).max(axis=2)
+    assert gaps.min(axis=1).max() < 6
+
+
 def test_weights_keep_exact_totals() -> None:
     halves, thirds = np.arange(101) // 51, np.arange(101) // 34
     fine = Synopsis((parts_of_graph("a", halves, 8), parts_of_graph("b", thirds, 6)))

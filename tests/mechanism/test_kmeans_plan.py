@@ -114,6 +114,14 @@ def test_many_columns_or_rows_are_clustered_by_steps() -> None:
     assert plan_kmeans(POLICIES["full"], 1, 4, rows=1_000_000).method == "refined"
 
 
+def test_a_synopsis_of_some_columns_is_a_better_beginning_than_none() -> None:
+    policy = policy_of(*[Everything(101)] * 16, at_most=16)
+    plan = plan_kmeans(policy, 1, 4, rows=5_000)
+    assert plan.method == "refined"
+    assert plan.synopsis is not None
+    assert 1 in plan.synopsis.shape
+
+
 def test_cells_without_numbers_are_no_trouble() -> None:
     policy = policy_of(*[Within(101, 5)] * 16)
     assert plan_kmeans(policy, 1, 4, rows=5_000, method="synopsis").epsilon == 1

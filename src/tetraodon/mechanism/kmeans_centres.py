@@ -13,6 +13,7 @@ from tetraodon.workload.contribution import Ints
 
 POINT_LIMIT = 5_000
 ROUNDS = 120
+"""Short steps, which cannot go too far; as many longer ones follow only where the table is not yet explained."""
 SMOOTHING = 0.01
 """Weight of the pull towards an even spread. Chosen on the same mixtures as the grid."""
 
@@ -52,8 +53,9 @@ def likely_points(
 
     Pre   `totals` is one number, or the exact table of `coarse`, in whose cells those of the synopsis lie.
     Why   soft bins blur the data; undoing the blur is a least-squares problem with weights that cannot be negative.
-          Gradient steps on the logarithms of the weights, from an even spread, keep them so and stop in time. No bin
-          reaches over the border of a coarse cell, so that each is a problem of its own.
+          Gradient steps on the logarithms of the weights, from an even spread, keep them so and stop in time: when
+          the table is off by no more than its noise. No bin reaches over the border of a coarse cell, so that each is a
+          problem of its own.
     """
     fine = [_fine(axis, attribute, synopsis) for axis, attribute in zip(synopsis.axes, attributes, strict=True)]
     blur = [shares for _, shares in fine]
@@ -65,9 +67,15 @@ def likely_points(
     step = 1 / (rows / variance + SMOOTHING)
     here = ahead = np.zeros(shape)
     pace = 1.0
-    for _ in range(ROUNDS):
+    for done in range(2 * ROUNDS):
         weight = _weights(ahead, rows, cell)
-        slope = _along(blur, _along(blur, weight) - noisy, back=True) / variance
+        off = _along(blur, weight) - noisy
+        if done == ROUNDS:  # no cell holds more than this, so that longer steps are safe as well
+            heaviest = 1.5 * max(0.0, float(noisy.max())) + 4 * noise
+            step, pace = 1 / (np.minimum(rows, heaviest) / variance + SMOOTHING), 1.0
+        if done >= ROUNDS and float(np.square(off).sum()) <= variance * noisy.size:
+            break
+        slope = _along(blur, off, back=True) / variance
         slope += SMOOTHING * np.log(np.maximum(weight, 1e-300) * members / np.maximum(rows, 1e-300))
         then = ahead - step * slope
         faster = (1 + np.sqrt(1 + 4 * pace * pace)) / 2

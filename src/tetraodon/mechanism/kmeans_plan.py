@@ -122,14 +122,16 @@ def _candidates(
     """Plans with their expected scores."""
     names = tuple(column.attribute.name for column in columns)
     sizes = [column.attribute.size for column in columns]
+    if method in ("auto", "refined"):
+        steps = plan_steps(policy, names, price * REFINING_SHARE, REFINING_ROUNDS)
+        score, plan = _with_synopsis(policy, columns, price * (1 - REFINING_SHARE), clusters, rows, steps)
+        # a synopsis of some columns is a better beginning than none, however many columns it leaves out
+        left = LEFT_OVER * score if plan.synopsis is None else min(LEFT_OVER * score, BLIND)
+        yield left + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
     if method in ("auto", "steps"):
         steps = plan_steps(policy, names, price, rounds)
         plan = KMeansPlan("steps", names, clusters, steps.certificate(policy, names), steps=steps)
         yield BLIND + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
-    if method in ("auto", "refined"):
-        steps = plan_steps(policy, names, price * REFINING_SHARE, REFINING_ROUNDS)
-        score, plan = _with_synopsis(policy, columns, price * (1 - REFINING_SHARE), clusters, rows, steps)
-        yield LEFT_OVER * score + expected_noise(steps, sizes, clusters, rows), _checked(plan, price)
     if method in ("auto", "table", "synopsis"):
         score, plan = _with_synopsis(policy, columns, price, clusters, rows, None)
         yield score, _checked(plan, price)
