@@ -158,7 +158,10 @@ def _scatter(true: Floats, found: dict[str, Floats]) -> Chart:
     ]
     across = {"field": "true count", "type": "quantitative"}
     layers = [
-        {"mark": {"type": "line", "strokeDash": [4, 3], "color": "#666"}, "encoding": {"x": across, "y": across}},
+        {
+            "mark": {"type": "line", "strokeDash": [4, 3], "color": "#666"},
+            "encoding": {"x": across, "y": {**across, "title": "estimate"}},
+        },
         {
             "mark": {"type": "point", "size": 6, "opacity": 0.5},
             "encoding": {"x": across, "y": {"field": "estimate", "type": "quantitative"}},

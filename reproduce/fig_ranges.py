@@ -25,6 +25,7 @@ from tetraodon.releasing.run import _count, _noisy
 FANOUT = 16
 RANGES = 10_000
 LATITUDES = 400
+ERROR = "mean squared error"
 PAPER, OURS = "ordered hierarchical, safe scales", "our planner"
 
 
@@ -142,7 +143,7 @@ def run(quick: bool, progress: Progress) -> Figure:
     rows = {(p["data"], p["theta"]): [None, None, None] for p in at_one}
     for point in at_one:
         place = (PAPER, OURS, f"{OURS}, after inference").index(str(point["mechanism"]))
-        rows[point["data"], point["theta"]][place] = point["error"]
+        rows[point["data"], point["theta"]][place] = point[ERROR]
     table = Table(
         "Mean squared error of a random range at epsilon 1",
         ("data", "theta", PAPER, OURS, "after inference", "ours / the paper's"),
@@ -154,7 +155,7 @@ def run(quick: bool, progress: Progress) -> Figure:
             f"{column.name}: mean squared error of 10,000 random ranges",
             [point for point in points if point["data"] == column.name],
             x="epsilon",
-            y="error",
+            y=ERROR,
             series="theta",
             panels="mechanism",
         )
@@ -182,7 +183,7 @@ def _measured(column: Column, word: str, theta: int, epsilon: Fraction, repeats:
             "theta": word,
             "epsilon": float(epsilon),
             "mechanism": name,
-            "error": float(np.mean(all_)),
+            ERROR: float(np.mean(all_)),
         }
         for name, all_ in errors.items()
     ]
@@ -190,7 +191,7 @@ def _measured(column: Column, word: str, theta: int, epsilon: Fraction, repeats:
 
 def _checks(points: list[dict[str, object]], slack: float) -> list[Check]:
     """`slack` is eight standard errors of the ratio of two equal mechanisms, which both are at theta = 1."""
-    error = {(p["data"], p["theta"], p["epsilon"], p["mechanism"]): float(str(p["error"])) for p in points}
+    error = {(p["data"], p["theta"], p["epsilon"], p["mechanism"]): float(str(p[ERROR])) for p in points}
     names = sorted({str(p["data"]) for p in points})
     ends = {"Adult, capital_loss": ("full", "1"), "tweets, latitude": ("full", "5 km")}
     far = all(error[n, ends[n][0], 1.0, PAPER] > 10 * error[n, ends[n][1], 1.0, PAPER] for n in names)
