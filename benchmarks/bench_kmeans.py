@@ -14,6 +14,7 @@ import statistics
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,9 @@ from sklearn.cluster import KMeans
 from benchmarks.data import real
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.mechanism.kmeans import PolicyKMeans
-from tetraodon.mechanism.kmeans_plan import plan_kmeans
+from tetraodon.mechanism.kmeans_plan import Method, plan_kmeans
 from tetraodon.mechanism.kmeans_steps import first_centres
-from tetraodon.policy.attribute_graph import Blocks, Everything
+from tetraodon.policy.attribute_graph import Blocks, Everything, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -41,6 +42,8 @@ TARGETS: dict[str, tuple[float | None, ...]] = {
     "blocks of 0.1": (None, None, None),
 }
 SKIN_LIMIT = 5.0
+COLUMNS, THETAS = 16, ("0.05", "0.25")
+METHODS: tuple[Method, ...] = ("auto", "steps", "soft", "synopsis")
 
 
 def unit_policy(kind: str, columns: int = 4) -> Policy:
@@ -111,6 +114,30 @@ def quality(sets: int) -> list[dict[str, Any]]:
 
 def _fixed() -> NDArray[np.float64]:
     return np.array([[0.3] * 4, [0.3, 0.3, 0.7, 0.7], [0.7, 0.7, 0.3, 0.3], [0.7] * 4])
+
+
+def many_columns(sets: int) -> list[dict[str, Any]]:
+    """5,000 points in 16 columns, one attribute at a time and within theta, by each way of clustering them."""
+    coins = np.random.default_rng(SEED + 1)
+    data = []
+    for number in range(sets):
+        centres = coins.random((3 + number % 4, COLUMNS))
+        spread = 0.1 * coins.standard_t(5, (5000, COLUMNS))
+        points = np.clip(centres[coins.integers(len(centres), size=5000)] + spread, 0, 1)
+        data.append((points, len(centres), KMeans(len(centres), n_init=5, random_state=0).fit(points).inertia_))
+    values = Grid(Fraction(0), Fraction(1), Fraction(1, 100))
+    domain = Domain(tuple(Attribute(f"x{i}", values) for i in range(COLUMNS)))
+    rows = []
+    for theta, epsilon, method in product(THETAS, ("0.2", "1"), METHODS):
+        line = Within(values.size, int(Fraction(theta) / values.step))
+        policy = _policy(SecretGraph(domain, tuple(Factor((name,), line) for name in domain.names), 1))
+        ratios = [
+            objective(points, PolicyKMeans(policy, epsilon, k, method=method).fit(points).cluster_centers_) / best
+            for points, k, best in data
+        ]
+        name = f"objective, {COLUMNS} columns, one at a time within {theta}, epsilon {epsilon}, {method}"
+        rows.append(_row(name, statistics.mean(ratios), None, ratios))
+    return rows
 
 
 def skin(repeats: int) -> list[dict[str, Any]]:
@@ -191,4 +218,4 @@ def _row(name: str, ratio: float, target: float | None, ratios: list[float], **d
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """All rows; `quick` takes fewer data sets and repeats."""
-    return quality(8 if quick else 100) + skin(2 if quick else 7)
+    return quality(8 if quick else 100) + many_columns(1 if quick else 12) + skin(2 if quick else 7)

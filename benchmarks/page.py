@@ -124,6 +124,17 @@ def _kmeans(rows: Mapping[str, Row]) -> str:
     return _table(("policy", "epsilon 0.1", "0.5", "1"), cells)
 
 
+def _kmeans_many(rows: Mapping[str, Row]) -> str:
+    name = "objective, 16 columns, one at a time within {}, epsilon {}, {}"
+    methods = {"auto": "chosen", "steps": "hard steps", "soft": "soft steps", "synopsis": "synopsis"}
+    cells = [
+        (f"{theta}, {epsilon}", *(f"{rows[name.format(theta, epsilon, method)]['ratio']:.3g}" for method in methods))
+        for theta in ("0.05", "0.25")
+        for epsilon in ("0.2", "1")
+    ]
+    return _table(("theta, epsilon", *methods.values()), cells)
+
+
 def _attackers(rows: Mapping[str, Row]) -> str:
     cells = []
     for added in ("1", "1/10"):
@@ -140,6 +151,7 @@ BLOCKS: dict[str, Callable[[Mapping[str, Row]], str]] = {
     "engines": _engines,
     "ranges": _ranges,
     "kmeans": _kmeans,
+    "kmeans-many": _kmeans_many,
     "attackers": _attackers,
 }
 
