@@ -218,4 +218,4 @@ def _row(name: str, ratio: float, target: float | None, ratios: list[float], **d
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """All rows; `quick` takes fewer data sets and repeats."""
-    return quality(8 if quick else 100) + many_columns(1 if quick else 12) + skin(2 if quick else 7)
+    return quality(8 if quick else 100) + many_columns(1 if quick else 4) + skin(2 if quick else 7)
