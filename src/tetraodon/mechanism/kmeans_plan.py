@@ -41,8 +41,8 @@ class KMeansPlan:
 
     exact     a table of the connected parts of the graph, which no secret moves ([HMD14] Lemma 5.2), clustered.
     synopsis  a table of soft bins with noise on every cell, clustered.
-    refined   the same with half the budget, then noisy Lloyd's steps from the centres found; for many rows.
-    steps     noisy Lloyd's steps from fixed centres, for many columns.
+    refined   the same with half the budget, then noisy Lloyd's steps from the centres found; for many rows or columns.
+    steps     noisy Lloyd's steps from fixed centres, where no grid of any of the columns is worth its noise.
     soft      the same with soft assignments, for many columns and secrets that reach a little way only.
     public    centres that do not depend on the data: the budget is too small to learn anything from so few rows.
     """
