@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
 from tetraodon.policy.words import listing
 from tetraodon.releasing.answer import cells_where, truth_of
 from tetraodon.releasing.release import Release
 
+COUNTING = re.compile(
+    r"""\s*select\s+count\s*\(\s*\*\s*\)\s+from\s+(?:\w+|"[^"]+")(?:\s+where\s+(?P<where>.+?))?\s*;?\s*""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A whole question in SQL; what follows `where` is read as a condition, and refused if it is more."""
+
 
 def ask(release: Release, condition: str) -> tuple[str, Estimate]:
     """The estimate with the shortest interval among the tables that know all attributes of the condition.
 
-    Only what was released is used: asking costs nothing, however often.
+    Only what was released is used: asking costs nothing, however often. As with a view, the condition may stand in
+    `select count(*) from people where ...`.
     """
     domain = release.plan.policy.domain
+    if whole := COUNTING.fullmatch(condition):
+        condition = whole["where"] or "true"
     names, holds = truth_of(condition, domain)
     found: list[tuple[float, str, Estimate]] = []
     split: QueryError | None = None
