@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tetraodon.certificate import combinations
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
 from tetraodon.mechanism.kmeans_certificate import certify_synopsis
@@ -93,6 +94,14 @@ def test_coarse_blocks_are_cut_with_noise_and_their_totals_are_exact(method: Any
     assert all(fine > coarse for fine, coarse in zip(plan.synopsis.shape, plan.totals.shape, strict=True))
     few = plan_kmeans(policy, "0.01", 4, rows=10, method=method)
     assert (few.method, few.epsilon) == ("exact", 0)  # too few to learn more than the blocks say
+
+
+def test_totals_are_left_out_where_the_kernel_looks_at_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(combinations, "COMBINATION_LIMIT", 1)
+    halves = Blocks(tuple(x // 20 for x in range(40)))
+    plan = plan_kmeans(policy_of(*[halves] * 4, at_most=3), 1, 4, rows=10_000, method="synopsis")
+    assert plan.epsilon == 1
+    assert plan.totals is None
 
 
 def test_where_somebody_may_be_absent_no_total_is_exact() -> None:

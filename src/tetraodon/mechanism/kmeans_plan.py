@@ -156,6 +156,8 @@ def _with_synopsis(
         return score, KMeansPlan("public", names, clusters, certify_nothing(policy))
     totals = totals_of(columns, synopsis) if free else None
     one = certify_synopsis(policy, synopsis, Fraction(1), totals=totals)
+    if not one.finite:  # the kernel took every pair of records for a secret, and then no part is free
+        totals, one = None, certify_synopsis(policy, synopsis, Fraction(1))
     scale = Fraction(one.epsilon) / price
     certificate = certify_synopsis(policy, synopsis, scale, totals=totals, further=steps.scales if steps else ())
     kind: Literal["refined", "synopsis"] = "refined" if steps else "synopsis"
