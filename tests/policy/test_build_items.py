@@ -80,3 +80,8 @@ def test_kinds_of_items(words: dict[str, object], query: object) -> None:
 def test_what_nobody_can_satisfy_is_refused(condition: str) -> None:
     with pytest.raises(PolicyError, match=r"release\.1: no record can satisfy this condition.*Fix: correct"):
         load_policy(small(release=[{"name": "it", "count": condition}]))
+
+
+def test_quantiles_at_no_place_are_refused() -> None:
+    with pytest.raises(PolicyError, match="list of quantiles is empty"):
+        load_policy(small(release=[{"name": "q", "quantiles": "x", "at": []}]))

@@ -94,6 +94,8 @@ def _query(section: ItemSection, graph: SecretGraph) -> Query:
                 raise PolicyError("`kmeans` does not say how many clusters", fix="add `clusters: 4`")
             return areas.kmeans(*section.kmeans, clusters=section.clusters)
         case _:
+            if not section.at and "at" in section.model_fields_set:
+                raise PolicyError("the list of quantiles is empty", fix="list shares, or leave `at` out for quartiles")
             return words.quantiles(section.quantiles, at=section.at, by=by)
 
 
