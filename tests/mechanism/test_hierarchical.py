@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -159,3 +160,24 @@ def test_weights_are_checked() -> None:
         Strategy("hierarchical", (LinearQuery(One()),), weights=(Fraction(1), Fraction(2)))
     with pytest.raises(td.QueryError, match="weight"):
         Strategy("hierarchical", (LinearQuery(One()),), weights=(Fraction(0),))
+
+
+@pytest.mark.parametrize("reach", [None, 2, 7])
+def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach: int | None) -> None:
+    """Its rho is that of looking at every step, and it errs less than what is best with Laplace noise."""
+    policy = replace(line(60, reach), delta=Fraction(1, 10**6))
+    pure, gaussian = (replace(one, noise="gaussian") for one in propose(ranges("x"), policy))
+    errors = []
+    for strategy in (pure, gaussian):
+        measured = strategy.measurements(Fraction(1))
+        found = certify_measurements(policy.graph, measured, delta=policy.delta)
+        assert found.rho is not None
+        x, y = policy.graph.edge_cells()
+        looked = np.zeros(len(x), object)
+        for one in measured:
+            if one.scale:
+                matrix, _ = one.query.matrix(policy.domain)
+                looked += ((matrix[:, x] - matrix[:, y]) ** 2).sum(axis=0).astype(object) / (2 * one.scale**2)
+        assert found.rho == max(looked) if found.exact else found.rho >= max(looked)
+        errors.append(expected_error(ranges("x"), strategy, Fraction(1), policy.domain) * float(found.rho) ** 0.5)
+    assert errors[1] < errors[0]

@@ -7,18 +7,26 @@ import pytest
 
 from tetraodon.mechanism import smooth_search
 from tetraodon.mechanism.smooth_search import POINTS, Shape, best_shape, mean_range_variance, sample
+from tetraodon.noise.kind import Noise
 
 SHAPES = [
     (300, 299, Shape(0.4, ((6, 0.3), (36, 0.3)))),
     (300, 20, Shape(0.6, (), ((15, 0.4),))),
     (257, 50, Shape(0.5, ((8, 0.3),), ((40, 0.2),))),
+    (300, 299, Shape(0.4, ((6, 0.3), (36, 0.3)), noise="gaussian")),
+    (257, 50, Shape(0.5, ((8, 0.3),), ((40, 0.2),), noise="gaussian")),
 ]
+
+
+def _problem(size: int, reach: int, shape: Shape) -> smooth_search._Shares:
+    bins, running = (tuple(w for w, _ in part) for part in (shape.bins, shape.running))
+    return smooth_search._Shares(size, reach, bins, running, shape.noise)
 
 
 @pytest.mark.parametrize(("size", "reach", "shape"), SHAPES)
 def test_the_quick_error_is_that_of_the_sparse_fit(size: int, reach: int, shape: Shape) -> None:
     widths = [*shape.bins, *shape.running]
-    problem = smooth_search._Shares(size, reach, tuple(w for w, _ in shape.bins), tuple(w for w, _ in shape.running))
+    problem = _problem(size, reach, shape)
     parameters = np.log([share / shape.leaves for _, share in widths])
     found = np.exp(problem.log_error(parameters)[0])
     assert found == pytest.approx(mean_range_variance(shape.fit(size, reach), sample(size, POINTS)), rel=1e-9)
@@ -26,7 +34,7 @@ def test_the_quick_error_is_that_of_the_sparse_fit(size: int, reach: int, shape:
 
 @pytest.mark.parametrize(("size", "reach", "shape"), SHAPES)
 def test_the_gradient_is_the_slope(size: int, reach: int, shape: Shape) -> None:
-    problem = smooth_search._Shares(size, reach, tuple(w for w, _ in shape.bins), tuple(w for w, _ in shape.running))
+    problem = _problem(size, reach, shape)
     here = np.full(len(shape.bins) + len(shape.running), -0.3)
     for axis, slope in enumerate(problem.log_error(here)[1]):
         step = 1e-5 * np.eye(len(here))[axis]
@@ -44,9 +52,10 @@ def test_the_mean_over_ranges_is_the_mean_over_ranges() -> None:
     assert mean_range_variance(fit, code) == pytest.approx(each.mean(), rel=1e-9)
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("reach", [2, 3, 10, 70, 400, 2999])
-def test_shares_add_up_and_widths_nest(reach: int) -> None:
-    shape = best_shape(3000, reach)
+def test_shares_add_up_and_widths_nest(reach: int, noise: Noise) -> None:
+    shape = best_shape(3000, reach, noise)
     assert shape is not None
     assert shape.leaves + sum(s for _, s in (*shape.bins, *shape.running)) == pytest.approx(1)
     assert shape.fit(3000, reach).levels
@@ -58,7 +67,7 @@ def test_long_attributes_are_searched_through_short_ones(size: int, reach: int) 
     shape = best_shape(size, reach)
     assert shape is not None
     widths = [*shape.bins, *shape.running]
-    assert shape.bins[0][0] == smooth_search.LIFT
+    assert shape.bins[0][0] == smooth_search.KINDS["laplace"].lift
     equal = 1 / (1 + len(widths))
     plain = Shape(equal, tuple((w, equal) for w, _ in shape.bins), tuple((w, equal) for w, _ in shape.running))
     places = sample(size, 30)

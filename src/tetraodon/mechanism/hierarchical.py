@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from tetraodon.domain import Domain
 from tetraodon.inference.smooth_fit import SmoothFit, levels_of
 from tetraodon.mechanism.smooth_search import Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.strategy import Strategy, free_totals
-from tetraodon.noise.kind import noise_variance
+from tetraodon.noise.kind import Noise, noise_variance
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import One
@@ -49,8 +50,10 @@ def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
     free = free_totals(table, policy)
     exact = (totals, *(one for one in free if one != totals)) if known else free
     # where counts are known already, a neighbour may differ in records that moved far
-    for reach in (near, far) if policy.graph.known and near < far else (near,):
-        shape = best_shape(attribute.size, reach)
+    reaches = (near, far) if policy.graph.known and near < far else (near,)
+    laws: tuple[Noise, ...] = ("laplace", "gaussian") if policy.delta else ("laplace",)
+    for reach, noise in product(reaches, laws):
+        shape = best_shape(attribute.size, reach, noise)
         if shape is not None and (known or not shape.running):
             yield strategy_of(shape, reach, attribute.name, attribute.size, by, exact)
 
