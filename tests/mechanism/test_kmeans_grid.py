@@ -8,7 +8,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_grid import CELL_LIMIT, choose_grid, columns_of, finest
+from tetraodon.mechanism.kmeans_grid import CELL_LIMIT, EXACT_LIMIT, choose_grid, columns_of, finest
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
@@ -58,6 +58,13 @@ def test_connected_parts_are_found() -> None:
     columns = columns_of(policy, policy.domain.names)
     assert [c.labels is None for c in columns] == [False, False, False, True, True]
     assert finest(columns).shape == (2, 5, 3, 1, 1)
+
+
+def test_an_exact_table_of_very_many_parts_takes_several_together() -> None:
+    policy = policy_of(Public(10_000), Public(5_000), Public(3))
+    table = finest(columns_of(policy, policy.domain.names))
+    assert table.shape == (313, 625, 3)
+    assert table.cells <= EXACT_LIMIT
 
 
 @pytest.mark.parametrize(("metric", "reach"), [("l1", 3.0), ("linf", 3.0), ("great circle km", 8.0)])

@@ -96,8 +96,8 @@ def plan_kmeans(
     found = []
     if method in ("auto", "table", "exact"):
         plan = _exact(policy, columns, chosen, clusters)
-        if plan is not None:
-            found.append((coarseness(columns, [c.parts for c in columns]) - SPARED, plan))
+        if plan is not None and plan.synopsis is not None:
+            found.append((coarseness(columns, plan.synopsis.shape) - SPARED, plan))
         if method == "exact" and plan is None:
             raise Refused("the policy does not let any table be exact", fix="use method='auto'")
         if plan is not None and (method == "exact" or found[0][0] <= 0):
