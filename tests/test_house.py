@@ -21,10 +21,12 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
     {"errors", "rational", "zcdp", "papers", "demo"},
-    {"domain", "noise", "ledger"},
+    {"domain", "noise"},
     {"workload", "engine"},
     {"policy"},
     {"certificate", "inference"},
+    {"ledger"},
+    {"gate"},
     {"mechanism", "pufferfish"},
     {"releasing"},
     {"publishing"},
@@ -33,7 +35,7 @@ LAYERS = (
 )
 NARROW = {
     "engine": {"domain", "errors", "rational"},
-    "ledger": {"errors", "rational", "zcdp"},
+    "ledger": {"certificate", "errors", "rational", "zcdp"},
     "noise": {"errors", "rational"},
 }
 UPWARD = {

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.ledger.certificates import FREE
 
 from tetraodon.ledger import Ledger
 
@@ -22,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def item() -> dict[str, object]:
-    return {"policy": {"secrets": "all"}, "plan": ["count"], "certificate": {"loss": "1/3"}}
+    return {"policy": {"secrets": "all"}, "plan": ["count"], "certificate": FREE}
 
 
 @pytest.fixture

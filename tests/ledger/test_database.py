@@ -23,7 +23,8 @@ import os, signal, sys
 from fractions import Fraction
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger, database, schema
-item = {"policy": {}, "plan": {}, "certificate": {}}
+from tests.ledger.certificates import FREE
+item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger = Ledger(sys.argv[1])
 def spend(cost):
     return ledger.reserve("adult", asked=cost, charged=cost, item=item)

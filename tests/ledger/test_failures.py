@@ -21,7 +21,8 @@ from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
 path = sys.argv[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path), resource.RLIM_INFINITY))
-item = {"policy": "x" * 100_000, "plan": "", "certificate": ""}
+from tests.ledger.certificates import FREE
+item = {"policy": "x" * 100_000, "plan": "", "certificate": FREE}
 try:
     Ledger(path).reserve("adult", asked=1, charged=1, item=item)
 except LedgerError as error:

@@ -8,19 +8,21 @@ from fractions import Fraction
 import psycopg
 import pytest
 from scripts.services import Postgres
+from tests.ledger.certificates import FREE
 from tests.services import needs_postgres, postgres
 
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
 
 pytestmark = needs_postgres
-ITEM = {"policy": {}, "plan": {}, "certificate": {}}
+ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
 SPENDING = """
 import sys
 from fractions import Fraction
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger
-item = {"policy": {}, "plan": {}, "certificate": {}}
+from tests.ledger.certificates import FREE
+item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger, won = Ledger(sys.argv[1]), 0
 print("ready", flush=True)
 sys.stdin.readline()

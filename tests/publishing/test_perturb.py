@@ -15,7 +15,7 @@ from tetraodon.errors import BudgetExhausted, Refused, ReleaseError, TetraodonEr
 from tetraodon.ledger import Ledger
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.publishing.perturb import load_perturbed, matrices_of, perturb, record_loss
+from tetraodon.publishing.perturb import certificate_of, load_perturbed, matrices_of, perturb
 
 SECRETS = {"age": {"within": 2}, "sex": "everything", "region": "public"}
 
@@ -79,17 +79,17 @@ def test_it_is_charged_written_and_asked(tmp_path: Path, table: pl.DataFrame) ->
 def test_losses_under_policies() -> None:
     policy = policy_of()
     matrices = matrices_of(policy, Fraction(2))
-    assert float(record_loss(policy, matrices)) == pytest.approx(2, abs=1e-9)
+    assert float(certificate_of(policy, matrices).epsilon) == pytest.approx(2, abs=1e-9)
     both = policy_of(together="all at once")
-    assert float(record_loss(both, matrices)) == pytest.approx(4, abs=1e-9)
-    assert float(record_loss(both, matrices_of(both, Fraction(3)))) == pytest.approx(2, abs=1e-9)
+    assert float(certificate_of(both, matrices).epsilon) == pytest.approx(4, abs=1e-9)
+    assert float(certificate_of(both, matrices_of(both, Fraction(3))).epsilon) == pytest.approx(2, abs=1e-9)
     nearer = policy_of(secrets={**SECRETS, "age": {"within": 1}, "sex": "public"})
-    assert float(record_loss(nearer, matrices)) == pytest.approx(1, abs=1e-9)
+    assert float(certificate_of(nearer, matrices).epsilon) == pytest.approx(1, abs=1e-9)
     stricter = policy_of(secrets={**SECRETS, "region": "everything"})
     with pytest.raises(Refused, match="for certain"):
-        record_loss(stricter, matrices)
+        certificate_of(stricter, matrices)
     with pytest.raises(Refused, match="presence is a secret"):
-        record_loss(policy_of(presence="secret"), matrices)
+        certificate_of(policy_of(presence="secret"), matrices)
 
 
 def test_the_order_of_rows_tells_nothing(tmp_path: Path, table: pl.DataFrame) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.policy.test_build_attackers import CHAIN, read
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
@@ -76,3 +77,9 @@ def test_the_plan_as_data() -> None:
     assert document["channel"]["rows"] == "repeated"
     assert Fraction(document["loss_replace"]) == Fraction(document["epsilon"])
     assert document["paper"]["error"] > document["errors"][0]["error"]
+
+
+@pytest.mark.parametrize("entry", [{"groups": "home", "at most": 2}, {"chain": CHAIN}])
+def test_views_are_refused_where_rows_depend_on_each_other(entry: dict[str, object]) -> None:
+    with pytest.raises(Refused, match="a published view is priced"):
+        plan_view(read([entry]))

@@ -80,7 +80,7 @@ def test_a_release_priced_before_another_came_in_is_refused(tmp_path: Path, chai
         charge = charge_for(made, governing_certificate(made, account), account, lambda: book.entries("power"))
         assert charge.after == 0
         td.release(made, TABLE, ledger=book)
-        item = {"policy": {}, "plan": {}, "certificate": {}}
+        item = {"policy": {}, "plan": {}, "certificate": made.certificate}
         with pytest.raises(LedgerError, match="while this one was priced"):
             book.reserve("power", asked=1, charged=charge.amount, after=charge.after, item=item)
 

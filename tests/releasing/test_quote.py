@@ -80,4 +80,4 @@ def test_a_file_with_fewer_attributes_is_priced_by_the_worst_records_of_the_gove
     assert (found.charge, found.refusal) == (plan.epsilon, None)
     td.release(plan, table, ledger=book)
     [entry] = book.entries("survey")
-    assert {"region"} <= set(entry.document["certificate"]["witness"][0])
+    assert {"region"} <= set(entry.document["witness"][0])

@@ -77,7 +77,7 @@ def test_another_data_set_or_another_meaning_is_refused(ledger: td.Ledger) -> No
 
 
 def test_an_entry_that_says_nothing(policy: td.Policy, ledger: td.Ledger) -> None:
-    empty = {"policy": policy.document, "plan": {}, "certificate": {}}
+    empty = {"policy": policy.document, "plan": {}, "certificate": td.plan(policy).certificate}
     ledger.reserve(policy.dataset, asked=1, charged=1, item=empty)
     with pytest.raises(LedgerError, match="does not say what was measured"):
         ledger.reprice(policy)

@@ -20,9 +20,6 @@ JOINTLY: Final = "verified jointly"
 """How a charge composes: it may be summed with any other, or it is what the release added to the loss of all of them
 together. What is neither is never charged: it is refused."""
 
-# What is needed to price an entry again under other rules.
-DOCUMENT_PARTS = ("policy", "plan", "certificate")
-
 # No digits: a kind must not be able to carry a count.
 _KIND = re.compile(r"[a-z]+([_-][a-z]+)*")
 _LONGEST_KIND = 40

@@ -19,7 +19,8 @@ from tetraodon.ledger.amount import amount, amount_from_text, amount_text
 from tetraodon.ledger.compose import Loss, composed
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
-from tetraodon.ledger.entry import DOCUMENT_PARTS, Entry, RecordedRefusal, Reservation
+from tetraodon.ledger.entry import Entry, RecordedRefusal, Reservation
+from tetraodon.ledger.item import certificate_document, certified, check_charge
 from tetraodon.ledger.schema import accounts, entries, refusals
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ class Ledger:
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> item = {"policy": {}, "plan": {}, "certificate": {}}
+    >>> import tetraodon as td
+    >>> policy = {"dataset": "adult", "attributes": {"sex": ["f", "m"]}, "budget": {"epsilon": 1}}
+    >>> item = {"policy": policy, "plan": {}, "certificate": td.certify(policy, [[1, 0]], 3)}
     >>> with folder as place, Ledger(f"{place}/budget.db") as ledger:
-    ...     account = ledger.open("adult", Fraction(1), {"dataset": "adult"})
+    ...     account = ledger.open("adult", Fraction(1), policy)
     ...     third = Fraction(1, 3)
     ...     reservation = ledger.reserve("adult", asked=third, charged=third, item=item)
     ...     ledger.settle(reservation, manifest_hash="0" * 64)
@@ -117,18 +120,17 @@ class Ledger:
         charged: Fraction | int,
         item: Mapping[str, Any],
         after: Fraction | None = None,
-        delta: Fraction | int = 0,
     ) -> Reservation:
         """Charge a data set for a release that is about to be made.
 
-        Pre   `charged` is the loss of the release's certificate under the governing policy; `item` holds
-              its policy, plan and certificate. No noise has been drawn yet. With `after`, the charge was computed
-              for a data set on which exactly that much had been charged, and is refused on any other. With Gaussian
-              noise the certificate has a `rho_exact`, and `charged` is what follows from it at `delta`, the account's.
+        Pre   `item` holds the policy and plan of the release as documents, and its `Certificate` under the governing
+              policy. No noise has been drawn yet. `charged` is at least the certified loss; with `after`, it was
+              computed for a data set on which exactly that much had been charged, and is refused on any other.
         Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
         Raises BudgetExhausted when the charge is more than what is left.
         """
-        new, text = _wanted(dataset, asked, charged, item, delta), canonical_text(item)
+        new = _wanted(dataset, asked, charged, item, jointly=after is not None)
+        text = canonical_text(new.document)
         with self._database.writing() as connection:
             account = _account(connection, new.dataset, lock=True)
             check_affordable(account, _losses(connection, new.dataset), new, after=after)
@@ -154,10 +156,9 @@ class Ledger:
         charged: Fraction | int,
         item: Mapping[str, Any],
         after: Fraction | None = None,
-        delta: Fraction | int = 0,
     ) -> None:
         """Refuse what `reserve` would refuse now. Nothing is charged."""
-        new = _wanted(dataset, asked, charged, item, delta)
+        new = _wanted(dataset, asked, charged, item, jointly=after is not None)
         with self._database.reading() as connection:
             check_affordable(_account(connection, new.dataset), _losses(connection, new.dataset), new, after=after)
 
@@ -246,18 +247,14 @@ def _account(connection: Connection, name: str, *, lock: bool = False) -> Accoun
 
 
 def _wanted(
-    dataset: str, asked: Fraction | int, charged: Fraction | int, item: Mapping[str, Any], delta: Fraction | int
+    dataset: str, asked: Fraction | int, charged: Fraction | int, item: Mapping[str, Any], *, jointly: bool
 ) -> Entry:
     """An entry as it would be kept, checked as far as it goes without the others."""
-    missing = [part for part in DOCUMENT_PARTS if part not in item]
-    if missing:
-        raise LedgerError(
-            f"the item to be charged has no {', '.join(missing)}",
-            fix="give the policy, the plan and the certificate of the release",
-        )
+    certificate = certified(item)
     wish, cost = amount(asked, name="the amount asked"), amount(charged, name="the charge")
-    name, forgiven = dataset_name(dataset), amount(delta, name="delta")
-    return Entry(0, name, wish, cost, "reserved", _now(), item, delta=forgiven)
+    check_charge(certificate, cost, jointly=jointly)
+    document = {**item, "certificate": certificate_document(certificate)}
+    return Entry(0, dataset_name(dataset), wish, cost, "reserved", _now(), document, delta=certificate.delta)
 
 
 def _losses(connection: Connection, name: str) -> list[Loss]:

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.replacement import certify_replacement
 from tetraodon.domain import Attribute, Domain
 from tetraodon.engine.open_table import Source
 from tetraodon.errors import QueryError, Refused, ReleaseError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.ledger import Ledger
-from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -32,7 +33,7 @@ from tetraodon.publishing.inverse import fall_of, geometric
 from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.publishing.writing import write_tuples
-from tetraodon.rational import Number, decimal_text, log_above, rational
+from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.folder import check_target, written_folder
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
@@ -65,18 +66,18 @@ def perturb(
     target = Path(out)
     check_target(target, force=force, manifest=MANIFEST)
     matrices = matrices_of(policy, rational(epsilon, name="epsilon"), loss)
-    asked = record_loss(policy, matrices)
+    asked = Fraction(certificate_of(policy, matrices).epsilon)
     governing = load_policy(ledger.account(policy.dataset).policy)
     check_same_data(policy, governing)
-    charged = record_loss(governing, matrices)
+    certificate = certificate_of(governing, matrices)
     with open_policy_table(policy, table) as engine:
         counts = engine.counts([policy.domain.names])[0]
     item = {
         "policy": dict(policy.document),
         "plan": {"perturbation": {name: decimal_text(one.loss) for name, one in matrices.items()}},
-        "certificate": {"epsilon_exact": str(charged), "method": "worst ratio along an edge", "exact": True},
+        "certificate": certificate,
     }
-    reservation = ledger.reserve(policy.dataset, asked=asked, charged=charged, item=item)
+    reservation = ledger.reserve(policy.dataset, asked=asked, charged=Fraction(certificate.epsilon), item=item)
     codes = np.repeat(counts.codes, counts.counts, axis=0)
     shown = np.stack([one.draw(codes[:, place]) for place, one in enumerate(matrices.values())], axis=1)
     cells = np.sort(cells_of(policy.domain, shown))  # in the order drawn, the rows would tell the true order
@@ -110,35 +111,16 @@ def matrices_of(policy: Policy, epsilon: Fraction, loss: Loss | None = None) -> 
     return found
 
 
-def record_loss(policy: Policy, matrices: Mapping[str, Perturbation]) -> Fraction:
-    """What replacing values by these matrices loses under a policy: the most that one step of its graph can move."""
-    if not policy.size_is_public:
+def certificate_of(policy: Policy, matrices: Mapping[str, Perturbation]) -> Certificate:
+    """What replacing values by these matrices loses under a policy. Refused where it is infinite."""
+    certificate = certify_replacement(policy, {name: one.matrix for name, one in matrices.items()})
+    if not certificate.finite:
         raise Refused(
-            "a perturbed table shows how many records there are, and presence is a secret",
-            fix="write `presence: public`, or publish a view",
+            "the governing policy protects what this table would tell for certain",
+            fix="perturb under the governing policy",
             where=policy.dataset,
         )
-    if policy.known or policy.graph.groups is not None or not isinstance(policy.attackers, Independent):
-        raise Refused(
-            "the loss of a perturbed table is not known when counts are known or people depend on each other",
-            fix="use a policy without `known`, groups and dependent attackers",
-            where=policy.dataset,
-        )
-    losses = []
-    for factor in policy.graph.factors:
-        if isinstance(factor.graph, JointMetric):
-            raise Refused(
-                "the governing policy measures attributes together", fix="publish a view", where=policy.dataset
-            )
-        ratio = matrices[factor.names[0]].ratio_under(factor.graph)
-        if ratio is None:
-            raise Refused(
-                "the governing policy protects what this table would tell for certain",
-                fix="perturb under the governing policy",
-                where=factor.names[0],
-            )
-        losses.append(log_above(ratio))
-    return sum(sorted(losses, reverse=True)[: policy.graph.at_most], Fraction(0))
+    return certificate
 
 
 @dataclass(frozen=True)

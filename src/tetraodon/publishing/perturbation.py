@@ -17,6 +17,7 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.certificate.replacement import worst_ratio
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.noise.coins import Coins, system_coins
@@ -62,15 +63,7 @@ class Perturbation:
 
     def ratio_under(self, graph: AttributeGraph) -> Fraction | None:
         """The largest ratio of two chances of showing one value, over the edges of a graph; None if it is infinite."""
-        worst = Fraction(1)
-        for first, second in graph.edges():
-            for x, y in zip(first.tolist(), second.tolist(), strict=True):
-                for a, b in zip(self.matrix[x], self.matrix[y], strict=True):
-                    if (a == 0) != (b == 0):
-                        return None
-                    if a:
-                        worst = max(worst, a / b, b / a)
-        return worst
+        return worst_ratio(self.matrix, graph)
 
     @cached_property
     def ratio(self) -> Fraction | None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import require_independent
+from tetraodon.certificate.view import certify_view
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.ledger import shown_above
 from tetraodon.policy.adversary import Adversary
@@ -16,7 +18,6 @@ from tetraodon.publishing.channel import SetChannel, ViewChannel
 from tetraodon.publishing.columns import require_numbered
 from tetraodon.publishing.conditions import best_channel, paper_channel
 from tetraodon.publishing.series import Series, best_series
-from tetraodon.releasing.charge import view_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,11 @@ class ViewPlan:
     @property
     def loss(self) -> Fraction:
         """Epsilon of one view under the policy, rounded up in the twelfth decimal."""
-        return self.charge(self.policy)
+        return Fraction(self.certificate(self.policy).epsilon)
 
-    def charge(self, policy: Policy) -> Fraction:
-        """Epsilon of one view under a policy; of the tuples that cost most, where some were shown before."""
-        return view_loss(policy, self.channel.loss_presence, self.channel.loss_replace)
+    def certificate(self, policy: Policy) -> Certificate:
+        """The loss of one view under a policy; of the tuples that cost most, where some were shown before."""
+        return certify_view(policy, self.channel.loss_presence, self.channel.loss_replace)
 
     def error(self, share: Fraction = Fraction(1), channel: ViewChannel | None = None) -> float:
         """The standard deviation of a count over a share of the domain that holds the same share of the records."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tetraodon.certificate.certificate import Certificate
 from tetraodon.engine import Counts, DataRefusal, Source
 from tetraodon.errors import Refused
 from tetraodon.ledger import Ledger, shown_above
@@ -74,14 +75,14 @@ def publish(
     if turn is not None and turn.series != plan.series:
         plan = replace(plan, series=turn.series, channel=turn.series.fresh)  # n may have changed; the terms may not
     progress("charging the ledger")
-    charged = plan.charge(governing)
-    reservation = ledger.reserve(policy.dataset, **_terms(plan, charged))
+    told = _terms(plan, plan.certificate(governing))
+    reservation = ledger.reserve(policy.dataset, **told)
     progress("adding noise")
     target = Path(out) if turn is None else turn.target
     if turn is not None:
         begin(turn, plan)
     with written_folder(target, force=force and turn is None, manifest=MANIFEST) as draft:
-        digest = _draw(draft, plan, counts, turn, side, shown_above(charged))
+        digest = _draw(draft, plan, counts, turn, side, shown_above(reservation.charged))
         progress("writing the report")
     if turn is not None:
         finish(turn)
@@ -108,20 +109,20 @@ def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
     governing = load_policy(account.policy)
     try:
         check_same_data(plan.policy, governing)
-        charged = plan.charge(governing)
+        certificate = plan.certificate(governing)
     except Refused as refusal:
         return Quote(account, None, refusal)
-    return checked(account, ledger, _terms(plan, charged))
+    return checked(account, ledger, _terms(plan, certificate))
 
 
-def _terms(plan: ViewPlan, charged: Fraction) -> dict[str, Any]:
+def _terms(plan: ViewPlan, certificate: Certificate) -> dict[str, Any]:
     """What the ledger is told of a view, and keeps of it."""
     item = {
         "policy": {**plan.policy.document, "adversary": plan.adversary.document()},
         "plan": {"view": plan.document()},
-        "certificate": {"epsilon_exact": str(charged), "method": "worst likelihood ratio of a view", "exact": True},
+        "certificate": certificate,
     }
-    return {"asked": plan.loss, "charged": charged, "item": item}
+    return {"asked": plan.loss, "charged": Fraction(certificate.epsilon), "item": item}
 
 
 def _counts(policy: Policy, table: Source, governing: Policy) -> Counts:

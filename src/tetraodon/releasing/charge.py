@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import certify_release, require_independent
+from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import Refused
 from tetraodon.ledger import Account
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
-from tetraodon.workload.query import count, histogram
 
 
 def governing_certificate(plan: Plan, account: Account) -> Certificate:
@@ -41,25 +40,6 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
 def charge_of(certificate: Certificate) -> Fraction:
     """What is taken from the total: the loss, exactly; with Gaussian noise, its epsilon at the account's delta."""
     return Fraction(certificate.epsilon)
-
-
-def view_loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction:
-    """What a published view loses under a policy, from its losses for one record more or less, and for one replaced.
-
-    Why  neighbours differ in what the histogram over all attributes moves by: 2 for every record replaced, 1 for one
-         more or less, all rows of a person included. Each record's loss is bounded by itself, so losses add up. With
-         known counts some records may be replaced and others come or go, as many as move the number of records;
-         since a replacement is one that goes and one that comes, as many of these as there can be are the worst.
-    """
-    require_independent(policy, "a published view")
-    moved = policy.sensitivity(histogram(*policy.domain.names)).value
-    if policy.known:
-        coming = policy.sensitivity(count()).value
-        return (moved - coming) / 2 * replace + coming * max(presence, replace / 2)
-    if moved <= policy.rows_per_person:  # nothing can be replaced
-        return moved * presence
-    hidden = policy.presence == "secret" or policy.graph.groups is not None
-    return max(-(-moved // 2) * replace, policy.rows_per_person * presence if hidden else Fraction(0))
 
 
 def check_same_data(asked: Policy, governing: Policy) -> None:

@@ -35,12 +35,12 @@ def terms(
         "asked": plan.policy.epsilon,
         "charged": charge.amount,
         "after": charge.after,
-        "delta": certificate.delta,
         "item": {
             "composition": charge.composition,
             "policy": plan.policy.document,
             "plan": plan_document(plan),
-            "certificate": certificate_document(certificate, load_policy(account.policy).domain),
+            "certificate": certificate,
+            "witness": certificate_document(certificate, load_policy(account.policy).domain)["witness"],
         },
     }
 

@@ -11,7 +11,6 @@ from tetraodon.ledger import Ledger, document_hash
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
 from tetraodon.noise import discrete_laplace
 from tetraodon.pufferfish.calibrated import Calibrated, Told
-from tetraodon.rational import decimal_text
 
 
 def release_number(mechanism: Calibrated, data: Any, *, dataset: str, ledger: Ledger) -> Told:
@@ -57,11 +56,7 @@ def release_number(mechanism: Calibrated, data: Any, *, dataset: str, ledger: Le
                 }
             ]
         },
-        "certificate": {
-            "epsilon_exact": decimal_text(mechanism.epsilon),
-            "method": certificate.method,
-            "exact": certificate.exact,
-        },
+        "certificate": certificate,
     }
     reservation = ledger.reserve(
         dataset,

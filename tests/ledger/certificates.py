@@ -1,0 +1,26 @@
+"""Certificates to be charged for: a ledger takes no others than those of the kernel."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import tetraodon as td
+from tetraodon.certificate import Certificate, certify_measurements
+from tetraodon.workload.linear import Measurement
+from tetraodon.workload.query import count, linear
+
+POLICY = td.load_policy({"dataset": "adult", "attributes": {"sex": ["f", "m"]}, "budget": {"epsilon": 1}})
+
+FREE = td.certify(POLICY, [[0, 0]], 1)
+"""Of a release that loses nothing, so that any charge covers it."""
+
+
+def pure(epsilon: Fraction | int) -> Certificate:
+    """A loss of exactly this epsilon: one record more or less moves a count by one."""
+    return td.certify(POLICY, [[1, 1]], 1 / Fraction(epsilon))
+
+
+def gaussian(delta: Fraction) -> Certificate:
+    """A loss of rho 1/50: a count with Gaussian noise of scale 5."""
+    query = linear(count(), POLICY.domain)
+    return certify_measurements(POLICY.graph, [Measurement(query, Fraction(5), "gaussian")], delta=delta)
