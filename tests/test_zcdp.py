@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
-from tetraodon.zcdp import epsilon_at, rho_at, sqrt_above
+from tetraodon.zcdp import best_order, epsilon_at, epsilon_at_order, rho_at, sqrt_above
 
 deltas = st.integers(1, 12).map(lambda power: Fraction(1, 10**power))
 losses = st.fractions(Fraction(1, 10**6), 50, max_denominator=10**6)
@@ -49,6 +49,16 @@ def test_backwards_it_keeps_the_budget_and_wastes_little(epsilon: Fraction, delt
     assert rho > 0
     assert epsilon_at(rho, delta) <= epsilon
     assert epsilon_at(rho * (1 + Fraction(1, 10**6)), delta) > epsilon * (1 - Fraction(1, 10**5)) or epsilon < 1e-3
+
+
+@settings(max_examples=100, deadline=None)
+@given(losses, deltas, losses)
+def test_one_order_alone_is_never_more_hopeful_and_enough_for_its_budget(
+    epsilon: Fraction, delta: Fraction, rho: Fraction
+) -> None:
+    order = best_order(epsilon, delta)
+    assert epsilon_at_order(order, rho, delta) >= epsilon_at(rho, delta) - Fraction(1, 10**9)
+    assert epsilon_at_order(order, rho_at(epsilon, delta), delta) <= epsilon
 
 
 @given(losses, st.integers(1, 12))

@@ -15,6 +15,11 @@ PAPERS: Final = {
     "publishing. VLDB 2007.",
     "Mir12": "I. Mironov. On significance of the least significant bits for differential privacy. CCS 2012.",
     "SWC17": "S. Song, Y. Wang and K. Chaudhuri. Pufferfish privacy mechanisms for correlated data. SIGMOD 2017.",
+    "BS16": "M. Bun and T. Steinke. Concentrated differential privacy: simplifications, extensions, and lower bounds. "
+    "TCC 2016.",
+    "FZ21": "V. Feldman and T. Zrnic. Individual privacy accounting via a Renyi filter. NeurIPS 2021.",
+    "WRRW23": "J. Whitehouse, A. Ramdas, R. Rogers and Z. S. Wu. Fully-adaptive composition in differential privacy. "
+    "ICML 2023.",
     "CKS20": "C. L. Canonne, G. Kamath and T. Steinke. The discrete Gaussian for differential privacy. "
     "arXiv 2004.00010, 2020.",
 }

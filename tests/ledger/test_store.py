@@ -250,7 +250,7 @@ def test_gaussian_releases_compose(path: Path, item: dict[str, object]) -> None:
         losses = [Loss(cost, rho), Loss(cost, rho), Loss(Fraction(1, 4))]
         account = ledger.account("births")
         assert [entry.loss for entry in ledger.entries("births")] == losses
-        assert account.charged == composed(losses, delta) < 2 * cost
+        assert account.charged == composed(losses, delta, Fraction(2)) < 2 * cost
         assert account.delta == delta
         with pytest.raises(BudgetExhausted, match="left of 2"):
             ledger.reserve("births", asked=1, charged=account.left + Fraction(1, 10), item=item)

@@ -15,6 +15,8 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import LedgerError
 from tetraodon.releasing.reprice import reprice
 
+ONE = Fraction(1)
+
 
 def other(**changed: Any) -> td.Policy:
     return td.load_policy({**POLICY, **changed})
@@ -62,8 +64,8 @@ def test_an_exact_answer_costs_infinity_where_it_must(ledger: td.Ledger) -> None
 def test_one_more_known_table(ledger: td.Ledger) -> None:
     """Once a count is known, neighbours change several records. The table by age, and no other, was told with noise."""
     entries = ledger.entries("survey")[1:]
-    before = reprice(entries, other(release=[])).together.epsilon
-    after = reprice(entries, other(release=[], known=[{"count": "age <= 24"}])).together.epsilon
+    before = reprice(entries, other(release=[]), ONE).together.epsilon
+    after = reprice(entries, other(release=[], known=[{"count": "age <= 24"}]), ONE).together.epsilon
     assert after == 2 * Fraction(before)
 
 
@@ -71,9 +73,9 @@ def test_one_more_known_table(ledger: td.Ledger) -> None:
 def test_another_data_set_or_another_meaning_is_refused(ledger: td.Ledger) -> None:
     entries = ledger.entries("survey")
     with pytest.raises(td.Refused, match="for data set 'other'"):
-        reprice(entries, other(dataset="other"))
+        reprice(entries, other(dataset="other"), ONE)
     with pytest.raises(td.Refused, match="age is declared otherwise"):
-        reprice(entries, other(attributes={**POLICY["attributes"], "age": {"integer": [20, 30]}}, release=[]))
+        reprice(entries, other(attributes={**POLICY["attributes"], "age": {"integer": [20, 30]}}, release=[]), ONE)
 
 
 def test_an_entry_that_says_nothing(policy: td.Policy, ledger: td.Ledger) -> None:

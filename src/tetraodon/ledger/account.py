@@ -43,7 +43,7 @@ class Account:
     policy:  the governing policy, under which every release is priced.
     opened:  when, in UTC.
     delta:   above zero, releases with Gaussian noise are allowed, and `charged` is what all releases together lose at
-             this delta; at zero it is the sum of their losses.
+             this delta, whoever chose them (`compose.py`); at zero it is the sum of their losses.
     """
 
     dataset: str
@@ -68,5 +68,7 @@ class Account:
 
     @property
     def left(self) -> Fraction:
-        """What the next release may still cost. With Gaussian noise it may cost more by itself: losses compose."""
-        return self.total - self.charged
+        """What the next release may still cost; nothing where more was charged than is allowed now. With Gaussian noise
+        it may cost more by itself: losses compose.
+        """
+        return max(self.total - self.charged, Fraction(0))

@@ -15,8 +15,8 @@ from tetraodon.ledger.entry import Entry
 def check_affordable(account: Account, earlier: Sequence[Loss], new: Entry, *, after: Fraction | None) -> None:
     """Refuse an entry that does not fit its account beside the earlier ones.
 
-    Pre   `earlier` are all losses of the account; with `after`, the charge of the new one was computed for a data set
-          on which exactly that much had been charged.
+    Pre   `earlier` are all losses of the account, in order; with `after`, the charge of the new one was computed
+          for a data set on which exactly that much had been charged.
     """
     if after is not None and account.charged != after:
         raise LedgerError(
@@ -29,9 +29,13 @@ def check_affordable(account: Account, earlier: Sequence[Loss], new: Entry, *, a
             f"this release does not fit a data set that was opened {opened}",
             fix="leave delta out of the policy's budget, or write the delta of the data set",
         )
-    if composed([*earlier, new.loss], account.delta) > account.total:
+    together = composed([*earlier, new.loss], account.delta, account.total)
+    if together > account.total:
+        costs = f"this release costs epsilon {shown_above(new.charged)}"
+        if account.delta:
+            costs += f" by itself and {shown_above(together - account.charged)} beside the earlier ones"
         raise BudgetExhausted(
-            f"this release costs epsilon {shown_above(new.charged)}, and data set {new.dataset!r} has "
+            f"{costs}, and data set {new.dataset!r} has "
             f"{shown_below(account.left)} left of {shown_below(account.total)}",
             fix="ask for at most what is left, or open a new data set, which needs new data",
         )

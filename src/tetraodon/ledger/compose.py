@@ -1,26 +1,17 @@
 """What several releases have lost together, where a delta is allowed: pure losses and zCDP losses, mixed.
 
-Two bounds, and the smaller one counts. Epsilons add up, beside the epsilon that the added-up rho gives. And Renyi
-divergences of every order add up, which the accountant of `dp-accounting` does; it pays for many small releases.
+Whoever asks may choose each release after seeing the answers to all before it. So the price of what was spent must not
+be picked among several that hold one by one: the first release with Gaussian noise fixes one order of Renyi divergence,
+and from then on every loss is added up at that order. The proof is on the page on delta in the documentation.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tetraodon.rational import rounded_up
-from tetraodon.zcdp import epsilon_at
-
-_ORDERS = [1.02 + 0.1 * math.exp(step / 8) for step in range(80)]
-_LARGEST = 300
-"""Pure losses beyond this say nothing in Renyi divergences, and e to their power is too long for a float."""
-_SLACK = 1e-11
-"""More than the floats of the accountant are wrong by, for each release."""
-_DIGITS = 3
+from tetraodon.zcdp import best_order, epsilon_at_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,45 +22,35 @@ class Loss:
     rho: Fraction | None = None
 
 
-def composed(losses: Sequence[Loss], delta: Fraction) -> Fraction:
-    """An epsilon for which all the releases together keep (epsilon, delta); their sum where delta is 0.
+def composed(losses: Sequence[Loss], delta: Fraction, total: Fraction) -> Fraction:
+    """What is charged for all the releases together, out of a total; their sum where delta is 0.
 
-    Pre   no loss is in zCDP where delta is 0. The noise of different releases is independent.
-    Post  never below what the releases lose, and it never falls when one is added.
-    Why   order by order the accountant's bound is a sum of terms that are not negative, and so is the other bound.
+    Pre   the losses are in the order in which the releases were made. None is in zCDP where delta is 0. The noise of
+          different releases is independent; each may have been chosen after seeing all answers before it.
+    Post  whoever keeps it at most `total` before every release loses (total, delta) at most. It never falls when a
+          release is added, and Gaussian releases alone may spend all of the rho that gives (total, delta).
+    Why   pure losses are bounded on every path, so they add up outside. The rest of the loss, raised to one order that
+          was fixed before any of it was drawn, is a supermartingale whatever is chosen ([FZ21], [WRRW23]).
 
-    >>> composed([Loss(Fraction(1, 3)), Loss(Fraction(1, 3))], Fraction(0))
+    >>> composed([Loss(Fraction(1, 3)), Loss(Fraction(1, 3))], Fraction(0), Fraction(1))
     Fraction(2, 3)
     """
-    pure = [loss.epsilon for loss in losses if loss.rho is None]
+    pure = sum((loss.epsilon for loss in losses if loss.rho is None), Fraction(0))
     rho = sum((loss.rho for loss in losses if loss.rho is not None), Fraction(0))
-    added = sum(pure, Fraction(0))
-    if not delta:
-        assert rho == 0, "a loss in zCDP needs a delta"
-        return added
-    added += epsilon_at(rho, delta)
-    if not any(pure) or (len(pure) == 1 and not rho) or max(pure) > _LARGEST:
-        return added
-    return min(added, _by_orders(pure, rho, delta))
+    if not rho:
+        return pure
+    assert delta, "a loss in zCDP needs a delta"
+    return pure + epsilon_at_order(fixed_order(losses, delta, total), rho, delta)
 
 
-def _by_orders(pure: Sequence[Fraction], rho: Fraction, delta: Fraction) -> Fraction:
-    """Why  no mechanism with a pure loss has a larger Renyi divergence than an honest answer that is turned round with
-    probability 1 / (1 + e^loss); losses are rounded up to few digits so that equal ones are counted together.
+def fixed_order(losses: Sequence[Loss], delta: Fraction, total: Fraction) -> Fraction:
+    """The order that the first Gaussian release fixes: the best if all that was left then goes to such releases.
+
+    Post  depends on nothing but the releases before the first of its kind.
     """
-    from dp_accounting import NeighboringRelation, RandomizedResponseDpEvent, ZCDpEvent  # it takes a second to import
-    from dp_accounting.rdp import RdpAccountant
-
-    accountant = RdpAccountant(_ORDERS, NeighboringRelation.REPLACE_ONE)
-    accountant.compose(ZCDpEvent(float(rho) * (1 + 1e-12), _SLACK * (len(pure) + 1)))
-    for loss, count in Counter(_short(epsilon) for epsilon in pure if epsilon).items():
-        turned = 2 / (1 + math.exp(loss)) * (1 - 1e-12)
-        accountant.compose(RandomizedResponseDpEvent(turned, 2), count)
-    found = accountant.get_epsilon(float(delta) * (1 - 1e-12))
-    return rounded_up(Fraction(found * (1 + 1e-12)))
-
-
-def _short(epsilon: Fraction) -> float:
-    """A loss rounded up to few digits."""
-    unit = 10.0 ** (math.floor(math.log10(float(epsilon))) - _DIGITS + 1)
-    return math.ceil(float(epsilon) / unit + 1e-9) * unit
+    before = Fraction(0)
+    for loss in losses:
+        if loss.rho:
+            break
+        before += loss.epsilon if loss.rho is None else 0
+    return best_order(max(total - before, Fraction(0)), delta)

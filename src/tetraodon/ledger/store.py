@@ -242,7 +242,7 @@ def _account(connection: Connection, name: str, *, lock: bool = False) -> Accoun
         hint = f", or {did_you_mean(name, known)}" if known else " first"
         raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
     total, delta, policy = amount_from_text(row.total), amount_from_text(row.delta), document_from_text(row.policy)
-    charged = composed(_losses(connection, name), delta)
+    charged = composed(_losses(connection, name), delta, total)
     return Account(name, total, charged, policy, row.policy_hash, row.opened, delta)
 
 
@@ -258,11 +258,13 @@ def _wanted(
 
 
 def _losses(connection: Connection, name: str) -> list[Loss]:
-    """What every release of a data set lost; documents are read only where noise was Gaussian."""
+    """What every release of a data set lost, in order; documents are read only where noise was Gaussian."""
     mine = entries.c.dataset == name
-    pure = connection.execute(select(entries.c.charged).where(mine, entries.c.delta == "0")).scalars()
-    mixed = connection.execute(select(entries).where(mine, entries.c.delta != "0"))
-    return [*(Loss(amount_from_text(text)) for text in pure), *(_entry(row).loss for row in mixed)]
+    pure = select(entries.c.id, entries.c.charged).where(mine, entries.c.delta == "0")
+    mixed = select(entries).where(mine, entries.c.delta != "0")
+    found = {row.id: Loss(amount_from_text(row.charged)) for row in connection.execute(pure)}
+    found |= {row.id: _entry(row).loss for row in connection.execute(mixed)}
+    return [found[number] for number in sorted(found)]
 
 
 def _names(connection: Connection) -> list[str]:

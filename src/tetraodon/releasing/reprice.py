@@ -40,12 +40,13 @@ class Repricing:
     """All releases of a data set under another policy.
 
     `together` is the loss of everything at once: never more than the sum, since no single pair of neighbours need be
-    the worst for each release.
+    the worst for each release. `total` is that of the ledger, by which Gaussian losses are added up.
     """
 
     dataset: str
     releases: tuple[Repriced, ...]
     together: Certificate
+    total: Fraction
 
     @property
     def charged(self) -> Fraction:
@@ -59,16 +60,16 @@ class Repricing:
         if not all(certificate.finite for certificate in found):
             return math.inf
         delta = max((certificate.delta for certificate in found), default=Fraction(0))
-        return composed([Loss(Fraction(one.epsilon), one.rho) for one in found], delta)
+        return composed([Loss(Fraction(one.epsilon), one.rho) for one in found], delta, self.total)
 
 
 def reprice_all(ledger: Ledger, policy: AnyPolicy) -> Repricing:
     """What all releases of a policy's data set, as they stand in a ledger, lose under that policy."""
     other = load_policy(policy)
-    return reprice(ledger.entries(other.dataset), other)
+    return reprice(ledger.entries(other.dataset), other, ledger.account(other.dataset).total)
 
 
-def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
+def reprice(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repricing:
     """What the releases behind some entries of the ledger lose under another policy.
 
     Pre   the attributes they measured mean the same in both policies. The noise of different releases is independent.
@@ -90,7 +91,7 @@ def reprice(entries: Sequence[Entry], policy: Policy) -> Repricing:
             Repriced(entry.id, entry.when, names, entry.charged, certify_release(policy, measured, delta=delta))
         )
         everything += measured
-    return Repricing(policy.dataset, tuple(releases), certify_release(policy, everything, delta=delta))
+    return Repricing(policy.dataset, tuple(releases), certify_release(policy, everything, delta=delta), total)
 
 
 def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
