@@ -117,3 +117,21 @@ def test_a_known_total_is_used() -> None:
     rows, spread = np.eye(2), np.array([3.0, 3.0])
     assert mean_variance(rows, spread, gram, known=False) == pytest.approx(3.0)
     assert mean_variance(rows, spread, gram, known=True) == pytest.approx(1.5)
+
+
+def test_absence_may_be_the_only_secret() -> None:
+    """This ended in `zero-size array`: the search looked for the worst edge where there is none."""
+    document = {
+        "dataset": "d",
+        "presence": "secret",
+        "attributes": {"x": {"integer": [0, 9]}},
+        "secrets": {"x": "public"},
+        "budget": {"epsilon": 1},
+    }
+    made = strategy(td.ranges("x"), document)
+    assert isinstance(made, WorkloadStrategy)
+    assert made.certificate.epsilon == 1
+    assert made.expected_error <= min(error for _, error in made.rivals)
+    rows, scales = zip(*((m.query.matrix(made.policy.domain)[0], m.scale) for m in made.measurements), strict=True)
+    lost = sum(np.abs(matrix).sum(axis=0) / float(scale) for matrix, scale in zip(rows, scales, strict=True))
+    assert lost.max() == pytest.approx(1)

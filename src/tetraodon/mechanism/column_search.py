@@ -35,7 +35,8 @@ def best_rows(gram: Floats, graph: SecretGraph, first: Floats, *, known: bool) -
     error = _Error(gram / np.trace(gram), known)
     x, y = graph.edge_cells()
     complete = all(isinstance(f.graph, Everything) for f in graph.factors) and graph.at_most == len(graph.factors)
-    if complete or len(x) * len(first) > PAIRS or (first.min() >= 0 and len(x) > 0.5 * cells * cells / 2):
+    alone = not len(x)  # only absence is a secret: it loses 1 + |B_i|_1, half of what the complete graph loses
+    if complete or alone or len(x) * len(first) > PAIRS or (first.min() >= 0 and len(x) > 0.5 * cells * cells / 2):
         return _descend_by_columns(error, np.maximum(first, 0.0))
     return _descend_by_edges(error, first, x, y)
 

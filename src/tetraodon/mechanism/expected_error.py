@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tetraodon.domain import Domain
 from tetraodon.mechanism.grid import grid_fit
 from tetraodon.mechanism.hierarchical import mean_variance
+from tetraodon.mechanism.known_share import Asked, each_prefix, each_range, each_value, known_share, named_ranges
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.kind import noise_variance
 from tetraodon.workload.areas import KMeans, Rectangles
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
 
@@ -74,85 +72,26 @@ def _ordered(query: Query, strategy: Strategy, domain: Domain) -> float:
 
 
 def _identity(query: Query, strategy: Strategy, domain: Domain) -> float:
-    """Answers add up cells; where a group of m cells has a known total, k of them have variance k - k^2/m."""
-    sizes = [split.size(domain) for split in strategy.table]
-    if isinstance(query, Histogram | Count):
-        cells = math.prod(sizes)
-        groups = math.prod(_groups(split, strategy, domain) for split in strategy.table) if strategy.exact else 0
-        return 1.0 - groups / cells
-    if isinstance(query, Rectangles):
-        mean, known = 1.0, float(bool(strategy.exact))
-        for split in strategy.table:
-            part = _parts(split, strategy, domain)
-            within = (len(part) + 2) / 3 - _random_range(part, _rank_within(part), 1.0)
-            mean, known = mean * (len(part) + 2) / 3, known * within
-        return mean - known
-    last, size = strategy.table[-1], sizes[-1]
-    share = 0.0
-    if strategy.exact:
-        share = math.prod(_groups(s, strategy, domain) / s.size(domain) for s in strategy.table[:-1])
-    part = _parts(last, strategy, domain)
-    members = np.bincount(part)[part]
-    rank = _rank_within(part)
+    """Answers add up cells, less what totals that are known exactly take from the noise in them."""
+    along = [each_value] * (len(strategy.table) - 1)
+    last = strategy.table[-1]
+    asked: list[Asked]
     match query:
+        case Histogram() | Count():
+            whole, asked = 1.0, [*along, each_value]
+        case Rectangles():
+            sizes = [split.size(domain) for split in strategy.table]
+            whole, asked = math.prod((size + 2) / 3 for size in sizes), [each_range] * len(sizes)
         case Cdf() | Quantiles():
-            taken = np.cumsum((2 * rank + 1) / members)
-            return float(np.mean(np.arange(1, size + 1) - share * taken))
+            whole, asked = (last.size(domain) + 1) / 2, [*along, each_prefix]
         case Ranges() if query.named:
-            attribute = domain[last.name]
-            return float(
-                np.mean([_one_range(attribute.code(a), attribute.code(b), part, share) for _, a, b in query.named])
-            )
+            ends = [(domain[last.name].code(a), domain[last.name].code(b)) for _, a, b in query.named]
+            whole, asked = sum(high - low + 1 for low, high in ends) / len(ends), [*along, named_ranges(ends)]
         case Ranges():
-            return _random_range(part, rank, share)
+            whole, asked = (last.size(domain) + 2) / 3, [*along, each_range]
         case Total() | Mean() | KMeans():
             raise AssertionError("sums are not read from tables")
-
-
-def _known(name: str, strategy: Strategy) -> Split | None:
-    """How the exact totals split an attribute; None when they add over all its values."""
-    return next((s for q in strategy.exact for s in q.by if s.name == name), None)
-
-
-def _groups(split: Split, strategy: Strategy, domain: Domain) -> int:
-    known = _known(split.name, strategy)
-    return 1 if known is None else known.size(domain)
-
-
-def _parts(split: Split, strategy: Strategy, domain: Domain) -> NDArray[np.int64]:
-    """For every value, the group of values that shares a known total with it."""
-    codes = np.arange(domain[split.name].size)
-    known = _known(split.name, strategy)
-    return np.zeros(len(codes), np.int64) if known is None else known.of(codes)
-
-
-def _rank_within(part: NDArray[np.int64]) -> NDArray[np.int64]:
-    order = np.argsort(part, kind="stable")
-    starts = np.searchsorted(part[order], part[order])
-    rank = np.empty(len(part), np.int64)
-    rank[order] = np.arange(len(part)) - starts
-    return rank
-
-
-def _one_range(low: int, high: int, part: NDArray[np.int64], share: float) -> float:
-    inside = np.bincount(part[low : high + 1], minlength=int(part.max()) + 1)
-    return float(inside.sum() - share * np.sum(inside**2 / np.bincount(part)))
-
-
-def _random_range(part: NDArray[np.int64], rank: NDArray[np.int64], share: float) -> float:
-    """Mean over all ranges of (length - share * sum over groups of inside^2 / members).
-
-    Why   with S(p) the number of members below p, the sum over ranges of (S(h) - S(l))^2 is
-          (N + 1) sum S^2 - (sum S)^2 over the N + 1 points between values.
-    """
-    size = len(part)
-    after = size - np.arange(size)
-    members = np.bincount(part).astype(float)
-    squares = np.bincount(part, weights=(2.0 * rank + 1) * after)
-    sums = np.bincount(part, weights=after.astype(float))
-    ranges = size * (size + 1) / 2
-    within = float(np.sum(((size + 1) * squares - sums**2) / members)) / ranges
-    return (size + 2) / 3 - share * within
+    return whole - known_share(strategy.table, strategy.exact, asked, domain)
 
 
 def noise_terms(query: Query, strategy: Strategy, domain: Domain) -> int:
