@@ -57,7 +57,11 @@ def cases(draw: st.DrawFn) -> tuple[Query, Strategy, Domain]:
         ranges(last, [[0, 1], [0, sizes[-1] - 1]], by=by),
     ]
     table = tuple(Split(name) for name in names)
-    return draw(st.sampled_from(questions)), Strategy("identity", (LinearQuery(One(), table),), tuple(exact), table), domain
+    return (
+        draw(st.sampled_from(questions)),
+        Strategy("identity", (LinearQuery(One(), table),), tuple(exact), table),
+        domain,
+    )
 
 
 def by_projection(query: Query, strategy: Strategy, domain: Domain) -> float:
