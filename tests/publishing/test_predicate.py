@@ -40,7 +40,9 @@ KNOWN = Known(DOMAIN, "people", {"regions": ("country", "gdp")})
             "EXISTS(SELECT 1 FROM regions AS R WHERE r.country = tetraodon_row.a1)",
             (1,),
         ),
-        ("not x like '1%'", "NOT tetraodon_row.a2 LIKE '1%'", (2,)),
+        ("not x like '1%'", "NOT REGEXP_FULL_MATCH(tetraodon_row.a2, '1.*', 's')", (2,)),
+        ("x not ilike 'A!%_' escape '!'", "NOT REGEXP_FULL_MATCH(LOWER(tetraodon_row.a2), 'a%.', 's')", (2,)),
+        ("age > 3 /* a */ -- */ or true\n and age < 4", "tetraodon_row.a0 > 3 AND tetraodon_row.a0 < 4", (0,)),
     ],
 )
 def test_names_are_resolved(asked: str, sql: str, places: tuple[int, ...]) -> None:

@@ -61,11 +61,8 @@ def ask(
         from tetraodon.releasing.folder import load_release
 
         with working("reading the release"):
-            name, estimate = load_release(folder).ask(question)
-        if as_json:
-            emit(answer_document(question, name, estimate))
-        else:
-            say(answer_in_words(name, estimate))
+            estimate = load_release(folder).ask(question)
+        _answer(question, estimate, as_json)
 
 
 def _ask_view(folder: str, question: str, confidence: str | None, sample: int, as_json: bool) -> None:
@@ -76,10 +73,7 @@ def _ask_view(folder: str, question: str, confidence: str | None, sample: int, a
         view = load_view(folder)
         found = view.ask(question, confidence=CONFIDENCE if confidence is None else confidence, sample=sample)
     if isinstance(found, Estimate):
-        if as_json:
-            emit(answer_document(question, view.name, found))
-        else:
-            say(answer_in_words(view.name, found))
+        _answer(question, found, as_json)
         return
     groups = [([str(part) for part in (key if isinstance(key, tuple) else (key,))], one) for key, one in found.items()]
     if as_json:
@@ -92,17 +86,24 @@ def _ask_view(folder: str, question: str, confidence: str | None, sample: int, a
         say(f"{len(groups) - MOST_ROWS} more groups; --json gives all.")
 
 
-def answer_document(condition: str, item: str, estimate: Estimate) -> dict[str, Any]:
+def _answer(question: str, estimate: Estimate, as_json: bool) -> None:
+    if as_json:
+        emit(answer_document(question, estimate))
+    else:
+        say(answer_in_words(estimate))
+
+
+def answer_document(condition: str, estimate: Estimate) -> dict[str, Any]:
     """The answer to a condition as JSON."""
-    return {"condition": condition, "item": item} | estimate.document()
+    return {"condition": condition, "item": estimate.source} | estimate.document()
 
 
-def answer_in_words(item: str, estimate: Estimate) -> str:
+def answer_in_words(estimate: Estimate) -> str:
     """The answer to a condition in words; the interval is rounded outwards."""
     if estimate.confidence == 1:
-        return f"exactly {estimate.value:,.0f}, from {item!r}"
+        return f"exactly {estimate.value:,.0f}, from {estimate.source!r}"
     value, lower, upper = _numbers(estimate)
-    return f"about {value} ({float(100 * estimate.confidence):.4g}%: {lower} to {upper}), from {item!r}"
+    return f"about {value} ({float(100 * estimate.confidence):.4g}%: {lower} to {upper}), from {estimate.source!r}"
 
 
 def _numbers(estimate: Estimate) -> tuple[str, str, str]:

@@ -76,7 +76,7 @@ def demo(
             progress("verifying")
             checks = verify(folder)
         verified = all(check.passed for check in checks)
-        item, estimate = release_made.ask(QUESTION)
+        estimate = release_made.ask(QUESTION)
         report = folder / "report.html"
         if as_json:
             emit(
@@ -91,7 +91,7 @@ def demo(
                     "charged": release_made.charged,
                     "left": shown_below(account.left),
                     "verified": verified,
-                    "answer": answer_document(QUESTION, item, estimate),
+                    "answer": answer_document(QUESTION, estimate),
                 }
             )
             return
@@ -106,7 +106,7 @@ def demo(
         good = "all good" if verified else "FAILED"
         say(f"Charged epsilon {release_made.charged}; {shown_below(account.left)} left in {ledger_file}.")
         say(f"Verified {len(checks)} hashes, certificates and answers: {good}.")
-        say(f"How many with {QUESTION}? {answer_in_words(item, estimate)}.")
+        say(f"How many with {QUESTION}? {answer_in_words(estimate)}.")
         say(f"To try things out, change {policy_file}; the table is {table_file}.")
         say()
         heading(f"The report: {report}")

@@ -18,6 +18,7 @@ from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
 from tetraodon.publishing.sandbox import OWN, ROW
 from tetraodon.workload.condition import nearest_value
+from tetraodon.workload.like import like_regex
 
 TWO: Final = frozenset({"this", "expression"})
 ONE: Final = frozenset({"this"})
@@ -100,6 +101,8 @@ def _checked(tree: exp.Expression, known: Known) -> exp.Expression:
     _resolve(holder, known)
     for part in list(holder.find_all(*COMPARISONS, exp.In, exp.Between)):
         _like_with_like(part, known.domain)
+    for part in list(holder.find_all(exp.Like, exp.ILike)):
+        _without_backtracking(part)
     found = holder.this
     found.pop()
     assert isinstance(found, exp.Expression)
@@ -236,6 +239,21 @@ def _like_with_like(node: Any, domain: Domain) -> None:
             side.replace(exp.Anonymous(this="list_position", expressions=[labels, side.copy()]))
         elif ranked:
             raise QueryError(f"{attribute.name} is compared with something that has no rank", fix="name its values")
+
+
+def _without_backtracking(like: exp.Binary) -> None:
+    """Write a `like` as a regular expression, for DuckDB's own goes back and forth in a text without end."""
+    escaped = like.parent if isinstance(like.parent, exp.Escape) else None
+    words = [like.expression, *([] if escaped is None else [escaped.expression])]
+    if not all(isinstance(word, exp.Literal) and word.is_string for word in words):
+        raise QueryError("`like` needs a pattern in quotes", fix="write it as name like 'A%'")
+    pattern, escape = words[0].this, words[-1].this if escaped is not None else ""
+    text = like.this.copy()
+    if isinstance(like, exp.ILike):
+        pattern, escape, text = pattern.lower(), escape.lower(), exp.Lower(this=text)
+    regex = (exp.Literal.string(part) for part in (like_regex(pattern, escape), "s"))
+    match: exp.Expression = exp.Anonymous(this="regexp_full_match", expressions=[text, *regex])
+    (escaped or like).replace(exp.Not(this=match) if like.args.get("negate") else match)
 
 
 def _meant(literal: exp.Literal, attribute: Attribute, ranked: bool) -> exp.Expression:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from tetraodon.errors import QueryError
 from tetraodon.publishing.predicate import Known, checked, place_of
 from tetraodon.workload.condition import parse_condition
+from tetraodon.workload.sql import is_select, one_select, source_of
 
 Aggregate = Literal["count", "sum", "avg"]
-OFFERED: Final = {"expressions", "from_", "where", "group", "kind"}
-FIX: Final = "write it like `select count(*) from people where age > 30`, or just `age > 30`"
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,9 @@ class Question:
 
 def read_question(text: str, known: Known) -> Question:
     """What a text asks; a QueryError if it is not offered."""
-    if not re.match(r"\s*select\b", text, re.IGNORECASE):
+    if not is_select(text):
         return Question("count", None, (), checked(parse_condition(text), known))
-    select = _select(text)
+    select = one_select(text)
     known = replace(known, table=_table(select, known))
     where = select.args.get("where")
     condition = None if where is None else checked(where.this, known)
@@ -56,28 +54,9 @@ def read_question(text: str, known: Known) -> Question:
     return Question(aggregate, attribute, tuple(by), condition)
 
 
-def _select(text: str) -> exp.Select:
-    try:
-        statements = parse(text, read="duckdb")
-    except (SqlglotError, RecursionError):
-        raise QueryError("the question cannot be read", fix=FIX) from None
-    select = statements[0] if len(statements) == 1 else None
-    if not isinstance(select, exp.Select):
-        raise QueryError("the question is more than one SELECT", fix=FIX)
-    extra = {key for key, value in select.args.items() if value} - OFFERED
-    if extra:
-        raise QueryError(f"`{min(extra).rstrip('_')}` is not offered in a question", fix=FIX)
-    return select
-
-
 def _table(select: exp.Select, known: Known) -> str:
-    source = select.args.get("from_")
-    table = None if source is None else source.this
-    if (
-        not isinstance(table, exp.Table)
-        or not isinstance(table.this, exp.Identifier)
-        or {key for key, value in table.args.items() if value} - {"this", "alias"}
-    ):
+    table = source_of(select)
+    if table is None:
         raise QueryError("the question does not ask one table", fix=_from(known))
     if table.name.lower() != known.table.lower():
         raise QueryError(f"this is a view of {known.table}, not of {table.name}", fix=_from(known))

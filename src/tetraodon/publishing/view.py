@@ -67,9 +67,15 @@ class View:
         from tetraodon.publishing.estimate import ask
         from tetraodon.publishing.later import ask_later
 
-        if self.seen is not None:
-            return ask_later(self, sql, confidence=confidence)
-        return ask(self, sql, confidence=confidence, sample=sample)
+        later = self.seen is not None
+        found = (
+            ask_later(self, sql, confidence=confidence)
+            if later
+            else ask(self, sql, confidence=confidence, sample=sample)
+        )
+        if isinstance(found, Estimate):
+            return found.of(self.name)
+        return {group: estimate.of(self.name) for group, estimate in found.items()}
 
 
 def channel_document(channel: ViewChannel) -> dict[str, Any]:

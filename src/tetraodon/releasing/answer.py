@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
@@ -130,11 +131,13 @@ class Answer:
         return f"<Answer {self.name}: {self.kind}, {len(next(iter(self.columns.values())))} rows>"
 
 
-def truth_of(condition: str, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """The attributes that a condition names, and whether it holds in each of their cells; `true` names none."""
-    from tetraodon.workload.condition import truth_table
+def truth_of(condition: str | exp.Expression | None, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """The attributes that a condition names, and whether it holds in each of their cells; `true` or None names none."""
+    from tetraodon.workload.condition import parse_condition, truth_table
 
-    return ((), np.array(True)) if condition.strip().lower() == "true" else truth_table(condition, domain)
+    tree = parse_condition(condition) if isinstance(condition, str) else condition
+    everybody = tree is None or (isinstance(tree, exp.Boolean) and tree.this)
+    return ((), np.array(True)) if tree is None or everybody else truth_table(tree, domain)
 
 
 def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:

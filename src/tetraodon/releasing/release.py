@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from tetraodon.errors import QueryError, did_you_mean
+from tetraodon.inference.estimate import Estimate
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.estimates import Measured, estimate_tables
 from tetraodon.releasing.plan import Plan
@@ -43,8 +43,8 @@ class Release:
     def __len__(self) -> int:
         return len(self.answers)
 
-    def ask(self, condition: str) -> tuple[str, Any]:
-        """How many records satisfy a condition, from the item that knows it best: its name, and the estimate."""
+    def ask(self, condition: str) -> Estimate:
+        """How many records satisfy a condition, from the table that was planned to know it best: its `source`."""
         from tetraodon.releasing.ask import ask
 
         return ask(self, condition)

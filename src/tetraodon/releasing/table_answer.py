@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from tetraodon.workload.contribution import One
 
 NOTHING = 1e-3
 """Counts are whole numbers. One that is known up to less than this has no noise left in it, only what floats add."""
+
+Known: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""For every cell the group whose total is known exactly, and those totals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class TableAnswer:
         return raw_table(self.item, self.measured, self.domain)
 
     @cached_property
-    def _known(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def _known(self) -> Known | None:
         """For every cell the group whose total is known exactly, and those totals."""
         if self.item.mechanism != "identity":
             return None
@@ -64,40 +68,54 @@ class TableAnswer:
               the mask may be used instead of that inside, whichever is less.
         """
         value = float(self.values[mask].sum())
-        strategy, scale = self.item.strategy, self.item.scale
+        if self.item.mechanism == "exact":
+            return Estimate.certain(value)
+        centre, reach = self._centre(mask), self.reach(mask)
+        if self._terms(mask) == 0 or (self._terms(mask) is None and reach < NOTHING):
+            return Estimate.certain(float(round(centre)))
+        return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+
+    def reach(self, mask: NDArray[np.bool_]) -> float:
+        """How far the sum over the cells where `mask` is true can be off: the plan alone says it, before any noise."""
+        strategy, scale, terms = self.item.strategy, self.item.scale, self._terms(mask)
+        if terms is not None:
+            return sum_quantile(scale, terms, CONFIDENCE, strategy.noise)
+        if self.item.mechanism == "grid":
+            return mask_reach(strategy, scale, self.domain, mask, CONFIDENCE)
+        return sum_reach(strategy, scale, mask, CONFIDENCE)
+
+    def _terms(self, mask: NDArray[np.bool_]) -> int | None:
+        """How many noisy numbers of one scale the sum over a mask needs; None where there are several scales."""
         match self.item.mechanism:
             case "exact":
-                return Estimate.certain(value)
-            case "hierarchical":
-                return _counted(value, float(self.raw[mask].sum()), sum_reach(strategy, scale, mask, CONFIDENCE))
-            case "grid":
-                reach = mask_reach(strategy, scale, self.domain, mask, CONFIDENCE)
-                return _counted(value, float(self.raw[mask].sum()), reach)
+                return 0
+            case "hierarchical" | "grid":
+                return None
             case "ordered":
                 step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
-                free_last = len(strategy.noisy) == 1
-                used = step[..., :-1] if free_last else step
-                terms, centre = int(np.abs(used).sum()), float(self.raw[mask].sum())
+                free_last = len(self.item.strategy.noisy) == 1
+                return int(np.abs(step[..., :-1] if free_last else step).sum())
+            case _ if self._known is not None:
+                taken, members = self._taken(mask, self._known)
+                return int(np.minimum(taken, members - taken).sum())
             case _:
-                terms, centre = self._identity_terms(mask)
-        if terms == 0:
-            return Estimate.certain(float(round(centre)))
-        off = sum_quantile(scale, terms, CONFIDENCE, strategy.noise)
-        return Estimate(value, max(0.0, centre - off), max(0.0, centre + off))
+                return int(mask.sum())
 
-    def _identity_terms(self, mask: NDArray[np.bool_]) -> tuple[int, float]:
-        inside = mask.ravel()
+    @staticmethod
+    def _taken(mask: NDArray[np.bool_], known: Known) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many cells of every group with a known total are in the mask, and how many there are."""
+        places, totals = known
+        return np.bincount(places[mask.ravel()], minlength=len(totals)), np.bincount(places, minlength=len(totals))
+
+    def _centre(self, mask: NDArray[np.bool_]) -> float:
+        """The sum as the noise left it, in every group by the cells inside or by those outside, whichever are fewer."""
         if self._known is None:
-            return int(inside.sum()), float(self.raw[mask].sum())
-        places, totals = self._known
-        members = np.bincount(places, minlength=len(totals))
-        taken = np.bincount(places[inside], minlength=len(totals))
+            return float(self.raw[mask].sum())
+        (places, totals), inside = self._known, mask.ravel()
+        taken, members = self._taken(mask, self._known)
         direct = np.bincount(places[inside], weights=self.raw.ravel()[inside], minlength=len(totals))
         whole = np.bincount(places, weights=self.raw.ravel(), minlength=len(totals))
-        outside = taken > members - taken
-        terms = np.where(outside, members - taken, taken)
-        centre = np.where(outside, totals - (whole - direct), direct)
-        return int(terms.sum()), float(centre.sum())
+        return float(np.where(taken > members - taken, totals - (whole - direct), direct).sum())
 
     # -- all cells, or all running counts, at once -----------------------------------------------
 
@@ -198,12 +216,6 @@ class TableAnswer:
         view[axis] = -1
         codes = np.arange(self.values.shape[axis]).reshape(view)
         return np.broadcast_to((codes >= low) & (codes <= high), self.values.shape)
-
-
-def _counted(value: float, centre: float, reach: float) -> Estimate:
-    if reach < NOTHING:
-        return Estimate.certain(float(round(centre)))
-    return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
 
 
 def _settled(

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
+from tetraodon.workload.like import like
+from tetraodon.workload.sql import parsed
 
 CELL_LIMIT = 20_000_000
 COMPARISONS: Final[dict[type[exp.Expression], Callable[[Any, Any], Any]]] = {
@@ -55,7 +55,7 @@ class _Text:
     word: str
 
 
-def truth_table(condition: str, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+def truth_table(condition: str | exp.Expression, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     """The attributes a condition names, in the domain's order, and whether it holds in each of their cells.
 
     >>> from tetraodon.domain import Integers
@@ -63,7 +63,7 @@ def truth_table(condition: str, domain: Domain) -> tuple[tuple[str, ...], NDArra
     >>> truth_table("age between 1 and 2", domain)[1].tolist()
     [False, True, True, False]
     """
-    tree = parse_condition(condition)
+    tree = parse_condition(condition) if isinstance(condition, str) else condition
     try:
         return _table(tree, domain)
     except RecursionError:
@@ -92,10 +92,8 @@ def _table(tree: exp.Expression, domain: Domain) -> tuple[tuple[str, ...], NDArr
 
 def parse_condition(condition: str) -> exp.Expression:
     """The syntax tree of a condition, or a QueryError."""
-    try:
-        statements = parse(f"select 1 where {condition}", read="duckdb")
-    except (SqlglotError, RecursionError):
-        raise QueryError("the condition cannot be read", fix="write it like `age > 30 and sex = 'Male'`") from None
+    written = "write it like `age > 30 and sex = 'Male'`"
+    statements = parsed(f"select 1 where {condition}", what="the condition", fix=written)
     select = statements[0] if len(statements) == 1 else None
     where = select.args.get("where") if isinstance(select, exp.Select) else None
     extra = (
@@ -104,7 +102,7 @@ def parse_condition(condition: str) -> exp.Expression:
         else {""}
     )
     if where is None or extra:
-        raise QueryError("the condition is more than a condition", fix="write it like `age > 30 and sex = 'Male'`")
+        raise QueryError("the condition is more than a condition", fix=written)
     tree = where.this
     assert isinstance(tree, exp.Expression)
     return tree
@@ -154,8 +152,8 @@ def _evaluate(node: exp.Expression, domain: Domain, axes: dict[str, NDArray[np.i
             options = [_compare(operator.eq, left, value(option)) for option in node.expressions]
             return np.asarray(np.logical_or.reduce(np.broadcast_arrays(*options)))
         case exp.Like():
-            like = _like(value(node.this), value(node.expression))
-            return ~like if node.args.get("negate") else like
+            alike = _like(value(node.this), value(node.expression))
+            return ~alike if node.args.get("negate") else alike
         case exp.Boolean():
             return np.array(bool(node.this))
         case exp.Literal():
@@ -280,6 +278,4 @@ def _arithmetic(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> An
 def _like(left: Any, right: Any) -> NDArray[np.bool_]:
     if not isinstance(left, _Column) or not isinstance(right, _Text):
         raise QueryError("`like` needs an attribute and a pattern", fix="write it as name like 'A%'")
-    pattern = "".join({"%": ".*", "_": "."}.get(letter, re.escape(letter)) for letter in right.word)
-    table = np.array([re.fullmatch(pattern, text, re.DOTALL) is not None for text in left.attribute.labels])
-    return np.asarray(table[left.codes])
+    return np.asarray(like(left.attribute.labels, right.word)[left.codes])

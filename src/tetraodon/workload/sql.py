@@ -1,0 +1,63 @@
+"""Text in the syntax of SQL, parsed. Nothing but syntax trees goes on from here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from tetraodon.errors import QueryError
+
+OFFERED: Final = {"expressions", "from_", "where", "group", "kind"}
+FIX: Final = "write it like `select count(*) from people where age > 30`, or just `age > 30`"
+LONGEST = 1_000_000
+"""The letters of the longest question."""
+
+
+def parsed(text: str, *, what: str, fix: str) -> list[Any]:
+    """The statements of a text, without its comments.
+
+    Why   a comment is written out again with the tree it hangs on, and what a comment may hold is for no list of
+          allowed parts to say.
+
+    >>> [tree.sql() for tree in parsed("select 1 /* one */ -- two", what="it", fix="")]
+    ['SELECT 1']
+    """
+    if len(text) > LONGEST:
+        raise QueryError(f"{what} is too long", fix=f"write at most {LONGEST:,} letters")
+    try:
+        trees = parse(text, read="duckdb")
+    except (SqlglotError, RecursionError):
+        raise QueryError(f"{what} cannot be read", fix=fix) from None
+    for tree in trees:
+        for node in tree.walk() if tree is not None else ():
+            node.comments = None
+    return trees
+
+
+def is_select(text: str) -> bool:
+    """Whether a question is a whole SELECT, and not a condition alone."""
+    return re.match(r"\s*select\b", text, re.IGNORECASE) is not None
+
+
+def one_select(text: str) -> exp.Select:
+    """The one SELECT that a question is, with no part that is not offered in questions."""
+    statements = parsed(text, what="the question", fix=FIX)
+    select = statements[0] if len(statements) == 1 else None
+    if not isinstance(select, exp.Select):
+        raise QueryError("the question is more than one SELECT", fix=FIX)
+    extra = {key for key, value in select.args.items() if value} - OFFERED
+    if extra:
+        raise QueryError(f"`{min(extra).rstrip('_')}` is not offered in a question", fix=FIX)
+    return select
+
+
+def source_of(select: exp.Select) -> exp.Table | None:
+    """The one plain table that a SELECT reads, which may have another name in it."""
+    source = select.args.get("from_")
+    table = None if source is None else source.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        return None
+    return None if {key for key, value in table.args.items() if value} - {"this", "alias"} else table
