@@ -36,12 +36,12 @@ def test_all_records_can_be_asked_for(run: Run) -> None:
 
 
 def test_answers_in_words() -> None:
-    assert answer_in_words("ages", Estimate(12964.6, 12854.2, 13103.5)) == (
+    assert answer_in_words(Estimate(12964.6, 12854.2, 13103.5).of("ages")) == (
         "about 12,965 (95%: 12,854 to 13,104), from 'ages'"
     )
-    assert answer_in_words("sexes", Estimate.certain(5)) == "exactly 5, from 'sexes'"
-    assert answer_in_words("ages", Estimate(0, 0, 0)) == "about 0 (95%: 0 to 0), from 'ages'"  # cut off at zero
-    assert answer_in_words("people", Estimate(3.51, 1, 5)) == "about 3.51 (95%: 1.00 to 5.00), from 'people'"
+    assert answer_in_words(Estimate.certain(5).of("sexes")) == "exactly 5, from 'sexes'"
+    assert answer_in_words(Estimate(0, 0, 0).of("ages")) == "about 0 (95%: 0 to 0), from 'ages'"  # cut off at zero
+    assert answer_in_words(Estimate(3.51, 1, 5).of("people")) == "about 3.51 (95%: 1.00 to 5.00), from 'people'"
 
 
 @pytest.fixture
