@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 import tetraodon as td
-from tetraodon.noise.kind import draw_noise
 
 BUDGET = {"epsilon": 1, "delta": "1e-6"}
 
@@ -53,5 +52,5 @@ def _row(name: str, asked: td.Policy, target: float | None) -> dict[str, Any]:
 def _measured(plan: td.Plan) -> float:
     """The root mean squared error of the first item's noise, over 100,000 draws."""
     [measurement, *_] = plan.items[0].measurements
-    noise = draw_noise(measurement.noise, measurement.scale, 100_000).astype(float)
+    noise = measurement.noise.draw(measurement.scale, 100_000).astype(float)
     return float(np.sqrt(np.mean(noise**2)))

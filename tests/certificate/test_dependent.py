@@ -13,6 +13,7 @@ import tetraodon as td
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import adds_up, certify_release, priced_for_each, require_independent, secret_pairs
 from tetraodon.errors import Refused
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.workload.linear import Measurement
@@ -127,7 +128,7 @@ def test_mechanisms_for_independent_people_are_refused() -> None:
 def test_gaussian_noise_is_refused() -> None:
     here = policy([{"groups": "home", "at most": 4}])
     with pytest.raises(Refused, match="Gaussian noise is priced"):
-        certify_release(here, [Measurement(linear(total("x"), here.domain), Fraction(3), "gaussian")])
+        certify_release(here, [Measurement(linear(total("x"), here.domain), Fraction(3), GAUSSIAN)])
 
 
 def test_secret_pairs_are_the_edges() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from tetraodon.certificate.pair import rho_of_pair
 from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.noise.kind import Noise
+from tetraodon.noise.laws import GAUSSIAN, LAWS
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.load import load_policy
@@ -63,8 +63,8 @@ def test_squares_are_what_enumeration_finds(data: st.DataObject) -> None:
     """Gaussian noise on some answers, at least one, and Laplace noise on the others."""
     graph = data.draw(graphs())
     asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=3))
-    kinds = [data.draw(st.sampled_from(get_args(Noise))) for _ in asked[1:]]
-    measurements = [Measurement(q, data.draw(positive), k) for q, k in zip(asked, ["gaussian", *kinds], strict=True)]
+    kinds = [data.draw(st.sampled_from(list(LAWS.values()))) for _ in asked[1:]]
+    measurements = [Measurement(q, data.draw(positive), k) for q, k in zip(asked, [GAUSSIAN, *kinds], strict=True)]
     certificate = certify_measurements(graph, measurements, delta=Fraction(1, 1000), rows_per_person=3)
     truth = 9 * largest_move(graph, [(m.query, 1 / m.scale) for m in measurements], power=2) / 2
     assert certificate.exact
@@ -89,7 +89,7 @@ def test_known_counts_bound_the_squares_by_the_sum() -> None:
         }
     )
     query = LinearQuery(One(), (Split("a"),))
-    found = certify_measurements(policy.graph, [Measurement(query, Fraction(2), "gaussian")], delta=Fraction(1, 10))
+    found = certify_measurements(policy.graph, [Measurement(query, Fraction(2), GAUSSIAN)], delta=Fraction(1, 10))
     rows = query.matrix(policy.domain)[0]
     moved = np.array(sorted(changes(world_of(policy.graph, policy.known, 4))))
     truth = Fraction(int(((moved @ rows.T) ** 2).sum(axis=1).max()), 8)

@@ -12,6 +12,7 @@ from tetraodon.certificate import line_axis, longest_step
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import One, Prefix
@@ -39,7 +40,7 @@ def test_it_is_never_below_and_exact_where_it_says_so(size, reach, levels, runni
     with pytest.MonkeyPatch.context() as patched:
         if not listed:
             patched.setattr(longest_step, "LISTED", 0)
-        found = certify_measurements(graph, [Measurement(q, 1 / Fraction(w), "gaussian") for q, w in asked])
+        found = certify_measurements(graph, [Measurement(q, 1 / Fraction(w), GAUSSIAN) for q, w in asked])
     truth = largest_move(graph, [(q, Fraction(w)) for q, w in asked], power=2) / 2
     assert (found.rho or 0) >= truth
     if found.exact or listed:
@@ -50,6 +51,6 @@ def test_a_long_line_needs_no_list_of_edges(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(line_axis, "EDGE_LIMIT", 10)
     size = 1_000_001
     asked = [LinearQuery(One(), (Split("a"),)), *(LinearQuery(Hats("a", size, w)) for w in (10, 1000, 100_000))]
-    found = certify_measurements(line(size, size), [Measurement(q, Fraction(1), "gaussian") for q in asked])
+    found = certify_measurements(line(size, size), [Measurement(q, Fraction(1), GAUSSIAN) for q in asked])
     assert found.exact
     assert found.rho == 1 + 10**2 + 1000**2 + 100_000**2

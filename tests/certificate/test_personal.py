@@ -20,6 +20,7 @@ from tetraodon.certificate.personal import losses_by_group
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.known import Known
 from tetraodon.policy.load import load_policy
@@ -95,7 +96,7 @@ def test_squares_of_every_edge_are_looked_at() -> None:
     rng = random.Random(8)
     for _ in range(100):
         graph = random_groups(rng, rng.choice([(2, 3), (3, 3)]), absent=rng.random() < 0.3)
-        asked = [Measurement(some_query(rng, graph.domain), Fraction(rng.randint(1, 4)), "gaussian") for _ in range(2)]
+        asked = [Measurement(some_query(rng, graph.domain), Fraction(rng.randint(1, 4)), GAUSSIAN) for _ in range(2)]
         records = [graph.domain.value(cell) for cell in range(graph.domain.size)] + [ABSENT] * graph.absent
         edges = [pair for pair in itertools.combinations(records, 2) if graph.is_edge(*pair)]
         truth = max((rho_of_pair(graph.domain, asked, pair) for pair in edges), default=0)

@@ -16,6 +16,7 @@ from tetraodon.certificate.move_axis import MoveAxis
 from tetraodon.certificate.rate_axis import RateAxis
 from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.joint_metric import JointMetric, Metric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -80,7 +81,7 @@ def test_sums_of_both_signs_move_most_where_no_split_is_crossed() -> None:
     secrets = SecretGraph(plane, (Factor(("x", "y"), joint), Factor(("z",), Everything(11))), 2)
     asked = [LinearQuery(Number(plane["z"]), (Split("x"),)), LinearQuery(Prefix("y", 4, 4))]
     truth = largest_move(secrets, [(query, Fraction(1)) for query in asked], power=2)
-    measured = [Measurement(query, Fraction(1), "gaussian") for query in asked]
+    measured = [Measurement(query, Fraction(1), GAUSSIAN) for query in asked]
     with mock.patch.object(JointMetric, "listable", property(lambda _: False)):
         found = certify_measurements(secrets, measured, delta=Fraction(1, 10**6))
     assert found.rho is not None

@@ -16,6 +16,7 @@ from tetraodon.certificate.reference import largest_move
 from tetraodon.certificate.stand_in import largest_with_products, needs_stand_in
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import One
@@ -37,7 +38,7 @@ def test_products_with_other_answers_are_never_priced_too_low(data: st.DataObjec
     assert found.epsilon >= truth
     if found.exact:
         assert found.epsilon == truth
-    gaussian = [Measurement(q, s, "gaussian") for q, s in zip(asked, scales, strict=True)]
+    gaussian = [Measurement(q, s, GAUSSIAN) for q, s in zip(asked, scales, strict=True)]
     exactly = certify_measurements(graph, gaussian, delta=Fraction(1, 10**6))
     with mock.patch.object(stand_in, "FEW_CELLS", 0):
         bound = certify_measurements(graph, gaussian, delta=Fraction(1, 10**6))

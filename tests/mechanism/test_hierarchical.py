@@ -18,6 +18,7 @@ from tetraodon.mechanism.hierarchical import propose, strategy_of
 from tetraodon.mechanism.smooth_search import Shape
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise import laplace_variance
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -166,7 +167,7 @@ def test_weights_are_checked() -> None:
 def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach: int | None) -> None:
     """Its rho is that of looking at every step, and it errs less than what is best with Laplace noise."""
     policy = replace(line(60, reach), delta=Fraction(1, 10**6))
-    pure, gaussian = (replace(one, noise="gaussian") for one in propose(ranges("x"), policy))
+    pure, gaussian = (replace(one, noise=GAUSSIAN) for one in propose(ranges("x"), policy))
     errors = []
     for strategy in (pure, gaussian):
         measured = strategy.measurements(Fraction(1))

@@ -7,14 +7,14 @@ import pytest
 
 from tetraodon.mechanism import smooth_search
 from tetraodon.mechanism.smooth_search import POINTS, Shape, best_shape, mean_range_variance, sample
-from tetraodon.noise.kind import Noise
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, LAWS, NoiseLaw
 
 SHAPES = [
     (300, 299, Shape(0.4, ((6, 0.3), (36, 0.3)))),
     (300, 20, Shape(0.6, (), ((15, 0.4),))),
     (257, 50, Shape(0.5, ((8, 0.3),), ((40, 0.2),))),
-    (300, 299, Shape(0.4, ((6, 0.3), (36, 0.3)), noise="gaussian")),
-    (257, 50, Shape(0.5, ((8, 0.3),), ((40, 0.2),), noise="gaussian")),
+    (300, 299, Shape(0.4, ((6, 0.3), (36, 0.3)), noise=GAUSSIAN)),
+    (257, 50, Shape(0.5, ((8, 0.3),), ((40, 0.2),), noise=GAUSSIAN)),
 ]
 
 
@@ -52,9 +52,9 @@ def test_the_mean_over_ranges_is_the_mean_over_ranges() -> None:
     assert mean_range_variance(fit, code) == pytest.approx(each.mean(), rel=1e-9)
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("noise", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("reach", [2, 3, 10, 70, 400, 2999])
-def test_shares_add_up_and_widths_nest(reach: int, noise: Noise) -> None:
+def test_shares_add_up_and_widths_nest(reach: int, noise: NoiseLaw) -> None:
     shape = best_shape(3000, reach, noise)
     assert shape is not None
     assert shape.leaves + sum(s for _, s in (*shape.bins, *shape.running)) == pytest.approx(1)
@@ -67,7 +67,7 @@ def test_long_attributes_are_searched_through_short_ones(size: int, reach: int) 
     shape = best_shape(size, reach)
     assert shape is not None
     widths = [*shape.bins, *shape.running]
-    assert shape.bins[0][0] == smooth_search.KINDS["laplace"].lift
+    assert shape.bins[0][0] == smooth_search.KINDS[LAPLACE].lift
     equal = 1 / (1 + len(widths))
     plain = Shape(equal, tuple((w, equal) for w, _ in shape.bins), tuple((w, equal) for w, _ in shape.running))
     places = sample(size, 30)

@@ -9,6 +9,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.errors import QueryError
 from tetraodon.mechanism.strategy import Strategy, free_totals, proposals
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, splits
@@ -65,3 +66,8 @@ def test_a_mean_of_unknown_size_counts_as_dearly_as_it_sums() -> None:
     summed, counted = strategy.measurements(Fraction(1))
     losses = [certify_measurements(here.graph, [m]).epsilon for m in (summed, counted)]
     assert losses[0] == losses[1]
+
+
+def test_a_mechanism_that_nobody_can_read_is_no_strategy() -> None:
+    with pytest.raises(QueryError, match=r"nobody can read.*Fix:"):
+        Strategy("haar", ())  # type: ignore[arg-type]

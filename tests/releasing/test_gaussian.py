@@ -82,7 +82,7 @@ def test_the_stated_promise_holds_by_enumeration() -> None:
     found = plan(policy, noise="gaussian")
     [item] = found.items
     noisy = [m for m in item.measurements if m.scale]
-    assert [m.noise for m in noisy] == ["gaussian"]
+    assert [m.noise.name for m in noisy] == ["gaussian"]
     law = np.array([gaussian_pmf(noisy[0].scale, k) for k in range(-60, 61)])
     here = np.outer(law, law)
     there = np.outer(np.append(0, law[:-1]), np.append(law[1:], 0))

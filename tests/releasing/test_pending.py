@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import tetraodon as td
+from tetraodon.noise.laws.laplace import LaplaceNoise
 from tetraodon.releasing import folder, run
 from tetraodon.releasing.pending import pending_folder
 
@@ -33,7 +34,7 @@ def interrupted(plan: td.Plan, table: pl.DataFrame, ledger: td.Ledger, out: Path
 
 @pytest.mark.parametrize(
     "at",
-    [(run, "draw_noise"), (run.pending, "keep"), (folder, "manifest_of"), (td.Ledger, "settle")],
+    [(LaplaceNoise, "draw"), (run.pending, "keep"), (folder, "manifest_of"), (td.Ledger, "settle")],
     ids=["before noise", "before numbers are kept", "before the folder", "before settling"],
 )
 def test_it_is_charged_once_and_finished(
@@ -59,7 +60,7 @@ def test_numbers_that_were_drawn_are_not_drawn_again(
     plan = td.plan(policy)
     interrupted(plan, table, ledger, out, (td.Ledger, "settle"))
     seen = td.load_release(out)
-    monkeypatch.setattr(run, "draw_noise", crash)
+    monkeypatch.setattr(LaplaceNoise, "draw", crash)
     monkeypatch.setattr(run, "_count", crash)
     made = td.release(plan, table.head(0), ledger=ledger, out=out, resume=True)  # the table is not even opened
     for name, arrays in seen.measured.items():

@@ -12,7 +12,7 @@ from tests.releasing.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.engine import DataRefusal
-from tetraodon.releasing import run
+from tetraodon.noise.laws.laplace import LaplaceNoise
 
 
 def test_a_release_is_charged_its_certificate_and_settled(
@@ -43,7 +43,7 @@ def test_the_charge_stands_when_a_crash_follows_it(
     def crash(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "draw_noise", crash)
+    monkeypatch.setattr(LaplaceNoise, "draw", crash)
     with pytest.raises(KeyboardInterrupt):
         td.release(td.plan(policy), table, ledger=ledger)
     (entry,) = ledger.entries(policy.dataset)
@@ -55,14 +55,14 @@ def test_no_noise_is_drawn_before_the_charge_is_committed(
     policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seen = []
-    draw = run.draw_noise
+    draw = LaplaceNoise.draw
 
     def watched(*arguments: Any) -> Any:
         with td.Ledger(tmp_path / "ledger.db") as other:  # what another process would see
             seen.append(other.account(policy.dataset).charged)
         return draw(*arguments)
 
-    monkeypatch.setattr(run, "draw_noise", watched)
+    monkeypatch.setattr(LaplaceNoise, "draw", watched)
     td.release(td.plan(policy), table, ledger=ledger)
     assert set(seen) == {Fraction(1)}
 

@@ -11,7 +11,7 @@ from tests.releasing.conftest import POLICY
 from tests.releasing.made import release_with, silent
 
 import tetraodon as td
-from tetraodon.inference.interval import sum_quantile
+from tetraodon.noise.laws import LAPLACE
 
 SURE = Fraction(95, 100)
 
@@ -26,7 +26,7 @@ def test_cells_of_a_histogram_add_up_their_noise(table: pl.DataFrame) -> None:
     for cells in (1, 3, 5):
         mask = np.arange(10) < cells
         part = found.add_up(mask)
-        assert part.upper - part.value == pytest.approx(sum_quantile(scale, cells, SURE), abs=1e-6)
+        assert part.upper - part.value == pytest.approx(LAPLACE.sum_quantile(scale, cells, SURE), abs=1e-6)
 
 
 def test_most_of_a_known_total_is_known_by_the_rest(table: pl.DataFrame) -> None:
@@ -41,7 +41,7 @@ def test_a_range_of_running_counts_needs_two_of_them(table: pl.DataFrame) -> Non
     secrets = {**POLICY["secrets"], "age": {"within": 1}}
     found = answer({"cdf": "age"}, table, secrets=secrets)["q"]
     assert found.item.mechanism == "ordered"
-    reach = [sum_quantile(found.item.scale, terms, SURE) for terms in (1, 2)]
+    reach = [LAPLACE.sum_quantile(found.item.scale, terms, SURE) for terms in (1, 2)]
     start, inside = found.between(20, 24), found.between(22, 24)
     assert start.upper - start.value == pytest.approx(reach[0])
     assert inside.upper - inside.value == pytest.approx(reach[1])

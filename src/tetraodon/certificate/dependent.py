@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.certificate import Certificate, seal
-from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.quilt import quilt_budget, quilt_loss
 from tetraodon.errors import Refused
+from tetraodon.noise.laws import Currency
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, Groups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
@@ -36,7 +37,7 @@ def certify_release(
     alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return alone
-    if any(m.noise == "gaussian" and m.scale > 0 for m in measurements):
+    if currency_of(measurements) is Currency.ZCDP:
         raise Refused(
             "Gaussian noise is priced for attackers to whom people are independent only",
             fix="write a budget without delta",

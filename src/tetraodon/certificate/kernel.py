@@ -40,6 +40,7 @@ from tetraodon.certificate.rate_axis import by_metric
 from tetraodon.certificate.stand_in import largest_with_products, needs_stand_in
 from tetraodon.certificate.wide import is_wide, secrets_change_known, wide_push
 from tetraodon.errors import Refused
+from tetraodon.noise.laws import Currency
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
@@ -79,6 +80,8 @@ def certify_measurements(
     Why   one person's step changes at most `rows_per_person` rows, each along an edge, and all of them may take
           the worst edge at once.
     """
+    currency = currency_of(measurements)
+    noisy = [(m.query, m.noise.rate(m.scale)) for m in measurements if m.scale > 0]
     _check_rows(graph, rows_per_person)
     for measurement in measurements:
         if measurement.scale == 0:
@@ -86,12 +89,20 @@ def certify_measurements(
             if moved.value:
                 told = "neighbours" if graph.known else "edge"
                 return seal(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
-    noisy = [(m.query, 1 / m.scale) for m in measurements if m.scale > 0]
-    if any(m.noise == "gaussian" and m.scale > 0 for m in measurements):
+    if currency is Currency.ZCDP:
         loss = _largest_square(graph, noisy)
         return seal_rho(Fraction(loss.value) / 2 * rows_per_person**2, delta, loss.witness, loss.method, loss.exact)
     loss = _largest(graph, noisy)
     return seal(loss.value * rows_per_person, loss.witness, loss.method, loss.exact)
+
+
+def currency_of(measurements: Sequence[Measurement]) -> Currency:
+    """In what the loss of all of them together is counted. Refuses a law whose loss nobody has worked out.
+
+    Why   e-privacy is e^2/2-zCDP, so that whatever is pure may be counted in zCDP too; not the other way round.
+    """
+    found = {measurement.noise.currency for measurement in measurements if measurement.scale > 0}
+    return Currency.ZCDP if Currency.ZCDP in found else Currency.PURE
 
 
 def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: int = 1) -> Sensitivity:

@@ -21,12 +21,12 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
 
     Pre   no measurement is exact.
     """
-    return sum((Fraction(_moved(domain, m, pair)) / m.scale for m in measurements), Fraction(0))
+    return sum((Fraction(_moved(domain, m, pair)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
 
 
 def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
     """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
-    moved = (Fraction(_moved(domain, m, pair, squares=True)) / (2 * m.scale**2) for m in measurements)
+    moved = (Fraction(_moved(domain, m, pair, squares=True)) * m.noise.rate(m.scale) ** 2 / 2 for m in measurements)
     return sum(moved, Fraction(0))
 
 

@@ -14,7 +14,6 @@ from tetraodon.mechanism.grid import grid_fit
 from tetraodon.mechanism.hierarchical import mean_variance
 from tetraodon.mechanism.known_share import Asked, each_prefix, each_range, each_value, known_share, named_ranges
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise.kind import noise_variance
 from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
@@ -31,7 +30,7 @@ def expected_error(query: Query, strategy: Strategy, scale: Fraction, domain: Do
     if strategy.mechanism == "grid":
         return math.sqrt(grid_fit(strategy, scale, domain).mean_rectangle_variance())
     unit = float(strategy.noisy[0].contribution.unit)
-    return math.sqrt(noise_variance(strategy.noise, scale) * variance_factor(query, strategy, domain)) * unit
+    return math.sqrt(strategy.noise.variance(scale) * variance_factor(query, strategy, domain)) * unit
 
 
 def variance_factor(query: Query, strategy: Strategy, domain: Domain) -> float:
@@ -112,8 +111,10 @@ def noise_terms(query: Query, strategy: Strategy, domain: Domain) -> int:
             size = strategy.table[-1].size(domain)
             whole = [q for q in strategy.exact if not q.by]
             return max(1, size // 2 if whole and len(strategy.table) == 1 else size)
-        case _:
+        case "identity" | "direct" | "synopsis", _:
             return 1
+        case _:
+            raise AssertionError("its noise has several scales")
 
 
 def answers(query: Query, asked: LinearQuery, domain: Domain) -> int:

@@ -22,7 +22,6 @@ from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.inference.grid_fit import GridFit, Side
 from tetraodon.mechanism.strategy import Strategy, free_totals
-from tetraodon.noise.kind import noise_variance
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.areas import Rectangles
@@ -161,7 +160,7 @@ def grid_fit(strategy: Strategy, scale: Fraction, domain: Domain) -> GridFit:
     width, precise = dict.fromkeys(names, 0), dict.fromkeys(("cells", "across", "along", "blocks"), 0.0)
     for query, weight in zip(strategy.noisy, strategy.weights, strict=True):
         unit = float(query.contribution.unit)
-        precise[role_of(query, names)] = 1 / (noise_variance(strategy.noise, scale * weight) * unit**2)
+        precise[role_of(query, names)] = 1 / (strategy.noise.variance(scale * weight) * unit**2)
         if isinstance(query.contribution, Hats):
             width[query.contribution.name] = query.contribution.width
         elif isinstance(query.contribution, Product):

@@ -19,7 +19,7 @@ from tetraodon.domain import Domain
 from tetraodon.inference.smooth_fit import SmoothFit, levels_of
 from tetraodon.mechanism.smooth_search import Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.strategy import Strategy, free_totals
-from tetraodon.noise.kind import Noise, noise_variance
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import One
@@ -51,7 +51,7 @@ def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
     exact = (totals, *(one for one in free if one != totals)) if known else free
     # where counts are known already, a neighbour may differ in records that moved far
     reaches = (near, far) if policy.graph.known and near < far else (near,)
-    laws: tuple[Noise, ...] = ("laplace", "gaussian") if policy.delta else ("laplace",)
+    laws = (LAPLACE, GAUSSIAN) if policy.delta else (LAPLACE,)
     for reach, noise in product(reaches, laws):
         shape = best_shape(attribute.size, reach, noise)
         if shape is not None and (known or not shape.running):
@@ -82,12 +82,12 @@ def fit_of(strategy: Strategy, scale: Fraction) -> SmoothFit:
     for query, weight in zip(strategy.noisy[1:], strategy.weights[1:], strict=True):
         kind = query.contribution
         assert isinstance(kind, Hats | Ramps)
-        variance = noise_variance(strategy.noise, scale * weight) * float(kind.unit) ** 2
+        variance = strategy.noise.variance(scale * weight) * float(kind.unit) ** 2
         (bins if isinstance(kind, Hats) else running).append((kind.width, variance))
     by = strategy.table[:-1]
     known = any(query == LinearQuery(One(), by) for query in strategy.exact)
     size = _smooth(strategy).size
-    return SmoothFit(size, noise_variance(strategy.noise, scale), levels_of(bins, running), 0.0 if known else None)
+    return SmoothFit(size, strategy.noise.variance(scale), levels_of(bins, running), 0.0 if known else None)
 
 
 def _smooth(strategy: Strategy) -> Hats | Ramps:

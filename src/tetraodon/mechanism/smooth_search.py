@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.inference.smooth_fit import Level, SmoothFit, hats_matrix, prefix_bins
-from tetraodon.noise.kind import Noise
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 
 SPARSE = 20_000
 """Attributes up to this long are fitted to tell how good a shape is."""
@@ -59,9 +59,9 @@ class _Kind:
         return float(distance / share ** (1 / self.power))
 
 
-KINDS: dict[Noise, _Kind] = {
-    "laplace": _Kind(1, 2.0, 2.0, direct=SPARSE, lift=16),
-    "gaussian": _Kind(2, 1.0, math.sqrt(2), direct=1200, lift=4),
+KINDS: dict[NoiseLaw, _Kind] = {
+    LAPLACE: _Kind(1, 2.0, 2.0, direct=SPARSE, lift=16),
+    GAUSSIAN: _Kind(2, 1.0, math.sqrt(2), direct=1200, lift=4),
 }
 
 
@@ -72,7 +72,7 @@ class Shape:
     leaves: float
     bins: tuple[tuple[int, float], ...] = ()
     running: tuple[tuple[int, float], ...] = ()
-    noise: Noise = "laplace"
+    noise: NoiseLaw = LAPLACE
 
     def scales(self, reach: int) -> tuple[float, dict[int, float], dict[int, float]]:
         """Scales of noise, in records, that lose one in all on a step of `reach` positions."""
@@ -110,7 +110,7 @@ def mean_range_variance(fit: SmoothFit, positions: NDArray[np.int64]) -> float:
 
 
 @lru_cache(maxsize=256)
-def best_shape(size: int, reach: int, noise: Noise = "laplace") -> Shape | None:
+def best_shape(size: int, reach: int, noise: NoiseLaw = LAPLACE) -> Shape | None:
     """The shape with the least error for a range drawn at random; None where nothing beats single values or plain
     running counts.
     """
@@ -144,7 +144,7 @@ def _one_finer(coarse: Shape, size: int, reach: int) -> Shape:
 
 
 @lru_cache(maxsize=2)
-def _within(noise: Noise) -> float:
+def _within(noise: NoiseLaw) -> float:
     """The error within bins of width `lift` when the bins are known and leaves have the whole budget."""
     kind = KINDS[noise]
     size = 40 * kind.lift
@@ -152,7 +152,7 @@ def _within(noise: Noise) -> float:
     return mean_range_variance(fit, np.arange(size))
 
 
-def _best_of_few(size: int, reach: int, noise: Noise) -> Shape | None:
+def _best_of_few(size: int, reach: int, noise: NoiseLaw) -> Shape | None:
     best: tuple[float, Shape] | None = None
     for bins, running in _outlines(size, reach, noise):
         error, shape = _with_best_shares(size, reach, bins, running, noise)
@@ -161,7 +161,7 @@ def _best_of_few(size: int, reach: int, noise: Noise) -> Shape | None:
     return None if best is None else best[1]
 
 
-def _outlines(size: int, reach: int, noise: Noise) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _outlines(size: int, reach: int, noise: NoiseLaw) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Widths worth trying: bins, then running sums; each divides the next."""
     seen: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
 
@@ -173,7 +173,7 @@ def _outlines(size: int, reach: int, noise: Noise) -> Iterator[tuple[tuple[int, 
         seen.add(key)
         return good
 
-    if noise == "gaussian":
+    if noise == GAUSSIAN:
         for times in (3, 4):
             every = [times**level for level in range(1, 10) if times**level < min(size, 2 * reach)]
             for bins, running in ((every, []), (every[:-1], every[-1:]), (every[:-2], every[-2:-1])):
@@ -207,7 +207,7 @@ def _outlines(size: int, reach: int, noise: Noise) -> Iterator[tuple[tuple[int, 
 
 
 def _with_best_shares(
-    size: int, reach: int, bins: tuple[int, ...], running: tuple[int, ...], noise: Noise
+    size: int, reach: int, bins: tuple[int, ...], running: tuple[int, ...], noise: NoiseLaw
 ) -> tuple[float, Shape]:
     from scipy.optimize import minimize
 
@@ -231,7 +231,7 @@ class _Shares:
     """
 
     def __init__(
-        self, size: int, reach: int, bins: tuple[int, ...], running: tuple[int, ...], noise: Noise = "laplace"
+        self, size: int, reach: int, bins: tuple[int, ...], running: tuple[int, ...], noise: NoiseLaw = LAPLACE
     ) -> None:
         width = min((*bins, *running))
         fine = hats_matrix(size, width)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError, Refused
 from tetraodon.inference.margin import common_coarsening
 from tetraodon.mechanism.known_totals import known_totals
-from tetraodon.noise.kind import Noise
+from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
@@ -50,9 +50,11 @@ class Strategy:
     table: tuple[Split, ...] = ()
     weights: tuple[Fraction, ...] = ()
     """Noise of each noisy query in multiples of the common scale; none given means that all are one."""
-    noise: Noise = "laplace"
+    noise: NoiseLaw = LAPLACE
 
     def __post_init__(self) -> None:
+        if self.mechanism not in get_args(Mechanism):
+            raise QueryError(f"nobody can read what {self.mechanism!r} measures", fix="name it in `Mechanism` first")
         if self.weights and (len(self.weights) != len(self.noisy) or min(self.weights) <= 0):
             raise QueryError("a strategy has not one positive weight for each noisy query", fix="give one for each")
 

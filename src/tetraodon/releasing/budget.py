@@ -16,7 +16,7 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.pair import loss_of_pair, rho_of_pair
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise.kind import Noise
+from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.linear import Measurement
 from tetraodon.zcdp import rho_at, sqrt_above
@@ -33,30 +33,35 @@ class Limit:
           one falls as 1 / scale and the other as 1 / sigma^2.
     """
 
-    noise: Noise
+    noise: NoiseLaw
     amount: Fraction
 
+    @property
+    def pure(self) -> bool:
+        """Whether it is in epsilon. Refuses a law without a known loss."""
+        return self.noise.currency is Currency.PURE
+
     def loss(self, certificate: Certificate) -> Fraction:
-        return Fraction(certificate.epsilon) if self.noise == "laplace" else certificate.rho or Fraction(0)
+        return Fraction(certificate.epsilon) if self.pure else certificate.rho or Fraction(0)
 
     def of_pair(self, policy: Policy, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
         """What one step loses; all rows of a person may take it."""
-        if self.noise == "laplace":
+        if self.pure:
             return policy.rows_per_person * loss_of_pair(policy.domain, measurements, pair)
         return policy.rows_per_person**2 * rho_of_pair(policy.domain, measurements, pair)
 
     def scale(self, scale: Fraction, factor: Fraction) -> Fraction:
         """The scale at which `factor` times as much is lost, or a little less."""
-        return scale / factor if self.noise == "laplace" else sqrt_above(scale**2 / factor)
+        return scale / factor if self.pure else sqrt_above(scale**2 / factor)
 
     def factor(self, before: Fraction, after: Fraction) -> Fraction:
         """How many times as much is lost at another scale."""
-        return before / after if self.noise == "laplace" else (before / after) ** 2
+        return before / after if self.pure else (before / after) ** 2
 
 
-def limit_of(policy: Policy, noise: Noise) -> Limit:
+def limit_of(policy: Policy, noise: NoiseLaw) -> Limit:
     """A policy's budget. For Gaussian noise, the rho that gives (epsilon, delta); Laplace noise needs no delta."""
-    if noise == "laplace":
+    if noise.currency is Currency.PURE:
         return Limit(noise, policy.epsilon)
     return Limit(noise, policy.rho or rho_at(policy.epsilon, policy.delta))
 
@@ -67,7 +72,7 @@ def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Lim
     Post  all measurements together lose the budget at most, and no item's scale could be smaller alone, unless a
           loss is only known by a bound, in which case all scales are stretched alike.
     """
-    limit = limit or limit_of(policy, "laplace")
+    limit = limit or limit_of(policy, LAPLACE)
     scales = [scale for _, scale in chosen]
     rising = {number for number, scale in enumerate(scales) if scale > 0}
     while rising:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any, assert_never
 
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
-from tetraodon.noise.kind import Noise
+from tetraodon.noise.laws import law_from
 from tetraodon.rational import decimal_text
 from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
@@ -22,30 +21,8 @@ def measurement_document(measurement: Measurement) -> dict[str, Any]:
     return {
         "counts": _contribution_document(measurement.query.contribution),
         "by": [split_document(split) for split in measurement.query.by],
-        "noise": _noise_document(measurement) if measurement.scale else None,
+        "noise": measurement.noise.document(measurement.scale) if measurement.scale else None,
     }
-
-
-def _noise_document(measurement: Measurement) -> dict[str, str]:
-    match measurement.noise:
-        case "laplace":
-            return {"law": "discrete laplace", "scale": decimal_text(measurement.scale)}
-        case "gaussian":
-            return {"law": "discrete gaussian", "sigma": decimal_text(measurement.scale)}
-        case _:
-            assert_never(measurement.noise)
-
-
-def _noise_from(document: Mapping[str, Any] | None) -> tuple[Fraction, Noise]:
-    match document:
-        case None:
-            return Fraction(0), "laplace"
-        case {"law": "discrete laplace", "scale": scale}:
-            return Fraction(scale), "laplace"
-        case {"law": "discrete gaussian", "sigma": sigma}:
-            return Fraction(sigma), "gaussian"
-        case _:
-            raise ReleaseError("unknown kind of noise", fix="upgrade tetraodon")
 
 
 def split_document(split: Split) -> dict[str, Any]:
@@ -128,7 +105,7 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
             case kind:
                 raise ReleaseError(f"unknown kind of measurement {kind!r}", fix="upgrade tetraodon")
         by = tuple(split_from(split) for split in document["by"])
-        scale, noise = _noise_from(document["noise"])
+        scale, noise = law_from(document["noise"])
     except (KeyError, TypeError, ValueError) as error:
         raise ReleaseError("release.json does not describe its measurements", fix="ask for a new copy") from error
     return Measurement(LinearQuery(contribution, by), scale, noise)

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import Refused
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.inference.interval import sum_quantile
 from tetraodon.mechanism.kmeans_item import centres_of
-from tetraodon.noise.kind import noise_variance
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import read_quantile
@@ -56,7 +54,7 @@ def columns_of(item: PlannedItem, domain: Domain, measured: Measured, values: ND
             queries = item.strategy.noisy or item.strategy.exact
             unit = float(queries[0].contribution.unit)
             number = measured[0][..., 0].astype(np.float64) * unit
-            reach = unit * (sum_quantile(item.scale, 1, CONFIDENCE, item.strategy.noise) if item.strategy.noisy else 0)
+            reach = unit * (item.strategy.noise.sum_quantile(item.scale, 1, CONFIDENCE) if item.strategy.noisy else 0)
             lower, upper = number - reach, number + reach
             if isinstance(query, Count):
                 lower, upper = np.maximum(lower, 0), np.maximum(upper, 0)
@@ -132,7 +130,7 @@ def _named_ranges(
     shape = (*(s.size(domain) for s in by), len(codes))
     if values is None:
         centre = measured[0].astype(np.float64)
-        reach = sum_quantile(item.scale, 1, CONFIDENCE, item.strategy.noise) if item.strategy.noisy else 0
+        reach = item.strategy.noise.sum_quantile(item.scale, 1, CONFIDENCE) if item.strategy.noisy else 0
         number = np.maximum(np.round(centre), 0) if item.item.whole else centre
         lower, upper = np.maximum(centre - reach, 0), np.maximum(centre + reach, 0)
     else:
@@ -183,7 +181,7 @@ def _mean(query: Mean, item: PlannedItem, domain: Domain, measured: Measured) ->
     total, records = (array[..., 0].astype(np.float64) for array in measured[:2])
     both_noisy = len(strategy.noisy) == 2
     sure = 1 - (1 - CONFIDENCE) / 2 if both_noisy else CONFIDENCE
-    reach, unsure = (sum_quantile(m.scale, 1, sure, m.noise) if m.scale else 0 for m in item.measurements[:2])
+    reach, unsure = (m.noise.sum_quantile(m.scale, 1, sure) if m.scale else 0 for m in item.measurements[:2])
     low, high = float(attribute.number(0)), float(attribute.number(attribute.size - 1))
     fewest = records - unsure
     most = records + unsure
@@ -202,7 +200,7 @@ def _clusters(query: KMeans, item: PlannedItem, domain: Domain, measured: Measur
     strategy = item.strategy
     table = (*strategy.noisy, *strategy.exact)[0]
     known = (strategy.exact[0], measured[1]) if strategy.noisy and strategy.exact else None
-    variance = noise_variance(strategy.noise, item.scale) if strategy.noisy else 0.0
+    variance = strategy.noise.variance(item.scale) if strategy.noisy else 0.0
     centres, records = centres_of(query, domain, table, measured[0], variance, known)
     places = {column_name(name): centres[:, number] for number, name in enumerate(query.attributes)}
     return {"cluster": np.arange(1, len(centres) + 1)} | places | {"records": records}

@@ -18,6 +18,7 @@ from typing import Any
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -211,7 +212,7 @@ def _matched(policy: Policy, pure: Plan, budget: Fraction, ratio: Fraction) -> P
     steps, for zCDP losses rho by its square.
     """
     if pure.certificate.rho is not None:
-        pure = plan(policy, epsilon=pure.policy.epsilon, noise="laplace")
+        pure = plan(policy, epsilon=pure.policy.epsilon, noise=LAPLACE)
     rho = rho_at(budget, policy.delta) * ratio**2
     return better(pure, plan(policy.with_rho(rho, policy.delta)))
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
 from tetraodon.inference.consistency import Table, agree, follow, shared_margins
 from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.mechanism.hierarchical import fit_of
-from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise.kind import noise_variance
+from tetraodon.mechanism.strategy import Mechanism, Strategy
 from tetraodon.releasing.grid_reach import fitted_map
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
@@ -35,8 +36,17 @@ def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> NDArray[
             return np.diff(running, axis=-1, prepend=0).astype(np.float64)
         case "hierarchical":
             return best_fit(item.strategy, item.scale, measured)
-        case _:
+        case "exact" | "identity":
             return measured[0][..., 0].astype(np.float64)
+        case "direct" | "synopsis":
+            raise no_table(item.mechanism)
+        case _:
+            assert_never(item.mechanism)
+
+
+def no_table(mechanism: Mechanism) -> QueryError:
+    """The refusal to read a table of counts where the mechanism measured none."""
+    return QueryError(f"{mechanism} noise leaves no table of counts", fix="ask an item that is a table")
 
 
 def best_fit(strategy: Strategy, scale: Fraction, measured: Measured) -> NDArray[np.float64]:
@@ -67,7 +77,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     for item in plan:
         if item.strategy.table and item.strategy.noisy:
             cells = 2 if item.mechanism == "ordered" else 1
-            variance = cells * noise_variance(item.strategy.noise, item.scale)  # smoothed counts hardly change it
+            variance = cells * item.strategy.noise.variance(item.scale)  # smoothed counts hardly change it
             tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name], domain), variance)
     agree([*known, *tables.values()], domain)
     leaders = list(known)

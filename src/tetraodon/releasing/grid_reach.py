@@ -13,7 +13,6 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import DomainError, QueryError
 from tetraodon.mechanism.grid import grid_fit, role_of
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise.kind import noise_variance
 from tetraodon.releasing.smooth_reach import above_discrete, tail_of
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -60,7 +59,7 @@ def mask_reach(
     largest = 0.0
     for query, weight in zip(strategy.noisy, strategy.weights, strict=True):
         unit = float(query.contribution.unit)
-        part = float(scale * weight) * unit / (noise_variance(strategy.noise, scale * weight) * unit**2)
+        part = float(scale * weight) * unit / (strategy.noise.variance(scale * weight) * unit**2)
         largest = max(largest, float(np.abs(seen[role_of(query, names)]()).max(initial=0.0)) * part)
     return float(tail_of(strategy, np.array([variance]), np.array([largest]), confidence)[0])
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
-from tetraodon.inference.interval import sum_quantile
+from tetraodon.releasing.estimates import no_table
 from tetraodon.releasing.grid_reach import many_rectangles, rectangle_codes, rectangle_reach, running_map
 from tetraodon.releasing.smooth_reach import range_reach
 from tetraodon.releasing.table_answer import TableAnswer
@@ -42,8 +42,12 @@ def many_intervals(table: TableAnswer, low: Codes, high: Codes) -> tuple[Floats,
         case "ordered":
             known = len(item.strategy.noisy) == 1
             reach = _reaches(table, (low > 0).astype(np.int64) + ~((high == last) & known))
-        case _:
+        case "identity":
             reach = _reaches(table, high - low + 1)
+        case "grid" | "direct" | "synopsis":
+            raise no_table(item.mechanism)
+        case _:
+            assert_never(item.mechanism)
     lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
     return np.minimum(lower, values), np.maximum(upper, values)
 
@@ -76,8 +80,12 @@ def rectangles_of(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> d
             reach = rectangle_reach(item.strategy, item.scale, table.domain, low, high, CONFIDENCE)
         case "ordered":
             reach = _reaches(table, 2 * (high[:, 0] - low[:, 0] + 1))
-        case _:
+        case "identity" | "hierarchical":
             reach = _reaches(table, np.prod(high - low + 1, axis=1))
+        case "direct" | "synopsis":
+            raise no_table(item.mechanism)
+        case _:
+            assert_never(item.mechanism)
     lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
     return {"count": values, "lower": np.minimum(lower, values), "upper": np.maximum(upper, values)}
 
@@ -85,7 +93,7 @@ def rectangles_of(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> d
 def _reaches(table: TableAnswer, terms: Codes) -> Floats:
     kinds, which = np.unique(terms, return_inverse=True)
     item = table.item
-    reach = [sum_quantile(item.scale, int(kind), CONFIDENCE, item.strategy.noise) for kind in kinds]
+    reach = [item.strategy.noise.sum_quantile(item.scale, int(kind), CONFIDENCE) for kind in kinds]
     return np.array(reach, np.float64)[which]
 
 

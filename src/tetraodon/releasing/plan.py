@@ -14,10 +14,9 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import certify_release, priced_for_each
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import PolicyError, QueryError, Refused
-from tetraodon.inference.interval import sum_quantile
 from tetraodon.mechanism.expected_error import expected_error, noise_terms
-from tetraodon.mechanism.strategy import Strategy, proposals
-from tetraodon.noise.kind import Noise
+from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, rational
@@ -48,7 +47,7 @@ class PlannedItem:
         return self.item.name
 
     @property
-    def mechanism(self) -> str:
+    def mechanism(self) -> Mechanism:
         return self.strategy.mechanism
 
     @property
@@ -88,7 +87,11 @@ class Plan:
 
 
 def plan(
-    policy: AnyPolicy, *, epsilon: Number | None = None, delta: Number | None = None, noise: Noise | None = None
+    policy: AnyPolicy,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    noise: str | NoiseLaw | None = None,
 ) -> Plan:
     """The best strategies we have for a policy's items, certified together at the policy's budget.
 
@@ -105,15 +108,16 @@ def plan(
         )
     if not policy.items:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
-    if noise == "gaussian" and not policy.delta:
-        raise PolicyError("Gaussian noise needs a delta", fix="write `budget: {epsilon: 1, delta: 1e-6}`")
-    if noise is not None or not policy.delta:
-        return _plan_with(policy, noise or "laplace")
+    law = None if noise is None else law_named(noise)
+    if law is not None and law.currency is not Currency.PURE and not policy.delta:
+        raise PolicyError(f"{law.words} noise needs a delta", fix="write `budget: {epsilon: 1, delta: 1e-6}`")
+    if law is not None or not policy.delta:
+        return _plan_with(policy, law or LAPLACE)
     if policy.rho is not None:
-        return _plan_with(policy, "gaussian")
-    pure = _plan_with(policy, "laplace")
+        return _plan_with(policy, GAUSSIAN)
+    pure = _plan_with(policy, LAPLACE)
     try:
-        return better(pure, _plan_with(policy, "gaussian"))
+        return better(pure, _plan_with(policy, GAUSSIAN))
     except Refused:  # squares are harder to certify; what has no certificate is not offered
         return pure
 
@@ -133,7 +137,7 @@ def keeps_budget(certificate: Certificate, policy: Policy) -> bool:
     return certificate.epsilon <= policy.epsilon
 
 
-def _plan_with(policy: Policy, noise: Noise) -> Plan:
+def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
     priced = priced_for_each(policy)
     chosen, scales = _settle(priced, limit_of(priced, noise))
     planned = tuple(
@@ -214,7 +218,7 @@ def planned_item(item: Item, strategy: Strategy, scale: Fraction, policy: Policy
     """An item at a given scale of noise: its certificate, its error, and what plain differential privacy would cost."""
     certificate = certify_release(policy, strategy.measurements(scale))
     error = expected_error(item.query, strategy, scale, policy.domain)
-    noise = strategy.noise if policy.rho is None else "gaussian"
+    noise = strategy.noise if policy.rho is None else GAUSSIAN
     limit = limit_of(policy, noise)
     price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
@@ -233,7 +237,7 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
         ranges = isinstance(item.item.query, Ranges)
         return largest_reach(item.strategy, item.scale, confidence, ranges=ranges)
     terms = noise_terms(item.item.query, item.strategy, policy.domain)
-    reach = sum_quantile(item.scale, terms, confidence, item.strategy.noise)
+    reach = item.strategy.noise.sum_quantile(item.scale, terms, confidence)
     return reach * float(item.strategy.noisy[0].contribution.unit)
 
 

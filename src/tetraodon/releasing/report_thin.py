@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.inference.interval import sum_quantile
 from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.estimates import no_table
 from tetraodon.releasing.grid_reach import block_reach
 from tetraodon.releasing.report_picture import Axis, Picture
 
@@ -96,11 +96,15 @@ def _reach(answer: Answer, sizes: NDArray[np.float64], last: NDArray[np.float64]
             return np.zeros(sizes.shape)
         case "ordered":
             terms = 2 * sizes / last
-        case _:
+        case "identity" | "hierarchical":
             terms = sizes
+        case "grid" | "direct" | "synopsis":
+            raise no_table(answer.item.mechanism)
+        case _:
+            assert_never(answer.item.mechanism)
     kinds, which = np.unique(terms, return_inverse=True)
     scale, noise = answer.item.scale, answer.item.strategy.noise
-    reaches = np.array([sum_quantile(scale, round(float(kind)), CONFIDENCE, noise) for kind in kinds], float)
+    reaches = np.array([noise.sum_quantile(scale, round(float(kind)), CONFIDENCE) for kind in kinds], float)
     return reaches[which].reshape(sizes.shape)
 
 

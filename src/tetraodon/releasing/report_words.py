@@ -71,9 +71,8 @@ def _with_unit(name: str, domain: Domain) -> str:
 
 def mechanism(item: PlannedItem, domain: Domain) -> str:
     """How it was answered, as a sentence or two."""
-    strategy, law = item.strategy, "discrete Laplace" if item.strategy.noise == "laplace" else "discrete Gaussian"
-    width = "scale" if strategy.noise == "laplace" else "standard deviation"
-    noise = f"Random noise ({law}, {width} {about(_scale(item))})"
+    strategy, law = item.strategy, item.strategy.noise
+    noise = f"Random noise ({law.words}, {law.width} {about(_scale(item))})"
     size = strategy.noisy[0].size(domain) if strategy.noisy else 0
     cells = f", {size:,} numbers in all" if size > 1 else ""
     match strategy.mechanism:

@@ -13,7 +13,6 @@ import numpy as np
 from tetraodon.engine import CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import Ledger, Reservation, document_hash, shown_above
-from tetraodon.noise.kind import draw_noise
 from tetraodon.policy.attackers import Chain, Groups, Independent
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
@@ -156,7 +155,7 @@ def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...]) -> Measured:
         if measurement.scale == 0:
             measured.append(array)
             continue
-        noise = draw_noise(measurement.noise, measurement.scale, array.shape)
+        noise = measurement.noise.draw(measurement.scale, array.shape)
         if int(np.abs(noise).max(initial=0)) >= 2**62:
             raise ReleaseError("the noise is too large for exact arithmetic", fix="use a coarser grid or more budget")
         measured.append(array + noise)

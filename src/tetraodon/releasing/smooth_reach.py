@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.inference.smooth_bound import running_variance_bounds
-from tetraodon.inference.tail import gaussian_reach, tail_reach
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.noise.kind import noise_variance
 from tetraodon.workload.smooth import Hats, Ramps
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -53,7 +51,7 @@ def noise_of(strategy: Strategy, scale: Fraction, rows: Floats) -> tuple[Floats,
         kind = query.contribution
         unit = float(kind.unit)
         seen = kind.add_up(moved) * unit if isinstance(kind, Hats | Ramps) else moved  # type: ignore[arg-type]
-        part = float(scale * weight) * unit / (noise_variance(strategy.noise, scale * weight) * unit**2)
+        part = float(scale * weight) * unit / (strategy.noise.variance(scale * weight) * unit**2)
         largest = np.maximum(largest, np.abs(seen).max(axis=1) * part)
     return variance, largest
 
@@ -91,15 +89,13 @@ def range_reach(
 
 def above_discrete(strategy: Strategy, scale: Fraction) -> float:
     """The most that 2 b^2, or sigma^2, exceeds the variance of discrete noise of that width."""
-    times = 2 if strategy.noise == "laplace" else 1
-    return max(times * float(scale * w) ** 2 / noise_variance(strategy.noise, scale * w) for w in strategy.weights)
+    law = strategy.noise
+    return max(law.smooth_variance(scale * w) / law.variance(scale * w) for w in strategy.weights)
 
 
 def tail_of(strategy: Strategy, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:
     """How far sums of a strategy's noise can be off, given their variances and their largest parts."""
-    if strategy.noise == "gaussian":
-        return gaussian_reach(variance, confidence)
-    return tail_reach(variance, largest, confidence)
+    return strategy.noise.reach(variance, largest, confidence)
 
 
 def largest_reach(strategy: Strategy, scale: Fraction, confidence: Fraction, *, ranges: bool) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
-from tetraodon.inference.interval import sum_quantile
 from tetraodon.inference.margin import Margin
-from tetraodon.releasing.estimates import Measured, raw_table
+from tetraodon.releasing.estimates import Measured, no_table, raw_table
 from tetraodon.releasing.grid_reach import cell_reach, mask_reach
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.smooth_reach import running_reach, sum_reach
@@ -79,7 +78,7 @@ class TableAnswer:
         """How far the sum over the cells where `mask` is true can be off: the plan alone says it, before any noise."""
         strategy, scale, terms = self.item.strategy, self.item.scale, self._terms(mask)
         if terms is not None:
-            return sum_quantile(scale, terms, CONFIDENCE, strategy.noise)
+            return strategy.noise.sum_quantile(scale, terms, CONFIDENCE)
         if self.item.mechanism == "grid":
             return mask_reach(strategy, scale, self.domain, mask, CONFIDENCE)
         return sum_reach(strategy, scale, mask, CONFIDENCE)
@@ -95,11 +94,15 @@ class TableAnswer:
                 step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
                 free_last = len(self.item.strategy.noisy) == 1
                 return int(np.abs(step[..., :-1] if free_last else step).sum())
-            case _ if self._known is not None:
+            case "identity" if self._known is not None:
                 taken, members = self._taken(mask, self._known)
                 return int(np.minimum(taken, members - taken).sum())
-            case _:
+            case "identity":
                 return int(mask.sum())
+            case "direct" | "synopsis":
+                raise no_table(self.item.mechanism)
+            case _:
+                assert_never(self.item.mechanism)
 
     @staticmethod
     def _taken(mask: NDArray[np.bool_], known: Known) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -121,21 +124,28 @@ class TableAnswer:
 
     def cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper end for every cell."""
-        if self.item.mechanism == "grid":
-            far = cell_reach(self.item.strategy, self.item.scale, self.domain, CONFIDENCE)
-            return self._within(self.raw, far, self.values)
         centre, terms = self.raw, np.ones(self.raw.shape, np.int64)
-        if self.item.mechanism == "exact":
-            terms = np.zeros_like(terms)
-        elif self.item.mechanism == "ordered":
-            terms[..., 1:] = 2
-            if len(self.item.strategy.noisy) == 1:
-                terms[..., -1] = 1
-        elif self._known is not None:
-            places, totals = self._known
-            alone = (np.bincount(places, minlength=len(totals)) == 1)[places].reshape(centre.shape)
-            centre = np.where(alone, totals[places].reshape(centre.shape), centre)
-            terms[alone] = 0
+        match self.item.mechanism:
+            case "grid":
+                far = cell_reach(self.item.strategy, self.item.scale, self.domain, CONFIDENCE)
+                return self._within(self.raw, far, self.values)
+            case "exact":
+                terms = np.zeros_like(terms)
+            case "ordered":
+                terms[..., 1:] = 2
+                if len(self.item.strategy.noisy) == 1:
+                    terms[..., -1] = 1
+            case "identity" if self._known is not None:
+                places, totals = self._known
+                alone = (np.bincount(places, minlength=len(totals)) == 1)[places].reshape(centre.shape)
+                centre = np.where(alone, totals[places].reshape(centre.shape), centre)
+                terms[alone] = 0
+            case "identity" | "hierarchical":
+                pass
+            case "direct" | "synopsis":
+                raise no_table(self.item.mechanism)
+            case _:
+                assert_never(self.item.mechanism)
         return self._around(centre, terms, self.values)
 
     @property
@@ -154,21 +164,26 @@ class TableAnswer:
         centre = np.cumsum(self.raw, axis=-1)
         size = self.raw.shape[-1]
         values = np.cumsum(self.values, axis=-1)
-        if self.item.mechanism == "hierarchical":
-            reach = running_reach(self.item.strategy, self.item.scale, confidence)
-            return _settled(values, *self._within(centre, np.broadcast_to(reach, centre.shape), values))
-        if self.item.mechanism == "exact":
-            terms = np.zeros(size, np.int64)
-        elif self.item.mechanism == "ordered":
-            terms = np.ones(size, np.int64)
-            terms[-1] = len(self.item.strategy.noisy) - 1
-        else:
-            terms = np.arange(1, size + 1)
-            if self._known is not None and len(self._known[1]) == 1 and self.raw.ndim == 1:
-                shorter = size - terms < terms
-                surplus = float(self._known[1][0]) - float(self.raw.sum())
-                centre = np.where(shorter, centre + surplus, centre)
-                terms = np.where(shorter, size - terms, terms)
+        match self.item.mechanism:
+            case "hierarchical":
+                reach = running_reach(self.item.strategy, self.item.scale, confidence)
+                return _settled(values, *self._within(centre, np.broadcast_to(reach, centre.shape), values))
+            case "exact":
+                terms = np.zeros(size, np.int64)
+            case "ordered":
+                terms = np.ones(size, np.int64)
+                terms[-1] = len(self.item.strategy.noisy) - 1
+            case "identity":
+                terms = np.arange(1, size + 1)
+                if self._known is not None and len(self._known[1]) == 1 and self.raw.ndim == 1:
+                    shorter = size - terms < terms
+                    surplus = float(self._known[1][0]) - float(self.raw.sum())
+                    centre = np.where(shorter, centre + surplus, centre)
+                    terms = np.where(shorter, size - terms, terms)
+            case "grid" | "direct" | "synopsis":
+                raise no_table(self.item.mechanism)
+            case _:
+                assert_never(self.item.mechanism)
         return _settled(values, *self._around(centre, np.broadcast_to(terms, centre.shape), values, confidence))
 
     def _around(
@@ -180,7 +195,7 @@ class TableAnswer:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         kinds, which = np.unique(terms, return_inverse=True)
         scale, noise = self.item.scale, self.item.strategy.noise
-        reaches = np.array([sum_quantile(scale, int(kind), confidence, noise) for kind in kinds], np.float64)
+        reaches = np.array([noise.sum_quantile(scale, int(kind), confidence) for kind in kinds], np.float64)
         return self._within(centre, reaches[which].reshape(terms.shape), values)
 
     @staticmethod

@@ -16,6 +16,7 @@ from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.mechanism.strategy import Mechanism, Strategy
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.codec import measurement_from, split_from
@@ -80,7 +81,7 @@ def _item(document: Mapping[str, Any], policy: Policy) -> PlannedItem:
         tuple(m.query for m in measured if not m.scale),
         tuple(split_from(split) for split in document["table"]),
         weights if any(weight != 1 for weight in weights) else (),
-        noisy[0].noise if noisy else "laplace",
+        noisy[0].noise if noisy else LAPLACE,
     )
     return planned_item(item, strategy, scale, policy)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
-from tetraodon.noise.kind import Noise
+from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -152,15 +152,15 @@ class LinearQuery:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A query that is answered with discrete noise on each answer: Laplace of `scale` units, or Gaussian of standard
-    deviation `scale`; 0 means exactly.
-    """
+    """A query that is answered with noise of a law on each answer, at a scale in units; scale 0 means exactly."""
 
     query: LinearQuery
     scale: Fraction
-    noise: Noise = "laplace"
+    noise: NoiseLaw = LAPLACE
 
     def __post_init__(self) -> None:
+        if not isinstance(self.noise, NoiseLaw):
+            raise QueryError("the noise of a measurement is not a law", fix="give one of `tetraodon.noise.laws`")
         if self.scale < 0:
             raise QueryError("a noise scale is negative", fix="use 0 for exact, or a positive scale")
 

@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tetraodon.inference import interval
-from tetraodon.inference.interval import sum_quantile
 from tetraodon.noise import gaussian_pmf, laplace_pmf
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, sums
 
 SURE = Fraction(95, 100)
 
@@ -27,28 +26,30 @@ def law_of_sum(scale: Fraction, terms: int, reach: int) -> np.ndarray:
 def test_it_is_the_least_that_covers(scale: str, terms: int) -> None:
     law = law_of_sum(Fraction(scale), terms, 400)
     centre = len(law) // 2
-    found = sum_quantile(Fraction(scale), terms, SURE)
+    found = LAPLACE.sum_quantile(Fraction(scale), terms, SURE)
     assert law[centre - found : centre + found + 1].sum() >= 0.95
     assert law[centre - found + 1 : centre + found].sum() < 0.95
 
 
 def test_more_terms_never_need_less() -> None:
-    found = [sum_quantile(Fraction(3), terms, SURE) for terms in range(300)]
+    found = [LAPLACE.sum_quantile(Fraction(3), terms, SURE) for terms in range(300)]
     assert found == sorted(found)
     assert found[0] == 0
 
 
 def test_rounding_up_terms_costs_little() -> None:
-    exact = interval._quantile(Fraction(3), 1000, SURE, "laplace")
-    assert exact <= sum_quantile(Fraction(3), 1000, SURE) <= 1.02 * exact
+    fewer, more = (LAPLACE.sum_quantile(Fraction(3), terms, SURE) for terms in (992, 1008))  # six binary digits
+    exact = fewer * (1000 / 992) ** 0.5
+    assert more == LAPLACE.sum_quantile(Fraction(3), 1000, SURE)
+    assert exact <= LAPLACE.sum_quantile(Fraction(3), 1000, SURE) <= 1.02 * exact
 
 
 def test_the_bound_for_long_sums_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = interval._quantile(Fraction(5), 40, SURE, "laplace")
-    monkeypatch.setattr(interval, "LONGEST", 16)
-    interval._quantile.cache_clear()
-    bound = interval._quantile(Fraction(5), 40, SURE, "laplace")
-    interval._quantile.cache_clear()
+    truth = LAPLACE.sum_quantile(Fraction(5), 40, SURE)
+    monkeypatch.setattr(sums, "LONGEST", 16)
+    sums._quantile.cache_clear()
+    bound = LAPLACE.sum_quantile(Fraction(5), 40, SURE)
+    sums._quantile.cache_clear()
     assert truth <= bound <= 2 * truth
 
 
@@ -62,13 +63,13 @@ def test_gaussian_sums_are_those_of_the_law_written_out(sigma: str, terms: int) 
     middle = len(whole) // 2
     inside = [float(whole[middle - t : middle + t + 1].sum()) for t in range(600)]
     least = next(t for t, part in enumerate(inside) if part >= float(SURE))
-    assert least <= sum_quantile(Fraction(sigma), terms, SURE, "gaussian") <= least + 1
+    assert least <= GAUSSIAN.sum_quantile(Fraction(sigma), terms, SURE) <= least + 1
 
 
 def test_the_bound_for_long_gaussian_sums_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = interval._quantile(Fraction(5), 40, SURE, "gaussian")
-    monkeypatch.setattr(interval, "LONGEST", 8)
-    interval._quantile.cache_clear()
-    bound = interval._quantile(Fraction(5), 40, SURE, "gaussian")
-    interval._quantile.cache_clear()
+    truth = GAUSSIAN.sum_quantile(Fraction(5), 40, SURE)
+    monkeypatch.setattr(sums, "LONGEST", 8)
+    sums._quantile.cache_clear()
+    bound = GAUSSIAN.sum_quantile(Fraction(5), 40, SURE)
+    sums._quantile.cache_clear()
     assert truth <= bound <= 1.5 * truth

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 TILTS = np.linspace(0.005, 0.995, 199)
 
 
-def tail_reach(
+def laplace_reach(
     variance: NDArray[np.float64], largest: NDArray[np.float64], confidence: Fraction
 ) -> NDArray[np.float64]:
     """Distances t with P(|sum| <= t) >= confidence, for sums of independent noise with known variances.
@@ -22,7 +22,7 @@ def tail_reach(
           with a given variance has the largest bound when its parts are as large as allowed; Chernoff's bound for
           that sum, at the best of many tilts.
 
-    >>> float(tail_reach(np.array([2.0]), np.array([1e-3]), Fraction(95, 100))[0].round(2))    # 2.7 deviations
+    >>> float(laplace_reach(np.array([2.0]), np.array([1e-3]), Fraction(95, 100))[0].round(2))    # 2.7 deviations
     3.84
     """
     variance, largest = np.asarray(variance, np.float64), np.asarray(largest, np.float64)

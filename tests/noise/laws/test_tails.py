@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tetraodon.inference.tail import gaussian_reach, tail_reach
 from tetraodon.noise import gaussian_pmf, laplace_pmf
+from tetraodon.noise.laws.tails import gaussian_reach, laplace_reach
 
 
 def law_of_sum(weights: list[int], scales: list[Fraction], length: int) -> np.ndarray:
@@ -34,18 +34,18 @@ def test_the_bound_holds_for_every_sum(parts: list[tuple[int, Fraction]], confid
     weights, scales = [w for w, _ in parts], [s for _, s in parts]
     law = law_of_sum(weights, scales, 150)
     spread = np.array([w * float(s) for w, s in parts])
-    reach = float(tail_reach(np.array(2 * (spread**2).sum()), np.array(spread.max()), confidence))
+    reach = float(laplace_reach(np.array(2 * (spread**2).sum()), np.array(spread.max()), confidence))
     inside = law[150 - int(reach) : 151 + int(reach)].sum()
     assert inside >= float(confidence)
 
 
 def test_no_noise_no_reach() -> None:
-    assert tail_reach(np.array([0.0]), np.array([0.0]), Fraction(95, 100)).tolist() == [0.0]
+    assert laplace_reach(np.array([0.0]), np.array([0.0]), Fraction(95, 100)).tolist() == [0.0]
 
 
 def test_many_small_parts_are_nearly_normal() -> None:
     """Chernoff's bound for a normal law is sqrt(2 log(2 / 0.05)) deviations."""
-    reach = tail_reach(np.array([1.0]), np.array([0.0]), Fraction(95, 100))
+    reach = laplace_reach(np.array([1.0]), np.array([0.0]), Fraction(95, 100))
     assert reach[0] == pytest.approx(np.sqrt(2 * np.log(40)), rel=1e-2)
 
 

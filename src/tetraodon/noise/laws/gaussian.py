@@ -1,0 +1,75 @@
+"""Discrete Gaussian noise ([CKS20])."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from tetraodon.noise.argument import Size
+from tetraodon.noise.gaussian import discrete_gaussian
+from tetraodon.noise.laws.noise_law import Currency, Floats, NoiseLaw
+from tetraodon.noise.laws.sums import quantile_of_sum
+from tetraodon.noise.laws.tails import gaussian_reach
+from tetraodon.noise.moments import gaussian_pmf, gaussian_variance
+from tetraodon.noise.quantile import gaussian_quantile
+from tetraodon.noise.table import Integers
+
+
+class GaussianNoise(NoiseLaw):
+    """P(k) is proportional to e**(-k**2 / (2 scale**2)), so that a shift by s costs rho = (s / scale)^2 / 2 in zCDP
+    ([CKS20] Thm 4). It has no finite epsilon without a delta.
+
+    >>> GAUSSIAN.variance(Fraction(10)), GAUSSIAN.quantile(Fraction(10), Fraction(95, 100))
+    (100.0, 20)
+    """
+
+    __slots__ = ()
+
+    @property
+    def currency(self) -> Currency:
+        return Currency.ZCDP
+
+    def rate(self, scale: Fraction) -> Fraction:
+        return 1 / scale
+
+    def draw(self, scale: Fraction, size: Size) -> Integers:
+        return discrete_gaussian(scale, size)
+
+    def pmf(self, scale: Fraction, k: int) -> float:
+        return gaussian_pmf(scale, k)
+
+    def variance(self, scale: Fraction) -> float:
+        return gaussian_variance(scale)
+
+    def smooth_variance(self, scale: Fraction) -> float:
+        return float(scale) ** 2
+
+    def quantile(self, scale: Fraction, confidence: Fraction) -> int:
+        return gaussian_quantile(scale, confidence)
+
+    def sum_quantile(self, scale: Fraction, terms: int, confidence: Fraction) -> int:
+        return quantile_of_sum(self, scale, terms, confidence, _chernoff, _characteristic)
+
+    def reach(self, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:  # noqa: ARG002 - variance is all
+        return gaussian_reach(variance, confidence)
+
+
+def _characteristic(sigma: float, length: int) -> Floats:
+    """The characteristic function of one term at multiples of 2 pi / length; beyond the length its weights vanish."""
+    place = np.minimum(np.arange(length), length - np.arange(length))
+    weight = np.exp(-((place / sigma) ** 2) / 2)
+    return np.asarray(np.fft.rfft(weight / weight.sum()).real)
+
+
+def _chernoff(scale: Fraction, terms: int, tail: float) -> int:
+    """A t with P(|sum| > t) <= tail, by Chernoff's bound.
+
+    Why   E e^{wX} is e^(w^2 sigma^2 / 2) times the sum of e^(-(k - w sigma^2)^2 / (2 sigma^2)) over the same sum
+          without a shift, which is the largest (Poisson summation, [CKS20]). So it is at most that of a Gaussian.
+    """
+    return math.ceil(float(scale) * math.sqrt(2 * terms * math.log(2 / tail)))
+
+
+GAUSSIAN = GaussianNoise("gaussian", "discrete Gaussian", "standard deviation", "sigma")
