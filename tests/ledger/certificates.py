@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import tetraodon as td
 from tetraodon.certificate import Certificate, certify_measurements
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.workload.linear import Measurement
 from tetraodon.workload.query import count, linear
 
@@ -23,4 +24,4 @@ def pure(epsilon: Fraction | int) -> Certificate:
 def gaussian(delta: Fraction) -> Certificate:
     """A loss of rho 1/50: a count with Gaussian noise of scale 5."""
     query = linear(count(), POLICY.domain)
-    return certify_measurements(POLICY.graph, [Measurement(query, Fraction(5), "gaussian")], delta=delta)
+    return certify_measurements(POLICY.graph, [Measurement(query, Fraction(5), GAUSSIAN)], delta=delta)
