@@ -37,6 +37,12 @@ def test_a_view_loses_what_its_neighbours_can_move(changes: dict[str, Any], loss
     assert certify_view(policy, Fraction(3), Fraction(5)).epsilon == loss
 
 
+def test_rows_that_come_and_go_are_priced_whatever_presence_is() -> None:
+    policy = td.load_policy({**POLICY, "release": [], "individuals": {"key": "id", "at most": 3}})
+    assert policy.presence == "public"
+    assert certify_view(policy, Fraction(7), Fraction(5)).epsilon == 21
+
+
 def test_a_view_of_people_who_come_and_go_under_known_counts() -> None:
     """Three counts overlap in one value: whoever leaves it may be made up for by three who come, not by two."""
     policy = td.load_policy(

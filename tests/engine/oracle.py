@@ -56,15 +56,20 @@ def exact(value: object) -> Fraction:
 
 
 def tally(
-    records: Sequence[Record], domain: Domain, by: Sequence[str], at_most: int = 0, keys: Sequence[object] = ()
+    records: Sequence[Record],
+    domain: Domain,
+    by: Sequence[str],
+    at_most: int = 0,
+    keys: Sequence[object] = (),
+    cut: bool = False,
 ) -> dict[tuple[int, ...], int]:
-    """Counts by some attributes; with keys, of the first `at_most` rows of each individual."""
+    """Counts by some attributes; with keys, of individuals with at most so many rows, or of the first ones of each."""
     rows = [tuple(map(encoded, domain, record)) for record in records]
     if at_most:
         owned: dict[object, list[tuple[int, ...]]] = defaultdict(list)
         for key, row in zip(keys, rows, strict=True):
             if key is not None:
                 owned[key].append(row)
-        rows = [row for mine in owned.values() for row in sorted(mine)[:at_most]]
+        rows = [row for mine in owned.values() if cut or len(mine) <= at_most for row in sorted(mine)[:at_most]]
     places = [domain.position(name) for name in by]
     return dict(Counter(tuple(row[place] for place in places) for row in rows))

@@ -142,7 +142,12 @@ def test_a_table_without_the_known_counts_costs_nothing(tmp_path: Path, book: td
 
 def test_public_presence_makes_the_number_public(tmp_path: Path, book: td.Ledger) -> None:
     said = {**POLICY, "presence": "public", "adversary": {"prior": {"k": 2}, "posterior": 0.5}}
-    view = td.publish(td.load_policy(said), people(), ledger=book, out=tmp_path / "view")
+    with pytest.raises(td.Refused, match="number of records is public here and a secret"):
+        td.publish(td.load_policy(said), people(), ledger=book, out=tmp_path / "view")
+    assert book.account("people").charged == 0
+    with td.Ledger(tmp_path / "public.db") as public:
+        public.open("people", 10, td.load_policy(said).document)
+        view = td.publish(td.load_policy(said), people(), ledger=public, out=tmp_path / "view")
     assert view.n == 120
     secret = {**said, "presence": "secret"}
     with pytest.raises(td.PolicyError, match="public number"):

@@ -29,5 +29,5 @@ def _loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction:
         return (moved - coming) / 2 * replace + coming * max(presence, replace / 2)
     if moved <= policy.rows_per_person:  # nothing can be replaced
         return moved * presence
-    hidden = policy.presence == "secret" or policy.graph.groups is not None
+    hidden = policy.graph.absent or policy.graph.groups is not None
     return max(-(-moved // 2) * replace, policy.rows_per_person * presence if hidden else Fraction(0))

@@ -105,8 +105,9 @@ class DuckDBEngine:
 
     def _rows(self, names: Sequence[str], add: Sequence[str], origin: str) -> str:
         """The rows that count, as a query: `c<position>` for each attribute, `s<position>` for each to add up."""
-        key = self._individuals.key
-        wanted = {self._domain.position(name): name for name in (self._domain.names if key else names)}
+        key, most = self._individuals.key, self._individuals.at_most
+        used = self._domain.names if self._individuals.cut else dict.fromkeys((*names, *add) if key else names)
+        wanted = {self._domain.position(name): name for name in used}
         added = {self._domain.position(name): name for name in add}
         late = {place: self._column(name).place for place, name in wanted.items() if self._later(name)}
         read = {**wanted, **added} if key is None else wanted
@@ -118,11 +119,14 @@ class DuckDBEngine:
         sums = [f"{self._code(name)} AS s{place}" for place, name in added.items()]
         if key is None:
             return f"SELECT {', '.join(coded + sums) or '1'} FROM (SELECT {', '.join(typed) or '1'} FROM {origin})"
+        keyed = f"SELECT {', '.join([f'{self._key(key)} AS k', *typed])} FROM {origin}"
+        encoded = f"SELECT {', '.join(['k', *coded])} FROM ({keyed})"
         order = ", ".join(f"c{place}" for place in wanted)
-        encoded = f"SELECT k, {', '.join(coded)} FROM (SELECT {self._key(key)} AS k, {', '.join(typed)} FROM {origin})"
+        place = f"row_number() OVER (PARTITION BY k ORDER BY {order})"
+        held = place if self._individuals.cut else "count(*) OVER (PARTITION BY k)"
         return (
             f"SELECT *{''.join(f', c{place} AS s{place}' for place in added)} FROM ({encoded}) WHERE k IS NOT NULL "
-            f"QUALIFY row_number() OVER (PARTITION BY k ORDER BY {order}) <= {self._individuals.at_most}"
+            f"QUALIFY {held} <= {most}"
         )
 
     def _tabulate(self, needed: list[tuple[str, ...]]) -> list[Counts]:
@@ -193,7 +197,7 @@ class DuckDBEngine:
 
     def _require_readable(self, names: set[str]) -> None:
         """Refuse a column of text that should hold numbers or dates and holds none at all."""
-        for name in self._domain.names if self._individuals.key else sorted(names):
+        for name in self._domain.names if self._individuals.cut else sorted(names):
             if must_be_read(self._domain[name], self._column(name)):
                 value, held = self._read(name), present(self._column(name))
                 if not self._any(f"({value}) IS NOT NULL") and self._any(held):
@@ -204,11 +208,12 @@ class DuckDBEngine:
         return len(found["n"]) > 0
 
     def _key_report(self, key: str, rows: int) -> ColumnReport:
+        most, kept = self._individuals.at_most, self._individuals.at_most if self._individuals.cut else 0
         found = self._table.fetch(
             lambda origin: (
                 f"SELECT CAST(coalesce(sum(n) FILTER (WHERE k IS NULL), 0) AS BIGINT) AS m, "
-                f"CAST(coalesce(sum(greatest(n - {self._individuals.at_most}, 0)) FILTER (WHERE k IS NOT NULL), 0) "
-                f"AS BIGINT) AS o FROM (SELECT {self._key(key)} AS k, count(*) AS n FROM {origin} GROUP BY 1)"
+                f"CAST(coalesce(sum(n - {kept}) FILTER (WHERE k IS NOT NULL AND n > {most}), 0) AS BIGINT) AS o "
+                f"FROM (SELECT {self._key(key)} AS k, count(*) AS n FROM {origin} GROUP BY 1)"
             )
         )
         return ColumnReport(key, rows, _whole(found, "m"), 0, _whole(found, "o"))

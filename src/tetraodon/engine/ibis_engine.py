@@ -105,8 +105,9 @@ class IbisEngine:
 
     def _rows(self, names: Sequence[str], add: Sequence[str]) -> Expression:
         """The rows that count: a column `c<position>` for each attribute, and `s<position>` for each to add up."""
-        key, table = self._individuals.key, self._table
-        wanted = {self._domain.position(name): name for name in (self._domain.names if key else names)}
+        key, table, most = self._individuals.key, self._table, self._individuals.at_most
+        used = self._domain.names if self._individuals.cut else dict.fromkeys((*names, *add) if key else names)
+        wanted = {self._domain.position(name): name for name in used}
         added = {self._domain.position(name): name for name in add}
         typed = {f"r{p}": table[n] if self._later(n) else self._typed(n, table[n]) for p, n in wanted.items()}
         typed |= {f"s{p}": self._typed(n, table[n]) for p, n in added.items() if key is None}
@@ -118,10 +119,13 @@ class IbisEngine:
             coded |= {f"s{p}": self._code(n, rows[f"s{p}"]) for p, n in added.items()}
             return rows.select(**coded) if coded else rows
         rows = rows.filter(rows.k.notnull()).select("k", **coded)
-        window = ibis.window(group_by=rows.k, order_by=[rows[name] for name in coded])
-        rows = rows.mutate(place=ibis.row_number().over(window))
-        rows = rows.filter(rows.place < self._individuals.at_most)
-        return rows.select(*coded, **{f"s{p}": rows[f"c{p}"] for p in added})
+        if self._individuals.cut:
+            window = ibis.window(group_by=rows.k, order_by=[rows[name] for name in coded])
+            rows = rows.mutate(place=ibis.row_number().over(window) + 1)
+        else:
+            rows = rows.mutate(place=rows.count().over(ibis.window(group_by=rows.k)))
+        rows = rows.filter(rows.place <= most)
+        return rows.select(*coded, **{f"s{p}": rows[f"c{p}"] for p in added}) if coded else rows
 
     def _tabulate(self, needed: list[tuple[str, ...]], add: tuple[str, ...]) -> list[Counts]:
         """Counts by every pass; all of them share one scan."""
@@ -185,7 +189,7 @@ class IbisEngine:
         return summed(names, np.stack(codes, axis=1) if codes else np.zeros((len(counts), 0), np.int64), counts, sums)
 
     def _require_readable(self, names: set[str]) -> None:
-        for name in self._domain.names if self._individuals.key else sorted(names):
+        for name in self._domain.names if self._individuals.cut else sorted(names):
             if must_be_read(self._domain[name], self._columns[name]):
                 held = present(self._columns[name], self._table[name], self._dialect)
                 if not self._any(self._typed(name, self._table[name]).notnull()) and self._any(held):
@@ -198,12 +202,11 @@ class IbisEngine:
     def _key_report(self, key: str, rows: int) -> ColumnReport:
         keyed = self._table.select(k=self._key(key))
         held = keyed.group_by("k").aggregate(n=keyed.count())
-        most = self._individuals.at_most
-        beyond = ibis.greatest(held.n - most, 0)
+        most, kept = self._individuals.at_most, self._individuals.at_most if self._individuals.cut else 0
         found = self._behind.fetch(
             held.aggregate(
                 m=held.n.sum(where=held.k.isnull()).coalesce(0).cast("int64"),
-                o=beyond.sum(where=held.k.notnull()).coalesce(0).cast("int64"),
+                o=(held.n - kept).sum(where=held.k.notnull() & (held.n > most)).coalesce(0).cast("int64"),
             )
         )
         return ColumnReport(key, rows, int(found["m"][0]), 0, int(found["o"][0]))

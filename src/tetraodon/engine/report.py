@@ -19,7 +19,7 @@ class ColumnReport:
     outside:    rows whose value is outside the domain, clamped or counted as `other`.
 
     The column that tells individuals apart has a report of its own, the last one: `missing` are rows
-    without a key, `outside` are rows beyond the most that an individual may have; neither is counted.
+    without a key, `outside` are rows that are not counted because their individual has more than allowed.
     """
 
     name: str

@@ -17,8 +17,9 @@ from tetraodon.policy.known_in_words import fact_in_words
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secrets_in_words import has_secrets, is_complete, secret_sentences, why_two_steps
-from tetraodon.policy.words import as_if, listing, moves, number_of, odds
+from tetraodon.policy.rows_in_words import cost_of_rows, rows_in_a_step, whose_rows
+from tetraodon.policy.secrets_in_words import has_secrets, secret_sentences, why_two_steps
+from tetraodon.policy.words import as_if, listing, moves, odds
 
 WIDTH = 100
 
@@ -124,10 +125,7 @@ def _promise(policy: Policy) -> Part:
     if policy.delta:
         sentences.append(forgiven(policy))
     if policy.key:
-        sentences.append(
-            f"One step may change every row of a person, up to {number_of(policy.rows_per_person, 'row')}, each "
-            f"along one secret. The examples below hold even if every row of the person says the same."
-        )
+        sentences.append(rows_in_a_step(policy))
     if not policy.known and not _steps_join(policy):
         sentences.append(
             "Nothing is promised about values that are further apart than one step: with the start that this file "
@@ -213,7 +211,7 @@ def _open(policy: Policy, by: str) -> Part:
             continue
         if not has_secrets(factor):
             sentences.append(f"{factor.names[0]} is not protected.")
-        elif isinstance(factor.graph, Blocks) and not is_complete(factor, policy.domain):
+        elif isinstance(factor.graph, Blocks) and not factor.complete:
             sentences.append(f"The block that a person's {factor.names[0]} is in is not protected.")
     sentences.append("What this policy file says is public: the attributes, their lists of values and their bounds.")
     return Part("What is not protected", tuple(sentences))
@@ -235,11 +233,7 @@ def _costs(policy: Policy) -> Part:
             "It is a secret how many rows a person has: 'no row' is one step from every row. So no count of rows is "
             "released exactly, not even of a public attribute."
         )
-    if policy.rows_per_person > 1:
-        sentences.append(
-            f"A person has up to {number_of(policy.rows_per_person, 'row')}, and all of them may change in one step: "
-            f"the loss, and with it the noise, is {policy.rows_per_person:,} times that of one row."
-        )
+    sentences.extend(cost_of_rows(policy))
     sentences.extend(cost_of_dependence(policy.attackers))
     examples = (presence_example(policy, *minding[:1]),) if policy.graph.absent else ()
     return Part("What this costs", tuple(sentences), examples)
@@ -247,10 +241,7 @@ def _costs(policy: Policy) -> Part:
 
 def _assumed(policy: Policy) -> Part:
     if policy.key:
-        rows = (
-            f"The column {policy.key} says whose row it is. Of a person with more than "
-            f"{number_of(policy.rows_per_person, 'row')} only that many are used."
-        )
+        rows = whose_rows(policy)
     elif isinstance(policy.attackers, Chain):
         rows = "Every row is a moment of its own, and what it says is a secret of its own."
     else:

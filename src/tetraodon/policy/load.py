@@ -15,6 +15,8 @@ from pydantic import ValidationError
 
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.attackers import Attackers, Chain, Independent
+from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.build_attackers import build_attackers
 from tetraodon.policy.build_domain import build_domain
 from tetraodon.policy.build_graph import build_graph
@@ -24,6 +26,7 @@ from tetraodon.policy.canonical import canonical
 from tetraodon.policy.document import VERSION, Budget, PolicyDocument
 from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
+from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.source import KeyPath, Plain, Source, read_source
 
 USUAL_DELTA = Fraction(1, 10**6)
@@ -60,6 +63,7 @@ def load_policy(source: AnyPolicy) -> Policy:
     known = build_known(document.known, domain, folder, problems)
     attackers = build_attackers(document, domain, problems)
     graph = replace(build_graph(document, domain, problems), known=known)
+    _check_owner(document, attackers, graph, problems)
     items = build_items(document, graph, problems)
     budget = document.budget
     policy = Policy(
@@ -84,6 +88,21 @@ def load_policy(source: AnyPolicy) -> Policy:
         policy = policy.with_budget(delta=budget.delta)
     hints = document.table.model_dump(exclude_none=True) if document.table else {}
     return replace(policy, document=canonical(policy, hints))
+
+
+def _check_owner(document: PolicyDocument, attackers: Attackers, graph: SecretGraph, problems: Problems) -> None:
+    """Refuse a column that says whose row it is and may be changed by a secret: the row would be somebody else's."""
+    columns: list[tuple[KeyPath, str]] = []
+    if document.individuals:
+        columns.append((("individuals", "key"), document.individuals.key))
+    if not isinstance(attackers, Independent):
+        columns.append((("attackers",), attackers.along if isinstance(attackers, Chain) else attackers.column))
+    for place, column in columns:
+        if column in graph.domain.names and not isinstance(graph.factor_of(column).graph, Public):
+            what = f"{column} says which rows belong together, and is a secret itself"
+            fix = f"write `{column}: public` under `secrets`, or drop it from `attributes`"
+            problems.add(place, Refused(what, fix=fix))
+    problems.stop()
 
 
 def _adversary(document: PolicyDocument, cells: int, problems: Problems) -> Adversary | None:

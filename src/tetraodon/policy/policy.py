@@ -95,6 +95,20 @@ class Policy:
         """Whether the number of rows is known: presence is public and everybody has exactly one row."""
         return self.presence == "public" and not self.key
 
+    @property
+    def table_hints(self) -> dict[str, str]:
+        """How a CSV file is written, as far as the policy says it."""
+        return {str(name): str(hint) for name, hint in (self.document.get("table") or {}).items()}
+
+    @property
+    def cuts_rows(self) -> bool:
+        """Whether the first rows of a person with more than allowed are used; otherwise none of them are.
+
+        Why  which rows come first may change with any of them. So a row may take any other's place, which is one step
+             where any two records are a secret, and more than a step anywhere else (docs/promise.md).
+        """
+        return self.graph.complete
+
     def sensitivity(self, query: Query) -> Sensitivity:
         """How much the answers move, in total, between the worst neighbours: S(f, P) of [HMD14] Def. 5.1.
 

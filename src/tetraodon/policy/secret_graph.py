@@ -41,6 +41,13 @@ class Factor:
     names: tuple[str, ...]
     graph: FactorGraph
 
+    @property
+    def complete(self) -> bool:
+        """Whether any two values are a secret. A joint metric is said to leave some pair out."""
+        if isinstance(self.graph, JointMetric):
+            return False
+        return self.graph.edge_count == self.graph.size * (self.graph.size - 1) // 2
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -198,6 +205,12 @@ class SecretGraph(Remembering):
         if self.groups is not None:
             return any(graph.has_edges for graph, _ in self.by_graph)
         return self.absent or any(_has_edges(f.graph) for f in self.factors)
+
+    @property
+    def complete(self) -> bool:
+        """Whether any two records are known to be a secret, which is plain differential privacy."""
+        moving = [factor for factor in self.factors if factor.graph.size > 1]
+        return self.groups is None and len(moving) <= self.at_most and all(factor.complete for factor in moving)
 
     def factor_of(self, name: str) -> Factor:
         """The factor an attribute belongs to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
+from tetraodon.domain import Attribute, Dates, Grid, Integers
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
@@ -30,7 +30,7 @@ def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
     name, absent = attribute.name, policy.graph.absent
     if attribute.size == 1:
         return [f"{name} has a single value: there is nothing to tell apart."]
-    if is_complete(factor, domain):
+    if factor.complete:
         return [f"Any two values of {name} are a secret: one step apart."]
     if not has_secrets(factor):
         if not absent:
@@ -62,18 +62,6 @@ def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
         case _:
             assert_never(graph)
     return [*told, f"Any other two values are two steps apart, {why_two_steps(policy)}." if absent else further]
-
-
-def is_complete(factor: Factor, domain: Domain) -> bool:
-    """Whether any two values of the factor are a secret."""
-    size = domain.project(factor.names).size
-    match factor.graph:
-        case Everything():
-            return True
-        case JointMetric():
-            return False
-        case _:
-            return size > 1 and factor.graph.edge_count == size * (size - 1) // 2
 
 
 def has_secrets(factor: Factor) -> bool:

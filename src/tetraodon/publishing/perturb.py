@@ -70,7 +70,7 @@ def perturb(
     governing = load_policy(ledger.account(policy.dataset).policy)
     check_same_data(policy, governing)
     certificate = certificate_of(governing, matrices)
-    with open_policy_table(policy, table) as engine:
+    with open_policy_table(policy, table, governing) as engine:
         counts = engine.counts([policy.domain.names])[0]
     item = {
         "policy": dict(policy.document),

@@ -26,7 +26,7 @@ from tetraodon.publishing.plan import ViewPlan, plan_view
 from tetraodon.publishing.sampling import view_cells
 from tetraodon.publishing.series_state import Turn, begin, finish, next_turn
 from tetraodon.publishing.view import MANIFEST, View, load_view
-from tetraodon.releasing.charge import check_same_data
+from tetraodon.releasing.charge import check_same_data, check_same_size
 from tetraodon.releasing.folder import check_target, written_folder
 from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
 from tetraodon.releasing.quote import Quote, checked
@@ -62,6 +62,7 @@ def publish(
         plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
     governing = load_policy(ledger.account(policy.dataset).policy)
     check_same_data(policy, governing)
+    check_same_size(policy, governing)
     progress("counting")
     try:
         counts = _counts(policy, table, governing)
@@ -109,6 +110,7 @@ def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
     governing = load_policy(account.policy)
     try:
         check_same_data(plan.policy, governing)
+        check_same_size(plan.policy, governing)
         certificate = plan.certificate(governing)
     except Refused as refusal:
         return Quote(account, None, refusal)
@@ -128,7 +130,7 @@ def _terms(plan: ViewPlan, certificate: Certificate) -> dict[str, Any]:
 def _counts(policy: Policy, table: Source, governing: Policy) -> Counts:
     """How many records each tuple has. Refuses a table with values outside the declared ones, or other known counts."""
     facts = told_facts(policy, governing)
-    with open_policy_table(policy, table) as engine:
+    with open_policy_table(policy, table, governing) as engine:
         for report in engine.dry_run():
             if report.name in policy.domain.names and report.outside:
                 raise DataRefusal(

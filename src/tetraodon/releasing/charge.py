@@ -43,7 +43,11 @@ def charge_of(certificate: Certificate) -> Fraction:
 
 
 def check_same_data(asked: Policy, governing: Policy) -> None:
-    """Refuse policies under which a record is not the same thing."""
+    """Refuse policies under which a record is not the same thing.
+
+    Why  the table is read as the governing policy says, and priced as it says; a file that says otherwise would be told
+         of other records than it asked for. What it leaves out is looked at all the same where it decides what counts.
+    """
     for attribute in asked.domain:
         if attribute.name not in governing.domain.names:
             raise Refused(
@@ -68,9 +72,32 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
         raise Refused(
             "`individuals` is not what the governing policy says", fix="write it as there", where=asked.dataset
         )
+    if asked.key and asked.cuts_rows and not governing.cuts_rows:  # leaving people out is safe under both
+        raise Refused(
+            "of people with more rows than allowed this policy counts some, and the governing policy none, because any "
+            "two records are a secret here and not there",
+            fix="write `secrets` and `together` as there",
+            where=asked.dataset,
+        )
+    if asked.table_hints != governing.table_hints:
+        raise Refused(
+            "`table` is not what the governing policy says, so that the same file would be read as other records",
+            fix="write it as there; `tetraodon ledger show` prints it",
+            where=asked.dataset,
+        )
     if asked.attackers != governing.attackers:
         raise Refused(
             "`attackers` are not those of the governing policy, which decide what is counted",
             fix="write them as there",
+            where=asked.dataset,
+        )
+
+
+def check_same_size(asked: Policy, governing: Policy) -> None:
+    """Refuse a view whose noise and manifest would tell a number of records that the governing policy keeps secret."""
+    if asked.size_is_public and not governing.size_is_public:
+        raise Refused(
+            "the number of records is public here and a secret in the governing policy",
+            fix="write `presence` as there",
             where=asked.dataset,
         )

@@ -112,22 +112,28 @@ def _finish(
     return made
 
 
-def open_policy_table(policy: Policy, table: Source) -> Engine:
-    """The table as its policy describes it."""
-    hints = policy.document.get("table") or {}
-    csv = CsvFormat(**{str(k): v for k, v in hints.items()}) if hints else None
-    return open_table(table, policy.domain, _individuals(policy), csv=csv)
+def open_policy_table(policy: Policy, table: Source, governing: Policy | None = None) -> Engine:
+    """The table as the policy that governs it describes it; without one, as the policy itself does.
+
+    Pre   the two mean the same by a record (`charge.check_same_data`); `policy` may leave attributes out.
+    Why   where some rows of a person are cut, all attributes of the governing policy say which.
+    """
+    reading, who = governing or policy, _individuals(policy)
+    domain = reading.domain if who.cut else reading.domain.project(policy.domain.names)
+    return open_table(table, domain, who, csv=CsvFormat(**reading.table_hints) if reading.table_hints else None)
 
 
 def _individuals(policy: Policy) -> Individuals:
     """Which rows belong together: those of a person, those that depend on each other, or those of one moment."""
     match policy.attackers:
         case Groups(column, rows):
-            return Individuals(column, rows)
+            return Individuals(column, rows, cut=True)  # every change of a group's rows is priced
         case Chain(along=column):
-            return Individuals(column, 1)
+            return Individuals(column, 1, cut=True)
         case Independent():
-            return Individuals(policy.key, policy.rows_per_person) if policy.key else Individuals()
+            if not policy.key:
+                return Individuals()
+            return Individuals(policy.key, policy.rows_per_person, cut=policy.cuts_rows)
         case _:
             assert_never(policy.attackers)
 
@@ -138,7 +144,7 @@ def _count(plan: Plan, table: Source, governing: Policy | None = None) -> Mappin
     queries = [m.query for item in plan for m in item.measurements]
     facts = told_facts(plan.policy, governing or plan.policy)
     groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
-    with open_policy_table(plan.policy, table) as engine:
+    with open_policy_table(plan.policy, table, governing) as engine:
         counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
     check_known_data(plan.policy, facts, counts)
     return {
