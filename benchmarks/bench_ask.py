@@ -17,6 +17,7 @@ import numpy as np
 import tetraodon as td
 from reproduce.fig_boundary import ADVERSARY, ROWS, policy, rows
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.plan import plan_view
 from tetraodon.publishing.sampling import view_cells
@@ -74,7 +75,7 @@ def adult(folder: Path) -> dict[str, Any]:
     start = time.perf_counter()
     plan = plan_view(adult_policy, ADVERSARY)
     cells, counts = np.unique(cells_of(adult_policy.domain, held), return_counts=True)
-    parts = view_cells(plan.channel, plan.tuples, cells, counts)
+    parts = view_cells(plan.channel, plan.tuples, cells, counts, coins=system_coins())
     shown = write_tuples(adult_policy.domain, parts, folder / "tuples.parquet")
     drawn = time.perf_counter() - start
     view = View("adult", adult_policy.domain, plan.channel, folder / "tuples.parquet", ROWS)

@@ -21,6 +21,7 @@ import polars as pl
 
 import tetraodon as td
 from reproduce.fig_ranges import policy
+from tetraodon.gate import without_ledger
 from tetraodon.inference.running import monotone_counts
 from tetraodon.releasing.estimates import raw_table
 from tetraodon.releasing.many_ranges import many_ranges
@@ -69,7 +70,7 @@ def _measured(plan: td.Plan, losses: pl.DataFrame, releases: int) -> tuple[float
     exact = _count(plan, losses)["r"]
     before, after = [], []
     for _ in range(releases):
-        raw = raw_table(plan["r"], _noisy(plan, "r", exact), plan.policy.domain)
+        raw = raw_table(plan["r"], _noisy(plan, "r", exact, without_ledger(plan.certificate)), plan.policy.domain)
         before.append(_mean_over_ranges(raw - truth))
         after.append(_mean_over_ranges(monotone_counts(raw) - truth))
     return float(np.mean(before)), float(np.mean(after))

@@ -17,6 +17,7 @@ import tetraodon as td
 from benchmarks.data import real
 from reproduce.figure import Chart, Check, Figure, Progress, Table, lines
 from tetraodon.domain import Attribute, Categories, Domain, Integers
+from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.channel import SetChannel
 from tetraodon.publishing.columns import cells_of, codes_of
 from tetraodon.publishing.plan import plan_view
@@ -116,7 +117,7 @@ def policy() -> td.Policy:
 def _estimates(domain: Domain, held: Ints, sets: list[tuple[int, ...]]) -> dict[str, Floats]:
     channel, frapp = plan_view(policy(), ADVERSARY).channel, td.frapp(domain, adversary=ADVERSARY)
     cells, counts = np.unique(cells_of(domain, held), return_counts=True)
-    view = _codes(domain, np.concatenate(list(view_cells(channel, domain.size, cells, counts))))
+    view = _codes(domain, np.concatenate(list(view_cells(channel, domain.size, cells, counts, coins=system_coins()))))
     moved = _codes(domain, frapp.perturb(np.repeat(cells, counts)))
     added, keep, stays = (float(number) for number in (channel.added_per_tuple, channel.keep, frapp.keep))
     whole = (len(view) - domain.size * added) / keep - ROWS

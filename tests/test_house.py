@@ -199,6 +199,55 @@ def test_randomness_comes_from_the_coins_alone(module: Path) -> None:
     assert not {name for name, _ in imports(tree) if name.startswith(("numpy.random", "random."))}
 
 
+DRAWING = {
+    "tetraodon.noise": {"discrete_laplace", "discrete_gaussian"},
+    "tetraodon.noise.laplace": {"discrete_laplace"},
+    "tetraodon.noise.gaussian": {"discrete_gaussian"},
+    "tetraodon.noise.coins": {"system_coins"},
+}
+"""What draws noise without being asked for a permit."""
+OWN_COINS = {
+    "gate/permit.py": "this is the permit",
+    "publishing/perturbation.py": "anybody may replace values of their own record; `perturb` tosses a permit's coins",
+    "publishing/frapp.py": "a method of others, for comparison; nothing is published",
+    "publishing/source.py": "noise from a source that the caller holds; nothing is published",
+    "publishing/estimate.py": "samples the domain to answer from a view that is public",
+}
+UNCHARGED = {"mechanism/kmeans.py": "an estimator charges no ledger, and says so"}
+"""Modules that may draw without a charge."""
+
+
+@every_module
+def test_noise_for_data_needs_a_permit(module: Path) -> None:
+    path = path_of(module)
+    if room_of(module) in ("noise", "attacks"):
+        return
+    taken = {
+        (node.module, alias.name)
+        for node in ast.walk(syntax(module))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    free = {(home, name) for home, names in DRAWING.items() for name in names}
+    assert path in OWN_COINS or not taken & free
+    called = {ast.unparse(node.func) for node in ast.walk(syntax(module)) if isinstance(node, ast.Call)}
+    assert room_of(module) == "gate" or not {
+        name for name in called if re.search(r"(?i)(noise|law|laplace|gaussian)\.draw$", name)
+    }
+    names = {name for _, name in taken}
+    assert path in UNCHARGED or room_of(module) == "gate" or "without_ledger" not in names
+    assert room_of(module) == "gate" or "permit_for" not in names
+
+
+@every_module
+def test_only_the_gate_charges_and_settles(module: Path) -> None:
+    if room_of(module) in ("gate", "ledger"):
+        return
+    called = {ast.unparse(node.func) for node in ast.walk(syntax(module)) if isinstance(node, ast.Call)}
+    assert not {name for name in called if name.endswith(".reserve")}
+    assert {name for name in called if name.endswith((".settle", ".record_refusal"))} <= {"way.settle"}
+
+
 @every_module
 def test_citations_resolve(module: Path) -> None:
     for node in ast.walk(syntax(module)):

@@ -219,7 +219,7 @@ def test_ctrl_c_while_writing_leaves_nothing_half_written(
     monkeypatch.setattr(folder, "manifest_of", pressed)
     found = run_json("release", "people.policy.yaml", "people.csv", "--force", code=130)
     assert found["error"]["type"] == "Interrupted"
-    assert found["error"]["fix"] == "The charge stands; the output folder is as it was, or whole."
+    assert found["error"]["fix"] == release_commands.STATES["writing the report"]
     assert {path: path.read_bytes() for path in released.rglob("*") if path.is_file()} == before
     assert len(list(released.parent.iterdir())) == 5  # and what is left to be resumed
     assert run_json("verify", "release")["verified"] is True

@@ -14,8 +14,8 @@ import pytest
 from tetraodon.certificate import Certificate
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.errors import PolicyError, TableError, TetraodonError
-from tetraodon.mechanism import kmeans, kmeans_steps
 from tetraodon.mechanism.kmeans import PolicyKMeans
+from tetraodon.noise.laws.laplace import LaplaceNoise
 from tetraodon.policy.attribute_graph import Blocks, Everything, Within
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
@@ -51,12 +51,11 @@ def test_it_finds_the_groups(absent: bool, method: Any) -> None:
 def test_what_is_run_is_what_was_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[Fraction, Any]] = []
 
-    def recorded(scale: Fraction, size: Any) -> Any:
+    def recorded(_: LaplaceNoise, scale: Fraction, size: Any) -> Any:
         drawn.append((scale, size))
         return np.zeros(size, np.int64)
 
-    monkeypatch.setattr(kmeans, "discrete_laplace", recorded)
-    monkeypatch.setattr(kmeans_steps, "discrete_laplace", recorded)
+    monkeypatch.setattr(LaplaceNoise, "draw", recorded)
     model = PolicyKMeans(policy_of(), "0.3", 2, method="synopsis").fit(two_groups(100))
     plan = model.plan_
     assert plan == model.plan(100)
@@ -128,7 +127,7 @@ def test_bad_input_spends_nothing(table: Any, changed: dict[str, Any], monkeypat
     def spent(*_: object) -> None:
         raise AssertionError("noise was drawn")
 
-    monkeypatch.setattr(kmeans, "discrete_laplace", spent)
+    monkeypatch.setattr(LaplaceNoise, "draw", spent)
     model = PolicyKMeans(policy_of(), 1, 2)
     for name, value in changed.items():
         setattr(model, name, value)

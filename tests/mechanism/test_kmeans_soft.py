@@ -10,15 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.worlds import graphs
 
+from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.mechanism import kmeans_soft
+from tetraodon.gate import without_ledger
 from tetraodon.mechanism.kmeans_plan import plan_kmeans
 from tetraodon.mechanism.kmeans_soft import PARTS, SoftSteps, expected_score, plan_soft
+from tetraodon.noise.laws.laplace import LaplaceNoise
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+
+FREE = without_ledger(certify({"dataset": "d", "attributes": {"x": ["a"]}, "budget": {"epsilon": 1}}, [[0]], 1))
 
 
 def policy_of(graph: SecretGraph) -> Policy:
@@ -91,10 +95,10 @@ def test_sharp_borders_cost_noise_and_soft_ones_blur() -> None:
 
 
 def test_without_noise_it_finds_the_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kmeans_soft, "discrete_laplace", lambda _, size: np.zeros(size, np.int64))
+    monkeypatch.setattr(LaplaceNoise, "draw", lambda *_: np.zeros(_[-1], np.int64))
     steps = SoftSteps(8, 2, 64, (101, 101), (25, 25), Fraction(1), (Fraction(1), Fraction(1)))
     codes = np.array([[10, 10], [12, 14], [90, 85], [88, 91], [89, 88]])
-    found = steps.run(codes, [101, 101], np.ones(2), np.array([[30.0, 30.0], [70.0, 70.0]]))
+    found = steps.run(codes, [101, 101], np.ones(2), np.array([[30.0, 30.0], [70.0, 70.0]]), FREE)
     assert np.allclose(np.sort(found, axis=0), [[11, 12], [89, 88]], atol=0.5)
 
 
@@ -106,7 +110,7 @@ def test_equal_centres_share_alike() -> None:
 def test_a_table_too_long_is_refused() -> None:
     steps = SoftSteps(1, 1, 8, (2**45,), (2**44,), Fraction(1), (Fraction(1),))
     with pytest.raises(Refused, match="Fix: use a coarser grid"):
-        steps.run(np.zeros((4, 1), np.int64), [2**45], np.ones(1), np.zeros((1, 1)))
+        steps.run(np.zeros((4, 1), np.int64), [2**45], np.ones(1), np.zeros((1, 1)), FREE)
 
 
 def test_plans_keep_the_budget() -> None:

@@ -12,7 +12,7 @@ from tests.worlds import graphs
 
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism import kmeans_steps
+from tetraodon.gate import without_ledger
 from tetraodon.mechanism.kmeans_steps import (
     Steps,
     centred_sum_sensitivity,
@@ -20,9 +20,12 @@ from tetraodon.mechanism.kmeans_steps import (
     first_centres,
     plan_steps,
 )
+from tetraodon.noise.laws.laplace import LaplaceNoise
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+
+FREE = without_ledger(certify({"dataset": "d", "attributes": {"x": ["a"]}, "budget": {"epsilon": 1}}, [[0]], 1))
 
 
 def policy_of(graph: SecretGraph) -> Policy:
@@ -87,19 +90,19 @@ def test_rounds_share_the_budget() -> None:
 
 
 def test_without_noise_it_is_lloyds_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kmeans_steps, "discrete_laplace", lambda _, size: np.zeros(size, np.int64))
+    monkeypatch.setattr(LaplaceNoise, "draw", lambda *_: np.zeros(_[-1], np.int64))
     steps = Steps(6, (25, 25), Fraction(1), (Fraction(1), Fraction(1)))
     codes = np.array([[10, 10], [12, 14], [90, 85], [88, 91], [89, 88]])
-    found = steps.run(codes, [101, 101], np.ones(2), first_centres(2, [101, 101]))
+    found = steps.run(codes, [101, 101], np.ones(2), first_centres(2, [101, 101]), FREE)
     assert sorted(np.round(found, 1).tolist()) == [[11.0, 12.0], [89.0, 88.0]]
 
 
 def test_far_records_are_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kmeans_steps, "discrete_laplace", lambda _, size: np.zeros(size, np.int64))
+    monkeypatch.setattr(LaplaceNoise, "draw", lambda *_: np.zeros(_[-1], np.int64))
     steps = Steps(1, (5,), Fraction(1), (Fraction(1),))
-    found = steps.run(np.array([[20], [90], [20], [0]]), [101], np.ones(1), np.array([[20.0]]))
+    found = steps.run(np.array([[20], [90], [20], [0]]), [101], np.ones(1), np.array([[20.0]]), FREE)
     assert found.tolist() == [[20 + (5 - 5) / 4]]
-    found = steps.run(np.array([[20], [90]]), [101], np.ones(1), np.array([[20.0]]))
+    found = steps.run(np.array([[20], [90]]), [101], np.ones(1), np.array([[20.0]]), FREE)
     assert found.tolist() == [[22.5]]
 
 

@@ -12,14 +12,19 @@ from tests.publishing.test_run import POLICY
 from tetraodon.errors import PolicyError
 from tetraodon.policy.load import load_policy
 from tetraodon.publishing import folder
+from tetraodon.publishing.drawn import write_view
 from tetraodon.publishing.plan import plan_view
 
 
 def test_long_views_have_no_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder, "CSV_ROWS", 2)
     plan = plan_view(load_policy(POLICY))
-    folder.fill_folder(tmp_path, plan, [np.arange(3, dtype=np.uint64)], side={}, charged="1", when="2026-01-01")
-    assert folder.files_of(tmp_path) == ["README.md", "estimate.sql", "policy.yaml", "report.html", "tuples.parquet"]
+    drawn, out = tmp_path / "drawn", tmp_path / "out"
+    drawn.mkdir()
+    out.mkdir()
+    write_view(drawn, plan.policy.domain, [np.arange(3, dtype=np.uint64)])
+    folder.fill_folder(out, plan, drawn, side={}, charged="1", when="2026-01-01")
+    assert folder.files_of(out) == ["README.md", "estimate.sql", "policy.yaml", "report.html", "tuples.parquet"]
 
 
 @pytest.mark.parametrize("public", [{"regions": "nowhere.csv"}, {"regions": "x.txt"}, {"people": "x.csv"}])

@@ -15,6 +15,7 @@ from tests.noise.test_rational_coin import Script
 from tests.publishing.test_sampling import coin_strings
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
+from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 from tetraodon.publishing.later import combined, fresh_cells, planned_variance, seen_cells
 from tetraodon.publishing.series import Series
@@ -64,8 +65,8 @@ def views_of(series: Series, tables: list[np.ndarray], folder: Path) -> list[Vie
     found, shown = [], np.zeros(0, np.uint64)
     for number, table in enumerate(tables, 1):
         counts = np.ones(len(table), np.int64)
-        fresh = np.concatenate(list(fresh_cells(series, DOMAIN.size, table, counts, shown)))
-        rows = seen_cells(series, table, counts, shown)
+        fresh = np.concatenate(list(fresh_cells(series, DOMAIN.size, table, counts, shown, coins=system_coins())))
+        rows = seen_cells(series, table, counts, shown, coins=system_coins())
         files = [folder / f"{number}-{name}.parquet" for name in ("fresh", "rows", "before")]
         for file, cells in zip(files, (fresh, rows, shown), strict=True):
             write_tuples(DOMAIN, [cells], file)
@@ -84,8 +85,8 @@ def test_estimates_are_unbiased_whatever_the_table_was_before(series: Series) ->
         shown = np.zeros(0, np.uint64)
         for table in (even, odd, even[:50]):
             counts = np.ones(len(table), np.int64)
-            fresh = np.concatenate(list(fresh_cells(series, 200, table, counts, shown)))
-            rows = seen_cells(series, table, counts, shown)
+            fresh = np.concatenate(list(fresh_cells(series, 200, table, counts, shown, coins=system_coins())))
+            rows = seen_cells(series, table, counts, shown, coins=system_coins())
             last, shown = shown, np.unique(np.concatenate([shown, fresh, rows]))
         value = series.fresh.estimate(len(fresh), 200 - len(last)) + series.seen.estimate(len(rows), len(last))
         values.append(float(value))
@@ -128,4 +129,4 @@ def test_the_combined_estimate_weighs_by_precision(tmp_path: Path) -> None:
 def test_nothing_seen_gives_nothing(channel: ViewChannel) -> None:
     none = np.zeros(0, np.uint64)
     series = Series(channel, channel, 2)
-    assert len(seen_cells(series, np.array([1], np.uint64), np.ones(1, np.int64), none)) == 0
+    assert len(seen_cells(series, np.array([1], np.uint64), np.ones(1, np.int64), none, coins=system_coins())) == 0

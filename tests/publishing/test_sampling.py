@@ -79,7 +79,7 @@ def test_parts_join_without_a_seam(channel: ViewChannel) -> None:
 def test_a_domain_of_10_to_the_18_costs_what_the_view_costs() -> None:
     channel, size = CopyChannel(F(1, 2), F(1, 10**15)), 10**18
     cells = np.array([0, 5, size - 1], np.uint64)
-    parts = list(view_cells(channel, size, cells, np.array([40, 40, 40])))
+    parts = list(view_cells(channel, size, cells, np.array([40, 40, 40]), coins=system_coins()))
     view = np.concatenate(parts)
     assert (np.diff(view.astype(np.int64)) >= 0).all()
     # 1000 noise tuples and 60 records are expected; beyond 12 standard deviations of the noise: below 1e-9
@@ -100,8 +100,8 @@ def test_the_estimate_is_unbiased_in_practice(channel: ViewChannel) -> None:
     size, rounds, cells = 200, 1500, np.arange(0, 200, 2, dtype=np.uint64)
     counts = np.ones(100, np.int64)
     totals = [
-        float(channel.estimate(sum(int((c < 50).sum()) for c in view_cells(channel, size, cells, counts)), 50))
-        for _ in range(rounds)
+        float(channel.estimate(sum(int((part < 50).sum()) for part in drawn), 50))
+        for drawn in (view_cells(channel, size, cells, counts, coins=system_coins()) for _ in range(rounds))
     ]
     spread = math.sqrt(channel.variance(25, 50) / rounds)
     assert abs(np.mean(totals) - 25) < 7 * spread  # a normal beyond 7: below 1e-11

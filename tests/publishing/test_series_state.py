@@ -91,7 +91,23 @@ def test_a_view_that_was_begun_counts(tmp_path: Path, book: td.Ledger, monkeypat
         patch.setattr("tetraodon.publishing.run.fill_folder", full)
         with pytest.raises(td.ReleaseError, match="disk is full"):
             td.publish(policy, people(40), ledger=book, out=out)
+    with pytest.raises(td.ReleaseError, match="--resume"):
+        td.publish(policy, people(40), ledger=book, out=out)
+    first = td.publish(policy, people(40), ledger=book, out=out, resume=True)
+    assert first.rows.parts[-2:] == ("view-1", "tuples.parquet")
+    assert len(book.entries("people")) == 1
+    assert td.publish(policy, people(40), ledger=book, out=out, resume=True) == first  # nothing is left to be finished
+    assert len(book.entries("people")) == 1
     view = td.publish(policy, people(40), ledger=book, out=out)
     assert view.rows.parts[-3:] == ("view-2", "parts", "fresh.parquet")
     state = json.loads((out / "series.json").read_text())
-    assert (state["begun"], state["published"]) == (2, [2])
+    assert (state["begun"], state["published"]) == (2, [1, 2])
+
+
+def test_a_view_that_was_begun_by_version_0_1_counts(tmp_path: Path, book: td.Ledger) -> None:
+    """It kept nothing to be resumed, so its number is spent."""
+    policy, out = td.load_policy(SERIES), tmp_path / "series"
+    td.publish(policy, people(40), ledger=book, out=out)
+    state = json.loads((out / "series.json").read_text())
+    (out / "series.json").write_text(json.dumps({**state, "begun": 2}))
+    assert td.publish(policy, people(40), ledger=book, out=out).rows.parts[-3] == "view-3"

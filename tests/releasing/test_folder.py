@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import tetraodon as td
-from tetraodon.releasing import folder
+from tetraodon.releasing import folder, run
 
 
 @pytest.fixture
@@ -108,12 +108,12 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 plan = td.plan(td.load_policy(sys.argv[1]))
 book = td.Ledger(sys.argv[2])
 table = pl.read_csv(sys.argv[3])
-from tetraodon.releasing import folder
-fill = folder._fill
+from tetraodon.releasing import run
+fill = run.fill_folder
 def limited(*arguments):
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))  # files can grow no further, as on a full disk
     return fill(*arguments)
-folder._fill = limited
+run.fill_folder = limited
 try:
     td.release(plan, table, ledger=book, out=sys.argv[4])
 except td.ReleaseError as error:
@@ -129,6 +129,7 @@ def test_a_full_disk(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, 
     arguments = [str(tmp_path / name) for name in ("p.yaml", "ledger.db", "t.csv", "out")]
     done = subprocess.run([sys.executable, "-c", FULL_DISK, *arguments], capture_output=True, text=True, check=False)
     assert "disk is full" in done.stdout, done.stderr
+    assert "--resume" in done.stdout
     assert not (tmp_path / "out").exists()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == [".out.pending"]
     assert ledger.entries(policy.dataset)[0].state == "reserved"
@@ -138,14 +139,21 @@ def test_two_releases_into_one_folder(
     policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second to finish is refused; it does not replace the first."""
-    fill = folder._fill
+    fill = folder.fill_folder
 
     def slowly(*arguments: object) -> str:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "release.json").write_text("the first")
         return fill(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(folder, "_fill", slowly)
+    monkeypatch.setattr(run, "fill_folder", slowly)
     with pytest.raises(td.ReleaseError, match="another release"):
         td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out")
     assert (tmp_path / "out" / "release.json").read_text() == "the first"
+    with pytest.raises(td.ReleaseError, match="the output folder exists"):  # not by --resume either
+        td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out", resume=True)
+    (tmp_path / "out" / "release.json").unlink()
+    (tmp_path / "out").rmdir()
+    monkeypatch.undo()
+    td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out", resume=True)
+    assert [entry.state for entry in ledger.entries(policy.dataset)] == ["settled"]

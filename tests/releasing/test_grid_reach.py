@@ -16,6 +16,7 @@ from scipy.stats import binom
 
 import tetraodon as td
 from tetraodon.errors import DomainError, QueryError
+from tetraodon.gate import without_ledger
 from tetraodon.releasing.grid_reach import cell_reach, largest_rectangle_reach, many_rectangles, running_map
 from tetraodon.releasing.plan import error_bound
 from tetraodon.releasing.release import Release
@@ -54,7 +55,12 @@ def table(codes: np.ndarray) -> pl.DataFrame:
 def releases(asked: td.Policy, table: pl.DataFrame, runs: int = RUNS) -> list[Release]:
     plan = td.plan(asked)
     exact = _count(plan, table)
-    return [Release(plan, {i.name: _noisy(plan, i.name, exact[i.name]) for i in plan}, "", "") for _ in range(runs)]
+    return [
+        Release(
+            plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
+        )
+        for _ in range(runs)
+    ]
 
 
 def some_rectangles() -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,8 @@ from tests.releasing.conftest import POLICY
 import tetraodon as td
 from tetraodon.engine import DataRefusal
 from tetraodon.noise.laws.laplace import LaplaceNoise
+from tetraodon.policy.dump import dump_policy
+from tetraodon.releasing.documents import plan_document
 
 
 def test_a_release_is_charged_its_certificate_and_settled(
@@ -159,3 +161,19 @@ def test_at_most_k_rows_of_each_person_count(tmp_path: Path) -> None:
 def test_facts_that_only_the_asked_policy_knows_are_refused(table: pl.DataFrame, tmp_path: Path) -> None:
     with pytest.raises(td.Refused, match="known"):
         governed({}, {"known": [{"count": "sex = 'Male'"}], "release": POLICY["release"][:1]}, table, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["a policy", "a document", "a path", "a plan"])
+def test_a_policy_or_its_file_is_planned(
+    kind: str, policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text(dump_policy(policy.document))
+    given: Any = {
+        "a policy": policy,
+        "a document": policy.document,
+        "a path": tmp_path / "p.yaml",
+        "a plan": td.plan(policy),
+    }[kind]
+    made = td.release(given, table, ledger=ledger)
+    assert plan_document(made.plan) == plan_document(td.plan(policy))
+    assert ledger.account(policy.dataset).charged == policy.epsilon

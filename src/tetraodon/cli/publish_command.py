@@ -11,7 +11,7 @@ from tetraodon.cli.edge import Edge, existing, existing_table
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, say, working
 from tetraodon.cli.policy_commands import PolicyPath
-from tetraodon.cli.release_commands import STATES, follow
+from tetraodon.cli.release_commands import STATES, charged_in_words, follow
 
 
 def publish(
@@ -21,13 +21,15 @@ def publish(
     ],
     out: Annotated[Path, typer.Option(help="The view folder to write.")] = Path("view"),
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier view folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Finish a view that was charged and interrupted.")] = False,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Publish a view of a whole table: its records, some left out, hidden among tuples that nobody has.
 
     The policy's `adversary` says whom it must withstand. The view's exact loss is charged before a tuple is drawn,
-    large as it is, and never taken back. `tetraodon plan` tells everything beforehand, without data.
+    large as it is, and never taken back; --resume finishes what was interrupted after it, at no further charge.
+    `tetraodon plan` tells everything beforehand, without data.
 
     \b
     Example:
@@ -48,7 +50,9 @@ def publish(
 
         read = load_policy(policy)
         with working("planning") as progress, Ledger(ledger) as book:
-            made = publish(read, source, ledger=book, out=out, force=force, progress=follow(edge, progress))
+            made = publish(
+                read, source, ledger=book, out=out, force=force, resume=resume, progress=follow(edge, progress)
+            )
             left = shown_below(book.account(read.dataset).left)
         folder = made.rows.parent if made.seen is None else made.rows.parent.parent
         manifest = read_manifest(folder)
@@ -69,5 +73,5 @@ def publish(
             )
             return
         say(f"Published {manifest['tuples']:,} rows to {folder}; nobody can tell which of them are records.")
-        say(f"Charged epsilon {manifest['charged']} to {read.dataset}; {left} left.")
+        say(charged_in_words(edge, manifest["charged"], read.dataset, left))
         say(f"The report: {folder / 'report.html'}")

@@ -14,11 +14,15 @@ from tetraodon.cli.output import Json, emit, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release or view folder.", show_default=False)]
+COMPLETE = "nothing to do"
+"""What the gate says where there is nothing to resume; written out here, since importing it takes long."""
 STATES = {
     "counting": "Nothing was charged, and nothing was written.",
-    "charging the ledger": "It may have been charged (`tetraodon ledger show` tells); nothing was written.",
-    "adding noise": "The charge stands; nothing was written.",
-    "writing the report": "The charge stands; the output folder is as it was, or whole.",
+    "charging the ledger": "It may have been charged; nothing was written. --resume asks the ledger, and finishes it.",
+    "adding noise": "The charge stands; nothing was written. --resume finishes it at no further charge.",
+    "writing the report": "The charge stands; the output folder is as it was, or whole. --resume finishes it at no "
+    "further charge.",
+    COMPLETE: "Nothing was changed.",
 }
 """What stands if a release ends while it is doing this."""
 
@@ -31,6 +35,13 @@ def follow(edge: Edge, progress: Callable[[str], None]) -> Callable[[str], None]
         progress(stage)
 
     return reached
+
+
+def charged_in_words(edge: Edge, charged: str, dataset: str, left: str) -> str:
+    """What was charged, now or before."""
+    if edge.state == STATES[COMPLETE]:
+        return f"It was complete already: nothing was charged now, epsilon {charged} before; {left} left."
+    return f"Charged epsilon {charged} to {dataset}; {left} left."
 
 
 def release(
@@ -107,7 +118,7 @@ def release(
             )
             return
         say(f"Released {', '.join(answer.name for answer in made)} to {out}.")
-        say(f"Charged epsilon {made.charged} to {read.dataset}; {left} left.")
+        say(charged_in_words(edge, made.charged, read.dataset, left))
         say(f"The report: {out / 'report.html'}")
 
 

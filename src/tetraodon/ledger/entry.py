@@ -81,6 +81,12 @@ class Entry:
             ) from None
 
     @property
+    def token(self) -> str:
+        """What the gate marked the charge with, so that an interrupted release finds it again; empty if it did not."""
+        mark = self.document.get("gate")
+        return str(mark.get("token", "")) if isinstance(mark, Mapping) else ""
+
+    @property
     def composition(self) -> str:
         """How the charge composes with others: it adds up, or it is what the release added to a joint loss.
 

@@ -196,6 +196,13 @@ class Ledger:
                 query = query.where(entries.c.dataset == name)
             return tuple(_entry(row) for row in connection.execute(query))
 
+    def find(self, dataset: str, *, token: str) -> Entry | None:
+        """The charge that was made with a token, if it was made."""
+        query = select(entries).where(entries.c.dataset == dataset_name(dataset), entries.c.document.contains(token))
+        with self._database.reading() as connection:
+            found = [_entry(row) for row in connection.execute(query)]
+        return next((entry for entry in found if entry.token == token), None)
+
     def reprice(self, policy: AnyPolicy) -> Repricing:
         """What the releases of the policy's data set, as they stand here, lose under that policy instead.
 

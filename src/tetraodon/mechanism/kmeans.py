@@ -10,13 +10,14 @@ import numpy as np
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, TableError
+from tetraodon.gate import Permit, without_ledger
 from tetraodon.mechanism.kmeans_axis import Floats
 from tetraodon.mechanism.kmeans_centres import cluster, weighted_points
 from tetraodon.mechanism.kmeans_plan import KMeansPlan, Method, plan_kmeans
 from tetraodon.mechanism.kmeans_steps import first_centres
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.mechanism.kmeans_table import codes_of, matrix_of
-from tetraodon.noise import discrete_laplace
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number
@@ -108,10 +109,10 @@ class PolicyKMeans(_Estimator):
         codes = codes_of(table, attributes)
         self._remember(X, table)
         self.plan_, self.certificate_ = plan, plan.certificate
-        self.cluster_centers_, self.n_iter_ = self._centres(plan, codes)
+        self.cluster_centers_, self.n_iter_ = self._centres(plan, codes, without_ledger(plan.certificate))
         return self
 
-    def _centres(self, plan: KMeansPlan, codes: Ints) -> tuple[Floats, int]:
+    def _centres(self, plan: KMeansPlan, codes: Ints, permit: Permit) -> tuple[Floats, int]:
         attributes = [self._policy().domain[name] for name in plan.names]
         lows = np.array([float(a.number(0)) for a in attributes])
         steps = np.array([float(a.step) for a in attributes])
@@ -119,20 +120,20 @@ class PolicyKMeans(_Estimator):
         if plan.synopsis is None:
             centres, rounds = lows + steps * first_centres(plan.clusters, sizes), 1
         else:
-            points, weight = self._points(plan, plan.synopsis, attributes, codes)
+            points, weight = self._points(plan, plan.synopsis, attributes, codes, permit)
             centres, rounds = cluster(points, weight, plan.clusters, starts=self.n_init, rounds=self.max_iter)
         if plan.steps is not None:
-            centres = lows + steps * plan.steps.run(codes, sizes, steps, (centres - lows) / steps)
+            centres = lows + steps * plan.steps.run(codes, sizes, steps, (centres - lows) / steps, permit)
             rounds = plan.steps.rounds
         return np.asarray(centres), rounds
 
     def _points(
-        self, plan: KMeansPlan, synopsis: Synopsis, attributes: Sequence[Attribute], codes: Ints
+        self, plan: KMeansPlan, synopsis: Synopsis, attributes: Sequence[Attribute], codes: Ints, permit: Permit
     ) -> tuple[Floats, Floats]:
         """Weighted points that stand for the data: exact blocks, or what explains the noisy table."""
         table = synopsis.spread(codes)
         if plan.scale:
-            table = table + discrete_laplace(plan.scale, table.shape)
+            table = table + permit.noise(LAPLACE, plan.scale, table.shape)
         known = (plan.totals, plan.totals.spread(codes)) if plan.totals else None
         return weighted_points(synopsis, attributes, table, plan.noise, known)
 

@@ -19,10 +19,11 @@ import numpy as np
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
+from tetraodon.gate import Permit
 from tetraodon.mechanism.kmeans_axis import Floats
 from tetraodon.mechanism.kmeans_certificate import certify_rates
 from tetraodon.mechanism.kmeans_steps import COUNT_SHARE, NARROW
-from tetraodon.noise import discrete_laplace
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import Ints
 
@@ -70,7 +71,7 @@ class SoftSteps:
             policy, names, rates, changed=self.rounds * 2 * self.clusters * spoiled, alone=self.rounds * most * spoiled
         )
 
-    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats) -> Floats:
+    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats, permit: Permit) -> Floats:
         """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
         if len(codes) * PARTS * max(self.box) >= 2**60:
             raise Refused("the sums would be too long for exact arithmetic", fix="use a coarser grid")
@@ -79,11 +80,11 @@ class SoftSteps:
         for _ in range(self.rounds):
             anchor = np.rint(centres).astype(np.int64)
             parts = self.shares(codes, anchor, lengths)
-            counts = parts.sum(axis=0) + discrete_laplace(self.count_scale, self.clusters)
+            counts = parts.sum(axis=0) + permit.noise(LAPLACE, self.count_scale, self.clusters)
             inside = [np.clip(codes - one, -box, box) for one in anchor]
             for column, scale in enumerate(self.sum_scales):
                 sums = np.array([int(mine @ near[:, column]) for mine, near in zip(parts.T, inside, strict=True)])
-                sums = sums + discrete_laplace(scale, self.clusters)
+                sums = sums + permit.noise(LAPLACE, scale, self.clusters)
                 moved = np.clip(sums / np.maximum(counts, PARTS), -self.box[column], self.box[column])
                 centres[:, column] = np.clip(anchor[:, column] + moved, 0, sizes[column] - 1)
         return centres

@@ -16,9 +16,10 @@ import numpy as np
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
+from tetraodon.gate import Permit
 from tetraodon.mechanism.kmeans_axis import Floats
 from tetraodon.mechanism.kmeans_certificate import certify_records
-from tetraodon.noise import discrete_laplace
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import Ints
 
@@ -51,13 +52,15 @@ class Steps:
         """The loss of all rounds, by the kernel, whatever the centres turn out to be."""
         return certify_records(policy, names, self.scales)
 
-    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats) -> Floats:
+    def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats, permit: Permit) -> Floats:
         """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
         centres = start.copy()
         for _ in range(self.rounds):
             anchor = np.rint(centres).astype(np.int64)
             asked = self.asked(codes, anchor, lengths)
-            noise = [self._noise(scale, len(start)) for scale in (self.count_scale, *self.sum_scales)]
+            scales = (self.count_scale, *self.sum_scales)
+            none = np.zeros(len(start), np.int64)
+            noise = [permit.noise(LAPLACE, scale, len(start)) if scale else none for scale in scales]
             counts, *sums = asked + np.stack(noise)
             for column, box in enumerate(self.box):
                 moved = anchor[:, column] + sums[column] / np.maximum(counts, 1)
@@ -76,10 +79,6 @@ class Steps:
         # exact: whole numbers far below 2**53
         sums = [np.bincount(owner, column, clusters).astype(np.int64) for column in inside]
         return np.stack([np.bincount(owner, minlength=clusters), *sums])
-
-    @staticmethod
-    def _noise(scale: Fraction, count: int) -> Ints:
-        return discrete_laplace(scale, count) if scale else np.zeros(count, np.int64)
 
 
 def plan_steps(policy: Policy, names: Sequence[str], epsilon: Fraction, rounds: int) -> Steps:

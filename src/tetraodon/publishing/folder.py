@@ -13,12 +13,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import tetraodon
 from tetraodon.errors import PolicyError, ReleaseError
@@ -27,13 +24,13 @@ from tetraodon.policy.dump import dump_policy
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.conditions import paper_channel
+from tetraodon.publishing.drawn import PARTS, take_drawn
 from tetraodon.publishing.estimate_sql import estimate_sql
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.report import report_html, report_text
-from tetraodon.publishing.sampling import Cells
 from tetraodon.publishing.series import Series
 from tetraodon.publishing.view import MANIFEST, channel_document, channel_from
-from tetraodon.publishing.writing import write_csv, write_tuples
+from tetraodon.publishing.writing import write_csv
 from tetraodon.releasing.folder import BROKEN, file_hash
 
 VERSION = 1
@@ -42,35 +39,21 @@ CSV_ROWS = 2_000_000
 SIDE_TABLES = (".csv", ".parquet")
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
-    """The number of a later view, the terms of its series, its tuples that were shown before, and all such."""
-
-    number: int
-    series: Series
-    rows: Cells
-    before: Cells
-
-
 def fill_folder(
     folder: Path,
     plan: ViewPlan,
-    parts: Iterable[Cells],
+    drawn: Path,
     *,
     side: Mapping[str, Path],
     charged: str,
     when: str,
-    later: Later | None = None,
+    number: int = 1,
 ) -> str:
-    """Write a view into an empty folder; the hash of view.json.
-
-    For a later view of a series, `parts` are its fresh tuples and `later` is the rest of it.
-    """
+    """Write a view that was drawn into an empty folder; the hash of view.json. `number` is its place in a series."""
     policy = plan.policy
-    seen = None
-    if later is not None:
-        parts, seen = _later(folder, plan, list(parts), later)
-    tuples = write_tuples(policy.domain, parts, folder / "tuples.parquet")
+    tuples = take_drawn(drawn, folder)
+    later = plan.series if number > 1 else None
+    seen = None if later is None else {"number": number, "channel": channel_document(later.seen), **PARTS}
     if tuples <= CSV_ROWS:
         write_csv(folder / "tuples.parquet", folder / "tuples.csv")
     public = {}
@@ -82,7 +65,7 @@ def fill_folder(
     (folder / "policy.yaml").write_text(dump_policy(document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(plan, tuples, charged), encoding="utf-8")
     (folder / "README.md").write_text(report_text(plan, tuples, charged), encoding="utf-8")
-    channel = None if later is None else later.series.seen
+    channel = None if later is None else later.seen
     script = estimate_sql(policy.dataset, policy.domain, plan.channel, seen=channel)
     (folder / "estimate.sql").write_text(script, encoding="utf-8")
     manifest: dict[str, Any] = {
@@ -124,18 +107,6 @@ def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:
         return ViewPlan(policy, adversary, prior, adversary.records, channel, paper, series)
     except BROKEN:
         raise ReleaseError("view.json does not describe a view", fix="ask for a new copy") from None
-
-
-def _later(folder: Path, plan: ViewPlan, fresh: list[Cells], later: Later) -> tuple[list[Cells], dict[str, Any]]:
-    """The two parts of a later view, and what earlier ones showed, each in a file; the whole view as one."""
-    domain = plan.policy.domain
-    (folder / "parts").mkdir()
-    files = {name: f"parts/{name}.parquet" for name in ("fresh", "rows", "before")}
-    write_tuples(domain, fresh, folder / files["fresh"])
-    write_tuples(domain, [later.rows], folder / files["rows"])
-    write_tuples(domain, [later.before], folder / files["before"])
-    whole = np.sort(np.concatenate([*fresh, later.rows]), kind="stable")
-    return [whole], {"number": later.number, "channel": channel_document(later.series.seen), **files}
 
 
 def files_of(folder: Path) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
-from tetraodon.noise.coins import Coins, system_coins
+from tetraodon.noise.coins import Coins
 from tetraodon.noise.geometric import waiting_times
 from tetraodon.noise.rational_coin import rational_heads
 from tetraodon.publishing.channel import SetChannel, ViewChannel
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def fresh_cells(
-    series: Series, size: int, cells: Cells, counts: NDArray[np.int64], seen: Cells, *, coins: Coins | None = None
+    series: Series, size: int, cells: Cells, counts: NDArray[np.int64], seen: Cells, *, coins: Coins
 ) -> Iterator[Cells]:
     """The part of a view among tuples that no earlier view has shown, sorted."""
     new = ~np.isin(cells, seen, assume_unique=True)
@@ -34,14 +34,11 @@ def fresh_cells(
         yield part[~_among(part, seen)]
 
 
-def seen_cells(
-    series: Series, cells: Cells, counts: NDArray[np.int64], seen: Cells, *, coins: Coins | None = None
-) -> Cells:
+def seen_cells(series: Series, cells: Cells, counts: NDArray[np.int64], seen: Cells, *, coins: Coins) -> Cells:
     """The part of a view among tuples that an earlier view has shown, sorted."""
-    source = coins or system_coins()
     old = np.isin(cells, seen, assume_unique=True)
-    kept = kept_cells(series.seen, cells[old], counts[old], source)
-    noise = [_noise(series.seen, seen[start : start + CHUNK], source) for start in range(0, len(seen), CHUNK)]
+    kept = kept_cells(series.seen, cells[old], counts[old], coins)
+    noise = [_noise(series.seen, seen[start : start + CHUNK], coins) for start in range(0, len(seen), CHUNK)]
     return merged(np.concatenate([seen[:0], *noise]), kept, once=isinstance(series.seen, SetChannel))
 
 

@@ -19,28 +19,28 @@ from numpy.typing import NDArray
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.replacement import certify_replacement
 from tetraodon.domain import Attribute, Domain
+from tetraodon.engine import Counts
 from tetraodon.engine.open_table import Source
 from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.gate import Passage, Permit, Place, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
-from tetraodon.ledger import Ledger
+from tetraodon.ledger import Ledger, document_hash
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of, require_numbered
+from tetraodon.publishing.drawn import TUPLES, take_drawn, write_view
 from tetraodon.publishing.estimate import counts_in_view
 from tetraodon.publishing.inverse import fall_of, geometric
 from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.publishing.sandbox import Sandbox
-from tetraodon.publishing.writing import write_tuples
 from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.releasing.charge import check_same_data
-from tetraodon.releasing.folder import check_target, written_folder
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
 from tetraodon.workload.condition import truth_table
 
 MANIFEST = "perturbed.json"
-ROWS = "tuples.parquet"
 CELLS = 50_000
 
 
@@ -53,45 +53,56 @@ def perturb(
     ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
     out: str | os.PathLike[str] = "perturbed",
     force: bool = False,
+    resume: bool = False,
 ) -> Perturbed:
     """Publish every record with its secret values replaced by chance, charging the ledger first.
 
     Values that the policy calls public are shown as they are. `epsilon` is shared evenly among the attributes that a
-    step of the policy's graph can change at once. The number of records is shown, so presence must be public.
+    step of the policy's graph can change at once. The number of records is shown, so presence must be public. With
+    `resume`, a table that was charged and not finished is finished, with the same rows if they were drawn.
     """
     policy = load_policy(policy)
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
-            return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, force=force)
-    target = Path(out)
-    check_target(target, force=force, manifest=MANIFEST)
+            return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, force=force, resume=resume)
     matrices = matrices_of(policy, rational(epsilon, name="epsilon"), loss)
     asked = Fraction(certificate_of(policy, matrices).epsilon)
     governing = load_policy(ledger.account(policy.dataset).policy)
     check_same_data(policy, governing)
-    certificate = certificate_of(governing, matrices)
-    with open_policy_table(policy, table, governing) as engine:
-        counts = engine.counts([policy.domain.names])[0]
-    item = {
-        "policy": dict(policy.document),
-        "plan": {"perturbation": {name: decimal_text(one.loss) for name, one in matrices.items()}},
-        "certificate": certificate,
-    }
-    reservation = ledger.reserve(policy.dataset, asked=asked, charged=Fraction(certificate.epsilon), item=item)
-    codes = np.repeat(counts.codes, counts.counts, axis=0)
-    shown = np.stack([one.draw(codes[:, place]) for place, one in enumerate(matrices.values())], axis=1)
-    cells = np.sort(cells_of(policy.domain, shown))  # in the order drawn, the rows would tell the true order
     manifest = {
         "policy": dict(policy.document),
         "epsilon": str(asked),
         "matrices": {name: matrix_document(one) for name, one in matrices.items()},
     }
+    plan = {"perturbation": {name: decimal_text(one.loss) for name, one in matrices.items()}}
+    place = Place.of(Path(out), MANIFEST)
+    with Passage(
+        ledger, policy.dataset, request=document_hash(manifest), place=place, force=force, resume=resume
+    ) as way:
+        if not way.complete:
+            if way.drawn is None:
+                with way.counting(), open_policy_table(policy, table, governing) as engine:
+                    counts = engine.counts([policy.domain.names])[0]
+                permit = way.spend(Terms(certificate_of(governing, matrices), asked, policy.document, plan))
+                way.keep(lambda folder: _draw(folder, policy.domain, matrices, counts, permit))
+            way.finish(lambda folder, _: _fill(folder, way.drawn, manifest))
+    return load_perturbed(place.path)
+
+
+def _draw(folder: Path, domain: Domain, matrices: Mapping[str, Perturbation], counts: Counts, permit: Permit) -> None:
+    """Replace the values of every record, and write what is shown."""
+    codes, coins = np.repeat(counts.codes, counts.counts, axis=0), permit.coins
+    shown = np.stack([one.draw(codes[:, place], coins=coins) for place, one in enumerate(matrices.values())], axis=1)
+    cells = np.sort(cells_of(domain, shown))  # in the order drawn, the rows would tell the true order
+    write_view(folder, domain, [cells])
+
+
+def _fill(folder: Path, drawn: Path | None, manifest: Mapping[str, Any]) -> str:
+    assert drawn is not None
+    take_drawn(drawn, folder)
     text = json.dumps(manifest, indent=1)
-    with written_folder(target, force=force, manifest=MANIFEST) as draft:
-        write_tuples(policy.domain, [cells], draft / ROWS)
-        (draft / MANIFEST).write_text(text, encoding="utf-8")
-    ledger.settle(reservation, manifest_hash=sha256(text.encode()).hexdigest())
-    return load_perturbed(target)
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return sha256(text.encode()).hexdigest()
 
 
 def matrices_of(policy: Policy, epsilon: Fraction, loss: Loss | None = None) -> dict[str, Perturbation]:
@@ -172,7 +183,7 @@ def load_perturbed(path: str | os.PathLike[str]) -> Perturbed:
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise ReleaseError("the perturbed table cannot be read", fix="ask for a new copy", where=str(folder)) from None
-    return Perturbed(policy.domain, matrices, folder / ROWS)
+    return Perturbed(policy.domain, matrices, folder / TUPLES)
 
 
 def matrix_document(made: Perturbation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Publishing: count, charge, draw, write. The order is that of a release, and so is what a crash can lose: budget."""
+"""Publishing: count, charge, draw, write; through the gate, like a release."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import datetime as dt
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from tetraodon.certificate.certificate import Certificate
 from tetraodon.engine import Counts, DataRefusal, Source
-from tetraodon.errors import Refused
-from tetraodon.ledger import Ledger, shown_above
+from tetraodon.errors import Refused, ReleaseError
+from tetraodon.gate import COMPLETE, Passage, Permit, Place, Terms
+from tetraodon.ledger import Entry, Ledger, document_hash, shown_above
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.folder import Later, fill_folder, side_tables
+from tetraodon.publishing.drawn import write_later, write_view
+from tetraodon.publishing.folder import fill_folder, side_tables, stated_plan
 from tetraodon.publishing.later import fresh_cells, seen_cells
 from tetraodon.publishing.plan import ViewPlan, plan_view
 from tetraodon.publishing.sampling import view_cells
-from tetraodon.publishing.series_state import Turn, begin, finish, next_turn
+from tetraodon.publishing.series_state import Turn, begin, finish, next_number, next_turn, view_folder
 from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.charge import check_same_data, check_same_size
-from tetraodon.releasing.folder import check_target, written_folder
 from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
 from tetraodon.releasing.quote import Quote, checked
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
@@ -41,67 +39,112 @@ def publish(
     ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
     out: str | os.PathLike[str] = "view",
     force: bool = False,
+    resume: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> View:
     """Publish a view of a table that withstands the adversary of its policy, charging the ledger first.
 
     The table is counted, and refused if its domain does not cover it, before anything is spent. The view's exact loss
     under the governing policy is committed before a tuple is drawn. With an adversary of several `views`, `out` is the
-    folder of the series: each call publishes the next one into it, and none beyond the planned number.
+    folder of the series: each call publishes the next one into it, and none beyond the planned number. With `resume`, a
+    view that was charged and not finished is finished, with the same tuples if they were drawn.
     """
     policy = load_policy(policy)
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
-            return publish(policy, table, adversary=adversary, ledger=book, out=out, force=force, progress=progress)
+            return publish(
+                policy, table, adversary=adversary, ledger=book, out=out, force=force, resume=resume, progress=progress
+            )
     side = side_tables(policy)
     chosen = adversary or policy.adversary
-    several = chosen is not None and chosen.views > 1
-    if not several:
-        check_target(Path(out), force=force, manifest=MANIFEST)
     if chosen is not None and not (policy.size_is_public and chosen.k is not None and chosen.records is None):
         plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
     governing = load_policy(ledger.account(policy.dataset).policy)
     check_same_data(policy, governing)
     check_same_size(policy, governing)
+    several = chosen is not None and chosen.views > 1
+    series, number = (Path(out), next_number(Path(out), resume=resume)) if several else (None, 1)
+    place = Place.of(Path(out) if series is None else view_folder(series, number), MANIFEST)
+    request = document_hash({"policy": policy.document, "adversary": chosen.document() if chosen else None})
+    again = force and not several
+    with Passage(ledger, policy.dataset, request=request, place=place, force=again, resume=resume) as way:
+        if way.complete:
+            progress(COMPLETE)
+        else:
+            plan = None if way.entry is None else charged_plan(way.entry)
+            if plan is None or way.drawn is None:
+                plan = _draw(way, policy, chosen, table, governing, plan, (series, number), progress)
+            _finish(way, plan, side, number, progress)
+    if series is not None:
+        finish(series, number)
+    return load_view(place.path)
+
+
+def _draw(
+    way: Passage,
+    policy: Policy,
+    chosen: Adversary | None,
+    table: Source,
+    governing: Policy,
+    charged: ViewPlan | None,
+    where: tuple[Path | None, int],
+    progress: Callable[[str], None],
+) -> ViewPlan:
+    """Count, charge, draw, and keep what was drawn. A plan that is `charged` already is kept to."""
     progress("counting")
-    try:
+    with way.counting():
         counts = _counts(policy, table, governing)
-        plan = plan_view(policy, chosen, records=counts.total if policy.size_is_public else None)
+        n = counts.total if policy.size_is_public else None
+        plan = charged or plan_view(policy, chosen, records=n)
         _check_distinct(plan, counts)
         _check_records(plan, counts)
-    except DataRefusal:
-        ledger.record_refusal(policy.dataset, "table-refused")
-        raise
-    turn = next_turn(Path(out), plan) if several else None
+    series, number = where
+    turn = None if series is None else next_turn(series, number, plan)
     if turn is not None and turn.series != plan.series:
         plan = replace(plan, series=turn.series, channel=turn.series.fresh)  # n may have changed; the terms may not
     progress("charging the ledger")
-    told = _terms(plan, plan.certificate(governing))
-    reservation = ledger.reserve(policy.dataset, **told)
-    progress("adding noise")
-    target = Path(out) if turn is None else turn.target
+    permit = way.spend(_terms(plan, governing))
     if turn is not None:
         begin(turn, plan)
-    with written_folder(target, force=force and turn is None, manifest=MANIFEST) as draft:
-        digest = _draw(draft, plan, counts, turn, side, shown_above(reservation.charged))
-        progress("writing the report")
-    if turn is not None:
-        finish(turn)
-    ledger.settle(reservation, manifest_hash=digest)
-    return load_view(target)
+    progress("adding noise")
+    way.keep(lambda folder: _write(folder, plan, counts, turn, permit))
+    return plan
 
 
-def _draw(draft: Path, plan: ViewPlan, counts: Counts, turn: Turn | None, side: dict[str, Path], charged: str) -> str:
-    """Draw the view and fill its folder; the hash of view.json."""
-    cells = cells_of(plan.policy.domain, counts.codes)
-    when = dt.datetime.now(dt.UTC).date().isoformat()
+def _write(folder: Path, plan: ViewPlan, counts: Counts, turn: Turn | None, permit: Permit) -> None:
+    """Draw the view into its files."""
+    domain, coins = plan.policy.domain, permit.coins
+    cells = cells_of(domain, counts.codes)
     if turn is None or turn.number == 1:
-        parts = view_cells(plan.channel, plan.tuples, cells, counts.counts)
-        return fill_folder(draft, plan, parts, side=side, charged=charged, when=when)
-    fresh = fresh_cells(turn.series, plan.tuples, cells, counts.counts, turn.seen)
-    rows = seen_cells(turn.series, cells, counts.counts, turn.seen)
-    later = Later(turn.number, turn.series, rows, turn.seen)
-    return fill_folder(draft, plan, fresh, side=side, charged=charged, when=when, later=later)
+        write_view(folder, domain, view_cells(plan.channel, plan.tuples, cells, counts.counts, coins=coins))
+        return
+    fresh = fresh_cells(turn.series, plan.tuples, cells, counts.counts, turn.seen, coins=coins)
+    rows = seen_cells(turn.series, cells, counts.counts, turn.seen, coins=coins)
+    write_later(folder, domain, fresh, rows, turn.seen)
+
+
+def _finish(way: Passage, plan: ViewPlan, side: dict[str, Path], number: int, progress: Callable[[str], None]) -> None:
+    """Publish what was drawn and is paid for, and settle."""
+    progress("writing the report")
+    when = dt.datetime.now(dt.UTC).date().isoformat()
+
+    def fill(folder: Path, entry: Entry) -> str:
+        assert way.drawn is not None
+        charged = shown_above(entry.charged)
+        return fill_folder(folder, plan, way.drawn, side=side, charged=charged, when=when, number=number)
+
+    way.finish(fill)
+
+
+def charged_plan(entry: Entry) -> ViewPlan:
+    """The plan of a view that was charged and not finished, as the ledger has it."""
+    try:
+        view = entry.document["plan"]["view"]
+        return stated_plan({"policy": entry.document["policy"], "channel": view["channel"], "plan": view})
+    except (KeyError, TypeError):
+        raise ReleaseError(
+            "the interrupted release was no view", fix="choose another folder", where=entry.dataset
+        ) from None
 
 
 def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
@@ -111,20 +154,16 @@ def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
     try:
         check_same_data(plan.policy, governing)
         check_same_size(plan.policy, governing)
-        certificate = plan.certificate(governing)
+        asked = _terms(plan, governing)
     except Refused as refusal:
         return Quote(account, None, refusal)
-    return checked(account, ledger, _terms(plan, certificate))
+    return checked(account, ledger, asked)
 
 
-def _terms(plan: ViewPlan, certificate: Certificate) -> dict[str, Any]:
-    """What the ledger is told of a view, and keeps of it."""
-    item = {
-        "policy": {**plan.policy.document, "adversary": plan.adversary.document()},
-        "plan": {"view": plan.document()},
-        "certificate": certificate,
-    }
-    return {"asked": plan.loss, "charged": Fraction(certificate.epsilon), "item": item}
+def _terms(plan: ViewPlan, governing: Policy) -> Terms:
+    """What is charged for a view."""
+    document = {**plan.policy.document, "adversary": plan.adversary.document()}
+    return Terms(plan.certificate(governing), plan.loss, document, {"view": plan.document()})
 
 
 def _counts(policy: Policy, table: Source, governing: Policy) -> Counts:

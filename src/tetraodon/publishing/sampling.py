@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.noise.coins import Coins, system_coins
+from tetraodon.noise.coins import Coins
 from tetraodon.noise.geometric import waiting_times
 from tetraodon.noise.rational_coin import rational_heads
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
@@ -73,14 +73,13 @@ def view_cells(
     cells: Cells,
     counts: NDArray[np.int64],
     *,
-    coins: Coins | None = None,
+    coins: Coins,
     chunk: int = CHUNK,
 ) -> Iterator[Cells]:
     """A view of a table, in parts that are sorted by cell, within and between them.
 
     Pre   `cells` rise and are below `size`; `counts` says how many records are in each.
     """
-    coins = coins or system_coins()
     kept = kept_cells(channel, cells, counts, coins)
     done = 0
     for noise, end in noise_cells(channel, size, coins, chunk=chunk):

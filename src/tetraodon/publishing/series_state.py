@@ -18,6 +18,8 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.engine import open_table
 from tetraodon.errors import Refused, ReleaseError
+from tetraodon.gate.durable import write_whole
+from tetraodon.gate.place import Place
 from tetraodon.ledger import document_hash
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.plan import ViewPlan
@@ -40,10 +42,31 @@ class Turn:
     @property
     def target(self) -> Path:
         """Where the view goes."""
-        return self.folder / f"view-{self.number}"
+        return view_folder(self.folder, self.number)
 
 
-def next_turn(folder: Path, plan: ViewPlan) -> Turn:
+def view_folder(folder: Path, number: int) -> Path:
+    """Where a view of a series is."""
+    return folder / f"view-{number}"
+
+
+def next_number(folder: Path, *, resume: bool) -> int:
+    """The number of the view whose turn it is: one that waits to be finished, else the next.
+
+    Why  to `resume` means not to begin another. So with nothing to be finished, it is the last one that is there.
+    """
+    if not (folder / STATE).exists():
+        return 1
+    try:
+        begun = int(_read(folder)["begun"])
+    except (KeyError, TypeError, ValueError):
+        raise ReleaseError(f"{STATE} does not fit together", fix="restore it", where=str(folder)) from None
+    last = Place.of(view_folder(folder, begun), MANIFEST)
+    waits = os.path.lexists(last.pending) or (resume and (last.path / MANIFEST).is_file())
+    return begun if waits else begun + 1
+
+
+def next_turn(folder: Path, number: int, plan: ViewPlan) -> Turn:
     """The turn of a plan's next view. Refuses other terms than those of the first, and more views than planned.
 
     Why  a view that was begun and not finished counts, although nothing of it was published: the number is what was
@@ -51,7 +74,7 @@ def next_turn(folder: Path, plan: ViewPlan) -> Turn:
     """
     assert plan.series is not None
     if not (folder / STATE).exists():
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and any(not path.name.endswith(".pending") for path in folder.iterdir()):
             raise ReleaseError(
                 "the output folder is not a series of views", fix="choose another folder", where=str(folder)
             )
@@ -65,7 +88,6 @@ def next_turn(folder: Path, plan: ViewPlan) -> Turn:
                 where=str(folder),
             )
         series = Series(channel_from(state["fresh"]), channel_from(state["seen"]), int(state["views"]))
-        number = int(state["begun"]) + 1
         done = [int(found) for found in state["published"]]
     except (KeyError, TypeError, ValueError):
         raise ReleaseError(f"{STATE} does not fit together", fix="restore it", where=str(folder)) from None
@@ -88,7 +110,7 @@ def next_turn(folder: Path, plan: ViewPlan) -> Turn:
             fix="put it back",
             where=str(folder),
         )
-    return Turn(folder, number, series, shown_cells(folder, plan.policy.domain))
+    return Turn(folder, number, series, shown_cells(folder, plan.policy.domain, but=number))
 
 
 def begin(turn: Turn, plan: ViewPlan) -> None:
@@ -109,16 +131,17 @@ def begin(turn: Turn, plan: ViewPlan) -> None:
     )
 
 
-def finish(turn: Turn) -> None:
-    """Note that the view is there."""
-    state = _read(turn.folder)
-    _write(turn.folder, {**state, "published": [*state["published"], turn.number]})
+def finish(folder: Path, number: int) -> None:
+    """Note that a view is there."""
+    state = _read(folder)
+    if number not in state["published"]:
+        _write(folder, {**state, "published": [*state["published"], number]})
 
 
-def shown_cells(folder: Path, domain: Domain) -> Cells:
-    """Every cell that a view of the series shows, once, in order."""
+def shown_cells(folder: Path, domain: Domain, *, but: int = 0) -> Cells:
+    """Every cell that a view of the series shows, once, in order; `but` for one view."""
     found = []
-    for path in sorted(folder.glob("view-*/tuples.parquet")):
+    for path in sorted(set(folder.glob("view-*/tuples.parquet")) - {view_folder(folder, but) / "tuples.parquet"}):
         with open_table(path, domain) as engine:
             found.append(cells_of(domain, engine.counts([domain.names])[0].codes))
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint64)
@@ -143,6 +166,4 @@ def _read(folder: Path) -> dict[str, Any]:
 
 
 def _write(folder: Path, state: Mapping[str, Any]) -> None:
-    draft = folder / f".{STATE}"
-    draft.write_text(json.dumps(state, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(draft, folder / STATE)
+    write_whole(folder / STATE, (json.dumps(state, indent=1, sort_keys=True) + "\n").encode())

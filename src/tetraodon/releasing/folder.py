@@ -10,14 +10,10 @@ README.md           a few lines of code to load it
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,75 +34,8 @@ BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 """What reading a file that somebody else wrote may run into."""
 
 
-def check_target(target: Path, *, force: bool, manifest: str = MANIFEST) -> None:
-    """Refuse early if the folder cannot become ours."""
-    if target.exists() and not force:
-        raise ReleaseError(
-            "the output folder exists", fix="choose another, or pass --force to replace it", where=str(target)
-        )
-    if target.exists() and not (target / manifest).is_file():
-        raise ReleaseError(
-            f"the output folder has no {manifest}, so it is not replaced",
-            fix="choose another folder",
-            where=str(target),
-        )
-
-
-@contextmanager
-def written_folder(target: Path, *, force: bool, manifest: str = MANIFEST) -> Iterator[Path]:
-    """An empty folder beside its place, to be filled; it is moved there at the end.
-
-    A crash, a full disk or Ctrl-C leaves the old folder as it was, or none.
-    """
-    check_target(target, force=force, manifest=manifest)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise _cannot_write(target, error) from None
-    try:
-        draft.chmod(0o755)
-        yield draft
-        _move(draft, target, force=force)
-    except OSError as error:
-        raise _cannot_write(target, error) from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def write_folder(release: Release, target: Path, *, force: bool = False) -> str:
-    """Write the whole folder; return the hash of release.json."""
-    with written_folder(target, force=force) as draft:
-        return _fill(release, draft)
-
-
-def _cannot_write(target: Path, error: OSError) -> ReleaseError:
-    match error.errno:
-        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
-            what = "the disk is full"
-        case errno.ENOTEMPTY | errno.EEXIST:
-            what = "another release has taken the output folder"
-        case _:
-            what = "the release folder cannot be written"
-    return ReleaseError(what, fix="make room or choose another folder; the charge stands", where=str(target))
-
-
-def _move(draft: Path, target: Path, *, force: bool) -> None:
-    if not force or not target.exists():
-        os.rename(draft, target)  # fails if another release took the place meanwhile
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-    os.rename(target, old / target.name)
-    try:
-        os.rename(draft, target)
-    except OSError:
-        os.rename(old / target.name, target)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _fill(release: Release, folder: Path) -> str:
+def fill_folder(release: Release, folder: Path) -> str:
+    """Write a release into an empty folder; the hash of release.json."""
     from tetraodon.policy.dump import dump_policy
     from tetraodon.releasing.report import report_html
 

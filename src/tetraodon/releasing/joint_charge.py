@@ -7,27 +7,18 @@ what each of them measured, and the new one is charged the difference. Where tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import adds_up, certify_release
 from tetraodon.errors import Refused, TetraodonError
+from tetraodon.gate import Charge
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
 from tetraodon.policy.load import load_policy
 from tetraodon.releasing.charge import charge_of
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.reprice import entry_measurements
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What is taken from the total, and how releases compose. `after` is what must have been charged before it."""
-
-    amount: Fraction
-    composition: str
-    after: Fraction | None = None
 
 
 def charge_for(

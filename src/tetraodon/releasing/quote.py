@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import BudgetExhausted, Refused
+from tetraodon.gate import Terms
 from tetraodon.ledger import Account, Entry, Ledger
 from tetraodon.policy.load import load_policy
 from tetraodon.releasing.charge import governing_certificate
@@ -26,23 +26,16 @@ class Quote:
     refusal: BudgetExhausted | Refused | None = None
 
 
-def terms(
-    plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]
-) -> dict[str, Any]:
-    """What `Ledger.reserve` is to be told of a release whose certificate under the governing policy is given."""
-    charge = charge_for(plan, certificate, account, entries)
-    return {
-        "asked": plan.policy.epsilon,
-        "charged": charge.amount,
-        "after": charge.after,
-        "item": {
-            "composition": charge.composition,
-            "policy": plan.policy.document,
-            "plan": plan_document(plan),
-            "certificate": certificate,
-            "witness": certificate_document(certificate, load_policy(account.policy).domain)["witness"],
-        },
-    }
+def terms(plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]) -> Terms:
+    """What is charged for a release whose certificate under the governing policy is given."""
+    return Terms(
+        certificate,
+        plan.policy.epsilon,
+        plan.policy.document,
+        plan_document(plan),
+        certificate_document(certificate, load_policy(account.policy).domain)["witness"],
+        lambda: charge_for(plan, certificate, account, entries),
+    )
 
 
 def quote(plan: Plan, ledger: Ledger) -> Quote:
@@ -50,14 +43,14 @@ def quote(plan: Plan, ledger: Ledger) -> Quote:
     account = ledger.account(plan.policy.dataset)
     try:
         certificate = governing_certificate(plan, account)
-        told = terms(plan, certificate, account, lambda: ledger.entries(account.dataset))
+        return checked(account, ledger, terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
     except Refused as refusal:
         return Quote(account, None, refusal)
-    return checked(account, ledger, told)
 
 
-def checked(account: Account, ledger: Ledger, told: dict[str, Any]) -> Quote:
-    """The quote for what `Ledger.reserve` would be told."""
+def checked(account: Account, ledger: Ledger, asked: Terms) -> Quote:
+    """The quote for what would be charged on these terms."""
+    told = asked.told()
     try:
         ledger.check(account.dataset, **told)
     except BudgetExhausted as refusal:

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from tetraodon.engine import DataRefusal
-from tetraodon.errors import Refused
-from tetraodon.ledger import Ledger, document_hash
+from tetraodon.errors import Refused, ReleaseError
+from tetraodon.gate import Charge, Passage, Permit, Place, Terms
+from tetraodon.ledger import Account, Ledger, document_hash
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
-from tetraodon.noise import discrete_laplace
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.calibrated import Calibrated, Told
 
+MANIFEST = "number.json"
+DRAWN = "drawn.json"
 
-def release_number(mechanism: Calibrated, data: Any, *, dataset: str, ledger: Ledger) -> Told:
-    """One number of `data`, after the ledger was charged for it.
+
+def release_number(
+    mechanism: Calibrated,
+    data: Any,
+    *,
+    dataset: str,
+    ledger: Ledger,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    resume: bool = False,
+) -> Told:
+    """One number of `data`, after the ledger was charged for it; with `out`, also written to a folder.
 
     Pre   the data set is open in the ledger on the terms of the mechanism: `ledger.open(name, total,
           mechanism.document())`.
     Post  the entry says how it composes: it adds up where the mechanism's attackers are proved to allow it; else it is
-          the only one, its loss verified, and any further release is refused, since their joint loss is not known.
+          the only one, its loss verified, and any further release is refused, since their joint loss is not known. With
+          `resume`, a number that was charged and not written to `out` is, and it is the same if it was drawn.
     Why   an answer that loses nothing alone may tell everything beside another: who does not know either of two bits
           learns one from the other and their sum modulo two. So it is charged all that was asked for.
     """
@@ -30,42 +47,71 @@ def release_number(mechanism: Calibrated, data: Any, *, dataset: str, ledger: Le
             fix="open a data set with the mechanism's own `document()`",
             where=dataset,
         )
-    sums = bool(mechanism.composable.adds_up)
-    if not sums and account.charged:
+    place = None if out is None else Place.of(Path(out), MANIFEST)
+    plan = _plan(mechanism)
+    request = document_hash({"policy": mechanism.document(), "plan": plan})
+    with Passage(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
+        if way.complete and place is not None:
+            return mechanism.told(_read(place.path / MANIFEST))
+        if way.drawn is None:
+            if way.entry is None:
+                _check_composes(mechanism, account)
+            with way.counting():
+                exact = mechanism.answer(data)
+            noisy = _drawn(mechanism, exact, way.spend(_terms(mechanism, account, plan)))
+            way.keep(lambda folder: _write(folder / DRAWN, {"step": noisy}))
+        else:
+            noisy = _read(way.drawn / DRAWN)
+        told = mechanism.told(noisy)
+        if place is None:
+            way.settle(document_hash({"step": noisy}))
+        else:
+            shown = {"promise": mechanism.promise, "median": told.median, "lower": told.lower, "upper": told.upper}
+            way.finish(lambda folder, _: _write(folder / MANIFEST, {"step": noisy, **shown, "plan": plan}))
+        return told
+
+
+def _check_composes(mechanism: Calibrated, account: Account) -> None:
+    if not mechanism.composable.adds_up and account.charged:
         raise Refused(
             f"how this release composes with earlier ones is not known: {mechanism.composable.reason}",
             fix="release both at once, verified with td.compose, or use attackers for whom losses add up",
-            where=dataset,
+            where=account.dataset,
         )
-    try:
-        exact = mechanism.answer(data)
-    except DataRefusal:
-        ledger.record_refusal(dataset, "table-refused")
-        raise
-    certificate = mechanism.certificate
-    item = {
-        "composition": ADDS_UP if sums else JOINTLY,
-        "policy": mechanism.document(),
-        "plan": {
-            "queries": [
-                {
-                    "name": mechanism.name,
-                    "mechanism": mechanism.method,
-                    "noise": {"kind": "discrete laplace", "scale": str(mechanism.scale)},
-                    "step": str(mechanism.grid.step),
-                }
-            ]
-        },
-        "certificate": certificate,
+
+
+def _plan(mechanism: Calibrated) -> dict[str, Any]:
+    query = {
+        "name": mechanism.name,
+        "mechanism": mechanism.method,
+        "noise": {"kind": "discrete laplace", "scale": str(mechanism.scale)},
+        "step": str(mechanism.grid.step),
     }
-    reservation = ledger.reserve(
-        dataset,
-        asked=mechanism.epsilon,
-        charged=Fraction(certificate.epsilon) if sums else mechanism.epsilon,
-        after=None if sums else account.charged,
-        item=item,
-    )
-    noisy = exact + discrete_laplace(mechanism.scale) if mechanism.steps else exact
-    told = mechanism.told(noisy)
-    ledger.settle(reservation, manifest_hash=document_hash({"step": noisy}))
-    return told
+    return {"queries": [query]}
+
+
+def _terms(mechanism: Calibrated, account: Account, plan: dict[str, Any]) -> Terms:
+    certificate = mechanism.certificate
+    if mechanism.composable.adds_up:
+        charge = Charge(Fraction(certificate.epsilon), ADDS_UP)
+    else:
+        charge = Charge(mechanism.epsilon, JOINTLY, account.charged)
+    return Terms(certificate, mechanism.epsilon, mechanism.document(), plan, price=lambda: charge)
+
+
+def _drawn(mechanism: Calibrated, exact: int, permit: Permit) -> int:
+    return exact + int(permit.noise(LAPLACE, mechanism.scale, 1)[0]) if mechanism.steps else exact
+
+
+def _write(path: Path, document: dict[str, Any]) -> str:
+    """Write a document; its hash."""
+    text = json.dumps(document, indent=1)
+    path.write_text(text, encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(path: Path) -> int:
+    try:
+        return int(json.loads(path.read_text(encoding="utf-8"))["step"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ReleaseError("the number cannot be read", fix="restore it from a backup", where=str(path)) from None

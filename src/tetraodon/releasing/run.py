@@ -1,4 +1,4 @@
-"""Running a plan: count, charge, add noise, infer. The one place where data, budget and noise meet."""
+"""Running a plan: count, charge, add noise, infer; through the gate, where data, budget and noise meet."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from typing import assert_never
 
 import numpy as np
 
-from tetraodon.engine import CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
+from tetraodon.engine import CsvFormat, Engine, Individuals, Source, open_table
 from tetraodon.errors import ReleaseError
-from tetraodon.ledger import Ledger, Reservation, document_hash, shown_above
+from tetraodon.gate import COMPLETE, Passage, Permit, Place
+from tetraodon.ledger import Ledger, document_hash, shown_above
 from tetraodon.policy.attackers import Chain, Groups, Independent
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing import pending
 from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.exact_answer import added_by, exact_answer, group_of
+from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
 from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
+from tetraodon.releasing.measured import read_measured, write_measured
 from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.quote import terms
 from tetraodon.releasing.release import Release
 from tetraodon.workload.contribution import Ints
@@ -31,7 +34,7 @@ DEFAULT_LEDGER = "sqlite:///tetraodon.db"
 
 
 def release(
-    plan: Plan,
+    plan: Plan | AnyPolicy,
     table: Source,
     *,
     ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
@@ -42,73 +45,59 @@ def release(
 ) -> Release:
     """Release a plan's answers for a table, charging the ledger first; with `out`, write the release folder.
 
-    The order matters. The table is counted, and refused if it does not fit, before anything is spent. The charge is
-    committed before noise is drawn. A crash after that loses budget, never privacy; with `resume`, a release to `out`
-    that was charged and not finished is finished under the same charge, with the same numbers if they were drawn.
-    """
-    from tetraodon.releasing.folder import check_target
+    `plan` is what `td.plan` made, or a policy or the path of its file, which is then planned.
 
-    opened = None if isinstance(ledger, Ledger) else Ledger(ledger)
-    book = ledger if isinstance(ledger, Ledger) else opened
-    assert book is not None
-    try:
-        policy = plan.policy
-        target = None if out is None else Path(out)
-        left = pending.find(target, plan, book) if target is not None and resume else None
-        if target is not None:
-            force = force or (left is not None and left.measured is not None)
-            check_target(target, force=force)
-        if target is not None and left is None:
-            pending.refuse_pending(target)
-        if left is not None and left.measured is not None:
-            return _finish(plan, left.measured, left.reservation, book, target, force, progress)
-        account = book.account(policy.dataset)
-        certificate = governing_certificate(plan, account)
-        progress("counting")
-        try:
-            exact = _count(plan, table, load_policy(account.policy))
-        except DataRefusal:
-            book.record_refusal(policy.dataset, "table-refused")
-            raise
-        if left is not None:
-            reservation = left.reservation
+    The order matters. The folder is made and tried, and the table is counted, and refused if it does not fit, before
+    anything is spent. The charge is committed before noise is drawn. A crash after that loses nothing: with `resume`, a
+    release to `out` that was charged and not finished is finished under the same charge, with the same numbers if they
+    were drawn; and what was finished already is read back.
+    """
+    if not isinstance(plan, Plan):
+        plan = planned(load_policy(plan))
+    if not isinstance(ledger, Ledger):
+        with Ledger(ledger) as book:
+            return release(plan, table, ledger=book, out=out, force=force, resume=resume, progress=progress)
+    place = None if out is None else Place.of(Path(out), MANIFEST)
+    request, dataset = document_hash(plan_document(plan)), plan.policy.dataset
+    with Passage(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
+        if way.complete and place is not None:
+            progress(COMPLETE)
+            return load_release(place.path)
+        if way.drawn is None:
+            measured = _measure(plan, table, ledger, way, progress)
         else:
-            progress("charging the ledger")
-            told = terms(plan, certificate, account, lambda: book.entries(policy.dataset))
-            reservation = book.reserve(policy.dataset, **told)
-            if target is not None:
-                pending.begin(target, plan, reservation)
-        progress("adding noise")
-        measured = {item.name: _noisy(plan, item.name, exact[item.name]) for item in plan}
-        if target is not None:
-            pending.keep(target, measured)
-        return _finish(plan, measured, reservation, book, target, force, progress)
-    finally:
-        if opened is not None:
-            opened.close()
+            measured = read_measured(way.drawn, plan)
+        return _finish(plan, measured, way, place, progress)
+
+
+def _measure(
+    plan: Plan, table: Source, ledger: Ledger, way: Passage, progress: Callable[[str], None]
+) -> Mapping[str, Measured]:
+    """Count, charge, draw, and keep what was drawn."""
+    account = ledger.account(plan.policy.dataset)
+    certificate = governing_certificate(plan, account)
+    progress("counting")
+    with way.counting():
+        exact = _count(plan, table, load_policy(account.policy))
+    progress("charging the ledger")
+    permit = way.spend(terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
+    progress("adding noise")
+    measured = {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}
+    way.keep(lambda folder: write_measured(folder, measured))
+    return measured
 
 
 def _finish(
-    plan: Plan,
-    measured: Mapping[str, Measured],
-    reservation: Reservation,
-    book: Ledger,
-    target: Path | None,
-    force: bool,
-    progress: Callable[[str], None],
+    plan: Plan, measured: Mapping[str, Measured], way: Passage, place: Place | None, progress: Callable[[str], None]
 ) -> Release:
     """Publish noisy numbers that are paid for, and settle."""
-    from tetraodon.releasing.folder import write_folder
-
-    made = Release(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(reservation.charged))
-    if target is None:
-        digest = document_hash(plan_document(plan))
+    assert way.entry is not None
+    made = Release(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(way.entry.charged))
+    if place is None:
+        way.settle(document_hash(plan_document(plan)))
     else:
         progress("writing the report")
-        digest = write_folder(made, target, force=force)
-    book.settle(reservation, manifest_hash=digest)
-    if target is not None:
-        pending.end(target)
+        way.finish(lambda folder, _: fill_folder(made, folder))
     return made
 
 
@@ -153,7 +142,7 @@ def _count(plan: Plan, table: Source, governing: Policy | None = None) -> Mappin
     }
 
 
-def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...]) -> Measured:
+def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...], permit: Permit) -> Measured:
     """Every measurement with its own fresh noise, as certified."""
     item = plan[name]
     measured = []
@@ -161,7 +150,7 @@ def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...]) -> Measured:
         if measurement.scale == 0:
             measured.append(array)
             continue
-        noise = measurement.noise.draw(measurement.scale, array.shape)
+        noise = permit.noise(measurement.noise, measurement.scale, array.shape)
         if int(np.abs(noise).max(initial=0)) >= 2**62:
             raise ReleaseError("the noise is too large for exact arithmetic", fix="use a coarser grid or more budget")
         measured.append(array + noise)

@@ -1,0 +1,11 @@
+"""The one way from counts to the public: count, charge, draw noise, keep it, write, settle; and go on after a crash.
+
+`Passage` is the way, `Terms` what is charged for, `Permit` what noise for data is drawn with.
+"""
+
+from tetraodon.gate.passage import COMPLETE, Passage
+from tetraodon.gate.permit import Permit, without_ledger
+from tetraodon.gate.place import Place
+from tetraodon.gate.terms import Charge, Terms
+
+__all__ = ["COMPLETE", "Charge", "Passage", "Permit", "Place", "Terms", "without_ledger"]

@@ -1,0 +1,268 @@
+"""One passage through the gate: what was charged is drawn once, written, settled, and always finished by `resume`.
+
+Whoever releases goes through here in this order, and may choose whether to count or to spend first:
+
+    with Passage(ledger, dataset, request=..., place=..., resume=...) as way:
+        if way.complete: ...           # it was written and settled before
+        if way.drawn is None:          # nothing is drawn yet
+            with way.counting(): ...   # a refusal because of the data is recorded
+            permit = way.spend(terms)  # charged, unless that was done before
+            ...                        # noise, drawn with the permit
+            way.keep(write)            # on the disk before any of it is published
+        way.finish(fill)               # filled, moved to its place, settled
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tetraodon.engine import DataRefusal
+from tetraodon.errors import BudgetExhausted, LedgerError, ReleaseError
+from tetraodon.gate.pending import OLD, Pending
+from tetraodon.gate.permit import Permit, permit_for
+from tetraodon.gate.place import Place
+from tetraodon.gate.terms import Terms
+from tetraodon.ledger import Entry, Ledger, Reservation, document_hash
+
+Fill = Callable[[Path, Entry], str]
+"""Fills an empty folder, told the ledger's entry that pays for it, and returns the hash of its manifest."""
+
+COMPLETE = "nothing to do"
+"""What `progress` is told when a release to be resumed was finished already."""
+
+
+class Passage:
+    """A release on its way out.
+
+    Pre   `request` is a hash of what is asked, known before any data: a release is resumed for the same one only. With
+          a `place`, the output folder is there to be taken and can be written: tried before anything is charged.
+    Post  one charge for one request and place, however often it is interrupted and resumed; numbers drawn once for it.
+
+    Attributes
+    ----------
+    entry:    the charge, once it is made.
+    drawn:    the folder with the numbers that were drawn for it, once they are.
+    complete: with `resume`, whether it was written and settled before; then nothing is to be done.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        dataset: str,
+        *,
+        request: str,
+        place: Place | None = None,
+        force: bool = False,
+        resume: bool = False,
+    ) -> None:
+        self._ledger, self._dataset, self._request = ledger, dataset, request
+        self._place, self._force, self._resume = place, force, resume
+        self._pending: Pending | None = None
+        self._permit: Permit | None = None
+        self._begun = self._replaces = False
+        self.entry: Entry | None = None
+        self.drawn: Path | None = None
+        self.complete = False
+
+    def __enter__(self) -> Passage:
+        if self._place is None:
+            return self
+        self._pending = Pending.enter(self._place)
+        try:
+            self._look(self._place, self._pending)
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._permit is not None:
+            self._permit.close()
+        if self._begun and self.entry is None and isinstance(error, BudgetExhausted):
+            self._begun = False  # refused, so for certain not charged
+        self._leave()
+
+    def _leave(self) -> None:
+        """Let go; what was not charged leaves nothing behind. Where we cannot know, the next run asks the ledger."""
+        if self._pending is None:
+            return
+        try:
+            if self.entry is None and not self._begun:
+                self._pending.undo()
+        finally:
+            self._pending.leave()
+            self._pending = None
+
+    # -- what is left of an earlier attempt ------------------------------------------------------
+
+    def _look(self, place: Place, pending: Pending) -> None:
+        self._begun = True  # until it is known that nothing here was charged
+        intent = pending.intent()
+        entry = None if intent is None else self._entry_of(intent, pending)
+        if entry is None:
+            pending.forget()
+        else:
+            self._found(entry, pending, intent or {})
+        self._begun = False
+        if self.complete:
+            return
+        if self.entry is None and self._resume and self._written(place):
+            self.complete = True
+            return
+        place.check(force=self._force)
+        self._replaces = os.path.lexists(place.path)
+
+    def _entry_of(self, intent: dict[str, Any], pending: Pending) -> Entry | None:
+        """The charge that an intent led to; None if it was never made."""
+        try:
+            if "token" in intent:
+                if intent["account"] != self._ledger.account(self._dataset).opened:
+                    raise self._unknown(pending)
+                entry = self._ledger.find(self._dataset, token=str(intent["token"]))
+                if entry is None and pending.drawn is not None:
+                    raise self._unknown(pending)
+                return entry
+            kept = (int(intent["id"]), str(intent["when"]), str(intent["charged"]))
+        except (KeyError, TypeError, ValueError):
+            raise pending.unreadable() from None
+        mine = [e for e in self._ledger.entries(self._dataset) if (e.id, e.when, str(e.charged)) == kept]
+        if not mine:
+            raise self._unknown(pending)
+        return mine[0]
+
+    def _found(self, entry: Entry, pending: Pending, intent: Mapping[str, Any]) -> None:
+        """Take up a charge that was made before."""
+        if entry.state == "settled":
+            if pending.place.hash() != entry.manifest_hash:
+                raise ReleaseError(
+                    "the ledger has this release as written, and its folder is not there any more",
+                    fix="put the folder back, or remove what is left beside it and release again, which is charged",
+                    where=str(pending.folder),
+                )
+            pending.forget()
+            self.complete = self._resume
+            return
+        if not self._resume:
+            raise ReleaseError(
+                "an earlier release to this folder was charged and not finished",
+                fix="pass --resume to finish it at no further charge, or choose another folder",
+                where=pending.place.name,
+            )
+        if intent.get("request", intent.get("plan_sha256")) != self._request:
+            raise _another(pending)
+        pending.tidy()
+        self.entry, self.drawn = entry, pending.drawn
+        ours = pending.noted() if "token" in intent else pending.place.hash()  # version 0.1 noted none
+        self._force = self._force or bool(intent.get("force")) or ours == pending.place.hash() != ""
+
+    def _written(self, place: Place) -> bool:
+        """Whether the folder is one that this request led to, written and settled."""
+        for entry in self._ledger.entries(self._dataset):
+            if entry.state == "settled" and entry.manifest_hash == place.hash():
+                return bool(entry.document.get("gate", {}).get("request", self._request) == self._request)
+        return False
+
+    def _unknown(self, pending: Pending) -> ReleaseError:
+        return ReleaseError(
+            "the ledger does not have this interrupted release as charged and not written",
+            fix="name the ledger that was charged; if the release is there already, remove what is left of this one",
+            where=str(pending.folder),
+        )
+
+    # -- the way ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Around whatever looks at the data: a refusal that depends on it is recorded, without detail."""
+        try:
+            yield
+        except DataRefusal:
+            self._ledger.record_refusal(self._dataset, "table-refused")
+            raise
+
+    def spend(self, terms: Terms) -> Permit:
+        """Charge for what the terms say, unless that was done before, and give leave to draw it.
+
+        Post  the charge is on the disk. Any error means: nothing may be drawn.
+        """
+        if self.drawn is not None or self._permit is not None:
+            raise ReleaseError("the numbers of this charge have been drawn already", fix="publish those")
+        if self.entry is None:
+            self.entry = self._charged(terms)
+        elif not _same(self.entry, terms):
+            assert self._pending is not None
+            raise _another(self._pending)
+        self._permit = permit_for(terms.certificate, self.entry)
+        return self._permit
+
+    def _charged(self, terms: Terms) -> Entry:
+        token = secrets.token_hex(16)
+        told = terms.told(gate={"token": token, "request": self._request})
+        if self._pending is not None:
+            opened = self._ledger.account(self._dataset).opened
+            self._begun = True
+            mark = {"token": token, "request": self._request, "account": opened, "force": self._force}
+            self._pending.begin(mark | {"dataset": self._dataset})
+        self._ledger.reserve(self._dataset, **told)
+        entry = self._ledger.find(self._dataset, token=token)
+        if entry is None:
+            raise LedgerError("the ledger lost a charge", fix="restore the ledger from a backup")
+        return entry
+
+    def keep(self, write: Callable[[Path], object]) -> Path | None:
+        """Put what was drawn on the disk, before any of it is published; nothing more is drawn after this.
+
+        `write` fills an empty folder, which is then `drawn`. Without a place there is nothing to be resumed.
+        """
+        if self._permit is None:
+            raise ReleaseError("nothing was charged for what is to be kept", fix="spend first")
+        if self._pending is not None:
+            self.drawn = self._pending.keep(write)
+        self._permit.close()
+        return self.drawn
+
+    def finish(self, fill: Fill) -> None:
+        """Write what is paid for into its place, and settle. `fill` is called again if that is interrupted."""
+        if self._pending is None or self._place is None or self.entry is None:
+            raise ReleaseError("nothing was charged for what is to be written", fix="spend first, with a place")
+        try:
+            draft = self._pending.draft()
+            digest = fill(draft, self.entry)
+            self._pending.note(digest)
+            self._place.take(draft, self._pending.folder / OLD, replace=self._replaces)
+        except OSError as error:
+            raise self._place.unwritable(error, charged=True) from None
+        self.settle(digest)
+        self._pending.end()
+
+    def settle(self, digest: str) -> None:
+        """Note in the ledger that what is paid for is out, with a hash of it. For what goes to no folder."""
+        if self.entry is None:
+            raise ReleaseError("nothing was charged that could be settled", fix="spend first")
+        e = self.entry
+        self._ledger.settle(Reservation(e.id, e.dataset, e.asked, e.charged, e.when), manifest_hash=digest)
+
+
+def _same(entry: Entry, terms: Terms) -> bool:
+    """Whether a charge was made for the same policy and plan."""
+    try:
+        kept = {part: entry.document[part] for part in ("policy", "plan")}
+    except KeyError:
+        return False
+    return document_hash(kept) == document_hash({"policy": terms.policy, "plan": terms.plan})
+
+
+def _another(pending: Pending) -> ReleaseError:
+    return ReleaseError(
+        "the interrupted release had another policy or plan",
+        fix="resume it with the policy and the options it was begun with, or choose another folder",
+        where=str(pending.folder),
+    )

@@ -1,0 +1,223 @@
+"""Every way out is charged once, draws once, records refusals, and can be finished wherever it was interrupted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gate.ways import PLAN, TABLE, WAYS, Way
+
+import tetraodon as td
+from tetraodon.engine import DataRefusal
+from tetraodon.gate import COMPLETE, Passage, Place, Terms, passage, pending, permit
+from tetraodon.gate.pending import Pending
+from tetraodon.noise.laws.laplace import LaplaceNoise
+
+RELEASE = WAYS[0]
+every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def book(way: Way, tmp_path: Path) -> td.Ledger:
+    return way.open(tmp_path / "ledger.db")
+
+
+def crash(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def interrupted(way: Way, ledger: td.Ledger, out: Path, at: tuple[Any, str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*at, crash)
+        with pytest.raises(KeyboardInterrupt):
+            way.run(ledger=ledger, out=out)
+
+
+def left_beside(out: Path) -> list[str]:
+    return sorted(path.name for path in out.parent.rglob(".*.pending"))
+
+
+STEPS = {
+    "before the charge": (td.Ledger, "reserve"),
+    "after the charge": (passage, "permit_for"),
+    "before numbers are kept": (Pending, "keep"),
+    "before the folder": (Pending, "draft"),
+    "before it is in its place": (Place, "take"),
+    "before settling": (td.Ledger, "settle"),
+    "before the end": (Pending, "end"),
+}
+
+
+@every_way
+@pytest.mark.parametrize("at", STEPS.values(), ids=STEPS)
+def test_it_is_charged_once_and_finished(way: Way, tmp_path: Path, out: Path, at: tuple[Any, str]) -> None:
+    ledger = book(way, tmp_path)
+    interrupted(way, ledger, out, at)
+    before, seen = ledger.entries("people"), way.published(out)
+    assert left_beside(out)
+    if before and before[0].state == "reserved":
+        with pytest.raises(td.ReleaseError, match=r"charged and not finished.*--resume"):
+            way.run(ledger=ledger, out=out, force=True)
+    way.run(ledger=ledger, out=out, resume=True)
+    (entry,) = ledger.entries("people")
+    assert entry.state == "settled"
+    assert not before or before[0].id == entry.id
+    if seen:
+        assert way.published(out) == seen
+    assert left_beside(out) == []
+    way.run(ledger=ledger, out=out, resume=True)  # nothing is left to be done
+    assert ledger.entries("people") == (entry,)
+    assert way.published(out)
+
+
+@every_way
+def test_numbers_that_were_drawn_are_not_drawn_again(way: Way, tmp_path: Path, out: Path) -> None:
+    """Not even the table is opened."""
+    ledger = book(way, tmp_path)
+    interrupted(way, ledger, out, (Pending, "draft"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LaplaceNoise, "draw", crash)
+        patch.setattr(permit, "system_coins", crash)
+        way.refused(ledger=ledger, out=out, resume=True)
+    assert [entry.state for entry in ledger.entries("people")] == ["settled"]
+
+
+@every_way
+def test_refusals_because_of_the_data_are_recorded_and_cost_nothing(way: Way, tmp_path: Path, out: Path) -> None:
+    ledger = book(way, tmp_path)
+    with pytest.raises(DataRefusal):
+        way.refused(ledger=ledger, out=out)
+    assert [refusal.kind for refusal in ledger.refusals("people")] == ["table-refused"]
+    assert ledger.entries("people") == ()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db"]
+
+
+@every_way
+def test_a_place_that_cannot_be_written_costs_nothing(way: Way, tmp_path: Path) -> None:
+    ledger = book(way, tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing" / "folder")
+    (tmp_path / ".taken.pending").touch()
+    (tmp_path / ".linked.pending").symlink_to(tmp_path / "missing")
+    bad = [tmp_path / "file" / "x", tmp_path / "file", tmp_path / "nowhere", Path("/proc/x"), Path("/sys/x")]
+    if not way.folder:  # the folder of a series is there before its views
+        bad += [tmp_path / ("x" * 254), tmp_path / "taken", tmp_path / "linked"]
+    for out in bad:
+        for resume in (False, True):
+            with pytest.raises(td.ReleaseError, match="Fix:"):
+                way.run(ledger=ledger, out=out, resume=resume)
+            assert ledger.entries("people") == ()
+            assert ledger.refusals("people") == ()
+
+
+@every_way
+def test_nothing_to_resume_is_a_plain_release(way: Way, tmp_path: Path, out: Path) -> None:
+    ledger = book(way, tmp_path)
+    way.run(ledger=ledger, out=out, resume=True)
+    assert len(ledger.entries("people")) == 1
+
+
+@every_way
+def test_what_does_not_belong_together_is_refused(way: Way, tmp_path: Path, out: Path) -> None:
+    ledger = book(way, tmp_path)
+    interrupted(way, ledger, out, (Pending, "draft"))
+    (folder,) = out.parent.rglob(".*.pending")
+    with way.open(tmp_path / "other.db") as other, pytest.raises(td.ReleaseError, match="the ledger does not have"):
+        way.run(ledger=other, out=out, resume=True)
+    intent = json.loads((folder / "intent.json").read_text())
+    for content, told in (
+        ({**intent, "request": "0" * 64}, "another policy or plan"),
+        ({**intent, "token": "0" * 32}, "the ledger does not have"),
+        ({"token": 1}, "cannot be read"),
+        ({}, "cannot be read"),
+    ):
+        (folder / "intent.json").write_text(json.dumps(content))
+        with pytest.raises(td.ReleaseError, match=told):
+            way.run(ledger=ledger, out=out, resume=True)
+    (folder / "intent.json").write_text(json.dumps(intent))
+    way.run(ledger=ledger, out=out, resume=True)
+    assert len(ledger.entries("people")) == 1
+
+
+def test_another_plan_is_refused_although_nothing_was_drawn(tmp_path: Path, out: Path) -> None:
+    ledger = book(RELEASE, tmp_path)
+    interrupted(RELEASE, ledger, out, (LaplaceNoise, "draw"))
+    with pytest.raises(td.ReleaseError, match="another policy or plan"):
+        td.release(td.plan(PLAN.policy, epsilon=2), TABLE, ledger=ledger, out=out, resume=True)
+    assert [entry.charged for entry in ledger.entries("people")] == [1]
+
+
+def test_a_folder_that_is_gone_after_settling_is_not_made_again(tmp_path: Path, out: Path) -> None:
+    ledger = book(RELEASE, tmp_path)
+    interrupted(RELEASE, ledger, out, (Pending, "end"))
+    shutil.rmtree(out)
+    with pytest.raises(td.ReleaseError, match="as written"):
+        RELEASE.run(ledger=ledger, out=out, resume=True)
+
+
+def test_completeness_is_told(tmp_path: Path, out: Path) -> None:
+    ledger, stages = book(RELEASE, tmp_path), list[str]()
+    made = RELEASE.run(ledger=ledger, out=out)
+    again = RELEASE.run(ledger=ledger, out=out, resume=True, progress=stages.append)
+    assert stages == [COMPLETE]
+    assert again["ages"].to_polars().equals(made["ages"].to_polars())
+    with pytest.raises(td.ReleaseError, match="exists"):  # another request is not this one
+        td.release(td.plan(PLAN.policy, epsilon=2), TABLE, ledger=ledger, out=out, resume=True)
+    assert len(ledger.entries("people")) == 1
+
+
+def test_the_caller_chooses_whether_to_count_or_to_spend_first(tmp_path: Path, out: Path) -> None:
+    """A server charges before it looks: then even a refusal costs, and tells nothing for free."""
+    ledger = book(RELEASE, tmp_path)
+    place = Place.of(out, "m.json")
+    terms = Terms(PLAN.certificate, PLAN.epsilon, PLAN.policy.document, {"queries": []})
+
+    def count() -> None:
+        raise DataRefusal("no", fix="yes")
+
+    with Passage(ledger, "people", request="r", place=place) as way:
+        way.spend(terms)
+        with pytest.raises(DataRefusal), way.counting():
+            count()
+    assert (len(ledger.entries("people")), len(ledger.refusals("people"))) == (1, 1)
+
+
+def test_the_order_cannot_be_walked_around(tmp_path: Path, out: Path) -> None:
+    ledger = book(RELEASE, tmp_path)
+    place = Place.of(out, "m.json")
+    terms = Terms(PLAN.certificate, PLAN.epsilon, PLAN.policy.document, {"queries": []})
+    with Passage(ledger, "people", request="r", place=place) as way:
+        for early in (lambda: way.keep(lambda _: None), lambda: way.finish(lambda *_: ""), lambda: way.settle("x")):
+            with pytest.raises(td.ReleaseError, match="nothing was charged"):
+                early()
+        allowed = way.spend(terms)
+        with pytest.raises(td.ReleaseError, match="drawn already"):
+            way.spend(terms)
+        way.keep(lambda folder: (folder / "x").touch())
+        with pytest.raises(td.ReleaseError, match="drawn already"):
+            _ = allowed.coins
+
+
+def test_the_writer_is_told_the_entry_that_pays(tmp_path: Path, out: Path) -> None:
+    ledger, told = book(RELEASE, tmp_path), []
+    terms = Terms(PLAN.certificate, PLAN.epsilon, PLAN.policy.document, {"queries": []})
+
+    def fill(folder: Path, entry: Any) -> str:
+        told.append(entry)
+        (folder / "m.json").write_text("{}")
+        return "digest"
+
+    with Passage(ledger, "people", request="r", place=Place.of(out, "m.json")) as way:
+        way.spend(terms)
+        way.keep(lambda folder: (folder / "x").touch())
+        way.finish(fill)
+    (entry,) = ledger.entries("people")
+    assert (told[0].id, told[0].document, told[0].token) == (entry.id, entry.document, entry.token)
+    assert pending.INTENT not in left_beside(out)
