@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from fractions import Fraction
 
 import pytest
@@ -11,10 +12,11 @@ from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.engine import Counts, CsvFormat, DataRefusal, open_table
 from tetraodon.errors import TableError
 
-TOWN = Attribute("town", Categories(("Zürich", "Genève", "two\nlines", "?")), missing=3, other=3)
+TOWN = Attribute("town", Categories(("Zürich", "Genève", "x", "?")), missing=3, other=3)
 COST = Attribute("cost", Grid(Fraction(0), Fraction(100), Fraction(1, 2)))
 AGE = Attribute("age", Integers(0, 120))
 DOMAIN = Domain((TOWN, COST, AGE))
+MARKER = "SECRET-MARKER"
 EXPECTED = [[0, 25, 40], [1, 3, 7]]
 
 
@@ -36,7 +38,8 @@ def written(path, text: str, encoding: str = "utf-8"):
 def test_separators_ends_and_encodings(name, encoding, separator, end, tmp_path):
     lines = ["town,cost,age,rest", "Zürich,12.5,40,x", "Genève,1.5,7,y"]
     text = end.join(lines).replace(",", separator) + end
-    assert count(written(tmp_path / name, text, encoding)).codes.tolist() == EXPECTED
+    stated = CsvFormat(encoding=encoding) if encoding in ("latin-1", "cp1252") else None
+    assert count(written(tmp_path / name, text, encoding), stated).codes.tolist() == EXPECTED
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-be", "utf-16-le", "mac-roman"])
@@ -69,11 +72,11 @@ def test_one_record_does_not_change_how_another_is_read(tmp_path):
     assert [25] in joined.codes.tolist()
 
 
-def test_quotes_and_line_breaks(tmp_path):
-    text = 'rest,town,cost,age\n"a ""b"", c","two\nlines",1,2\nx,Genève,,\n\ny,"",,""\n'
+def test_quotes(tmp_path):
+    text = 'rest,town,cost,age\n"a ""b"", c","Zürich",1,2\nx,Genève,,\n\ny,"",,""\n'
     counts = count(written(tmp_path / "t.csv", text))
-    assert counts.codes.tolist() == [[1, 0, 0], [2, 2, 2], [3, 0, 0]]
-    assert counts.total == 3
+    assert counts.codes.tolist() == [[0, 2, 2], [1, 0, 0], [3, 0, 0]]
+    assert counts.total == 4
 
 
 def test_what_a_short_row_lacks_is_missing(tmp_path):
@@ -106,18 +109,58 @@ def test_headers_that_are_refused(text, what, tmp_path):
         open_table(written(tmp_path / "t.csv", text), DOMAIN)
 
 
+@pytest.mark.parametrize("text", [f"{MARKER},17\n{MARKER},18\n", f"{MARKER}\n", f"name,{MARKER},cost,town\n1,2,3,4\n"])
+def test_a_header_that_may_be_a_record_is_never_shown(text, tmp_path):
+    (tmp_path / "link.csv").symlink_to(written(tmp_path / "t.csv", text))
+    for name in ("t.csv", "link.csv"):
+        with pytest.raises(TableError, match="the CSV file has no column") as refusal:
+            open_table(tmp_path / name, DOMAIN)
+        assert MARKER not in repr(refusal.value)
+        assert refusal.value.__context__ is None
+
+
+def test_a_name_that_differs_in_capitals_is_told_by_its_place(tmp_path):
+    with pytest.raises(TableError, match=r"no column 'age'.*column 3 differs in capitals or blanks only"):
+        open_table(written(tmp_path / "t.csv", "town,cost, Age\na,1,2\n"), DOMAIN)
+
+
+def test_a_header_that_unpacks_without_end_is_refused_at_once(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    with gzip.open(path, "wb", 1) as file:
+        for _ in range(200):
+            file.write(b"a" * 2**20)
+    tracemalloc.start()
+    with pytest.raises(TableError, match="first line of the CSV file is longer than 131,072 bytes"):
+        open_table(path, DOMAIN)
+    assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
+    tracemalloc.stop()
+
+
+def test_a_line_that_unpacks_without_end_is_one_record(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    with gzip.open(path, "wb", 1) as file:
+        file.write("town,cost,age\nZürich,1,2\n".encode())
+        for _ in range(50):
+            file.write(b"a" * 2**20)
+        file.write("\nZürich,1,3".encode())
+    tracemalloc.start()
+    counts = count(path)
+    assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
+    tracemalloc.stop()
+    assert counts.codes.tolist() == [[0, 2, 2], [0, 2, 3], [3, 0, 0]]
+
+
 @pytest.mark.parametrize(
-    "body", ["a,1,2,SECRET-MARKER\n", 'a,1\n"SECRET\nMARKER",1,2\n', 'a,"SECRET-MARKER\n', 'a,"1"SECRET-MARKER,2\n']
+    "layout",
+    [
+        {"separator": "ab"},
+        {"separator": '"'},
+        {"decimal": ";"},
+        {"encoding": "klingon"},
+        {"encoding": "cp037"},
+        {"encoding": "rot13"},
+    ],
 )
-def test_a_malformed_file_is_refused_without_quoting_it(body, tmp_path):
-    path = written(tmp_path / "t.csv", "town,cost,age\nb,1,2\n" + body)
-    with pytest.raises(DataRefusal) as refusal:
-        count(path)
-    assert "SECRET" not in str(refusal.value)
-    assert refusal.value.__context__ is None
-
-
-@pytest.mark.parametrize("layout", [{"separator": "ab"}, {"separator": '"'}, {"decimal": ";"}, {"encoding": "klingon"}])
 def test_formats_that_do_not_exist(layout):
     with pytest.raises(TableError):
         CsvFormat(**layout)
@@ -127,8 +170,19 @@ def test_files_that_are_not_what_they_say(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(b"not gzip")
     with pytest.raises(TableError, match="cannot be read"):
         open_table(tmp_path / "t.csv.gz", DOMAIN)
-    path = written(tmp_path / "t.csv", "town,cost,age\nZürich,1,2\n", "latin-1")
-    with pytest.raises(DataRefusal):
-        count(path, CsvFormat(encoding="utf-8"))
-    with pytest.raises(TableError, match="cannot be"):
-        count(path, CsvFormat(encoding="utf-16"))
+    whole = gzip.compress(b"town,cost,age\n" + b"a,1,2\n" * 10**5)
+    (tmp_path / "t.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataRefusal, match="cannot be read"):
+        open_table(tmp_path / "t.csv.gz", DOMAIN)
+    for text in ("größe\n1\n", '"a\n1\n', "a\r1\r2\r"):
+        with pytest.raises(TableError, match="first line of the CSV file cannot be read"):
+            open_table(written(tmp_path / "t.csv", text, "latin-1"), DOMAIN)
+
+
+def test_a_file_that_breaks_while_it_is_read_is_refused(tmp_path):
+    whole = gzip.compress(b"town,cost,age\n" + b"a,1,2,3\n" * 10**5)
+    (tmp_path / "t.csv.gz").write_bytes(whole)
+    with open_table(tmp_path / "t.csv.gz", DOMAIN) as engine:
+        (tmp_path / "t.csv.gz").write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(DataRefusal, match="cannot be counted"):
+            engine.counts([("age",)])

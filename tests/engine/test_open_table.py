@@ -36,9 +36,11 @@ def told(error: BaseException) -> str:
 @pytest.mark.parametrize("form", forms(*FORMS))
 def test_a_missing_column_is_refused_with_the_nearest_name(form, tmp_path):
     with table(form, tmp_path, {"agee": "INTEGER", "x": "INTEGER"}, [(1, 2)]) as source:
-        with pytest.raises(TableError, match=r"no column 'age'.*did you mean 'agee'"):
+        near = "spell it as in the policy" if form == "csv" else "did you mean 'agee'"
+        with pytest.raises(TableError, match=rf"no column 'age'.*{near}"):
             open_table(source, DOMAIN)
-        with pytest.raises(TableError, match=r"no column 'X'.*did you mean 'x'"):
+        near = "column . differs in capitals" if form == "csv" else "did you mean 'x'"
+        with pytest.raises(TableError, match=rf"no column 'X'.*{near}"):
             open_table(source, Domain((Attribute("X", Integers(0, 1)),)))
         with pytest.raises(TableError, match="no column 'kee'"):
             open_table(source, Domain((Attribute("x", Integers(0, 1)),)), Individuals("kee"))
@@ -68,13 +70,12 @@ def test_a_column_of_another_type_is_refused_before_counting(form, attribute, ki
 
 @pytest.mark.parametrize("form", forms(*FORMS))
 @pytest.mark.parametrize("attribute", [AGE, DAY, Attribute("age", Grid(*map(AGE.values.number, (0, 9, 1))))])
-def test_text_without_one_number_or_date_is_another_type(form, attribute, tmp_path):
+def test_text_without_one_number_or_date_is_told_by_the_dry_run_alone(form, attribute, tmp_path):
+    """With one record more there would be a number: a refusal would say whether that record is there."""
     rows, domain = [(MARKER,), ("b",), (None,)], Domain((attribute,))
     with table(form, tmp_path, {"age": "VARCHAR"}, rows) as source, open_table(source, domain) as engine:
-        with pytest.raises(DataRefusal, match="age: the column holds another type") as refusal:
-            engine.counts([("age",)])
-        assert MARKER not in told(refusal.value)
-        assert engine.dry_run()[0].unreadable == 2
+        assert engine.counts([("age",)])[0].counts.tolist() == [3]
+        assert engine.dry_run()[0].another_type
 
 
 @pytest.mark.parametrize("form", forms(*FORMS))

@@ -45,6 +45,11 @@ def test_guesses_come_from_names_and_types() -> None:
     assert draft["presence"] == "secret"
 
 
+def test_a_column_without_a_type_is_guessed_from_its_name_or_not_at_all() -> None:
+    attributes = parse(starter([("age", "unknown"), ("wage", "unknown")], "people").encode(), "p").data["attributes"]
+    assert attributes == {"age": {"integer": [PLACEHOLDER, PLACEHOLDER]}, "wage": PLACEHOLDER}
+
+
 def test_a_name_that_contradicts_the_type_is_not_believed() -> None:
     draft = parse(starter([("age", "text"), ("sex", "real")], "people").encode(), "p").data
     assert "categories" in draft["attributes"]["age"]
@@ -70,7 +75,10 @@ names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cn", 
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.dictionaries(names, st.sampled_from(["integer", "real", "text", "date", "boolean"]), max_size=4), names)
+@given(
+    st.dictionaries(names, st.sampled_from(["integer", "real", "text", "date", "boolean", "unknown"]), max_size=4),
+    names,
+)
 def test_any_names_make_a_readable_draft(columns: dict, dataset: str) -> None:
     draft = parse(starter(columns.items(), dataset).encode(), "p").data
     assert draft["dataset"] == dataset

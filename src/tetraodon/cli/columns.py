@@ -1,19 +1,20 @@
-"""The names and kinds of a table's columns, for a first draft of a policy. No value is kept or shown."""
+"""The names and kinds of a table's columns, for a first draft of a policy. No record is looked at.
+
+A CSV file has names and no types, so the kind of its columns is unknown: a guess from values would be a guess from
+somebody's values.
+"""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
-import duckdb
-
 from tetraodon.engine.column import Column, Kind
-from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine, transcoded
+from tetraodon.engine.csv_file import CsvFormat, examine
 from tetraodon.engine.duckdb_source import use_database, use_parquet
-from tetraodon.engine.duckdb_sql import text
-from tetraodon.engine.duckdb_table import DuckDBTable, column
+from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.open_table import ADDRESSES, CSV, DATABASE, PARQUET, local_path, open_address
 from tetraodon.errors import TableError
+from tetraodon.policy.starter import UNKNOWN
 from tetraodon.policy.starter import Kind as Word
 
 _WORDS: dict[Kind, Word] = {
@@ -27,8 +28,6 @@ _WORDS: dict[Kind, Word] = {
     Kind.TIMESTAMP: "date",
     Kind.ZONED: "date",
 }
-_LOOKED_AT = 20_480
-"""Lines of a CSV file that DuckDB guesses types from."""
 
 
 def table_columns(source: str) -> tuple[list[tuple[str, Word]], list[str], list[str]]:
@@ -52,7 +51,8 @@ def _columns(table: DuckDBTable, path: str) -> list[Column]:
     elif path.lower().endswith(PARQUET):
         use_parquet(table, Path(path))
     elif path.lower().endswith(CSV):
-        return _csv_columns(table, transcoded(examine(Path(path), CsvFormat(), ()), table.folder))
+        header = examine(Path(path), CsvFormat(), ()).header
+        return [Column(name, name, Kind.TEXT, UNKNOWN) for name in header]
     else:
         known = ", ".join((*CSV, *PARQUET, ".duckdb"))
         raise TableError("the file's format is not known by its name", fix=f"use one of {known}", where=path)
@@ -69,22 +69,9 @@ def _address_columns(address: str) -> list[Column]:
         close()
 
 
-def _csv_columns(table: DuckDBTable, file: CsvFile) -> list[Column]:
-    options = (
-        f"header = true, delim = {text(file.separator)}, quote = '\"', escape = '\"', sample_size = {_LOOKED_AT}, "
-        f"encoding = '{NATIVE[file.encoding]}', decimal_separator = '{file.decimal[-1]}', ignore_errors = true"
-    )
-    rows: list[tuple[str, ...]] = []
-    with suppress(duckdb.Error):  # its message may quote the file; every column is then text
-        rows = table.connection.execute(
-            f"DESCRIBE SELECT * FROM read_csv({text(str(file.path))}, {options})"
-        ).fetchall()
-    types = [row[1] for row in rows] if len(rows) == len(file.header) else ["VARCHAR"] * len(file.header)
-
-    return [column(name, name, shown) for name, shown in zip(file.header, types, strict=True)]
-
-
 def _word(found: Column) -> Word | None:
+    if found.shown == UNKNOWN:
+        return UNKNOWN
     if found.kind is Kind.DECIMAL:
         return "integer" if found.scale == 0 else "real"
     return _WORDS.get(found.kind)

@@ -131,6 +131,12 @@ def _show_reports(reports: list[ColumnReport]) -> None:
     table(names, rows, right=names[1:])
     if any(report.rows == 0 for report in reports):
         wrapped("The table has no rows: a release would be refused.")
+    for report in reports:
+        if report.another_type:
+            wrapped(
+                f"No value of {report.name} can be read: the column holds another type than the policy expects. "
+                "Declare the attribute as what the column holds, or say under `table` how its numbers are written."
+            )
     if any(not report.fits for report in reports):
         wrapped(
             "What is missing or outside is counted as the policy says (`tetraodon explain`), in silence: nothing "

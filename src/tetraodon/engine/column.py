@@ -92,11 +92,6 @@ def require_key(column: Column) -> None:
         raise TableError(f"the key is of type {column.shown}", fix="use a column of text or numbers", where=column.name)
 
 
-def must_be_read(attribute: Attribute, column: Column) -> bool:
-    """Whether numbers or dates have to be read out of text, which may turn out to hold none."""
-    return column.kind is Kind.TEXT and isinstance(attribute.values, Integers | Grid | Dates)
-
-
 def numbered_later(attribute: Attribute, column: Column) -> bool:
     """Whether values are better grouped as they are written, and numbered after that.
 

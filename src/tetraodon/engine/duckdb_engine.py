@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
-from tetraodon.engine.column import REALS, Column, must_be_read, numbered_later, require, require_key, require_kind
+from tetraodon.engine.column import REALS, Column, numbered_later, require, require_key, require_kind
 from tetraodon.engine.counts import Counts
 from tetraodon.engine.duckdb_sql import code, outside, present, read
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
 from tetraodon.engine.report import ColumnReport
-from tetraodon.engine.sound import require_sound, wrong_type
+from tetraodon.engine.sound import require_sound
 
 
 class DuckDBEngine:
@@ -51,7 +51,6 @@ class DuckDBEngine:
         needed = passes([group for group in asked if not add.get(group)], self._domain)
         require_summable(add, self._domain)
         summed = {group: tuple(names) for group, names in add.items() if names and group in asked}
-        self._require_readable({name for names in (*needed, *summed, *summed.values()) for name in names})
         done = self._tabulate(needed)
         apart = {group: self._group(group, names) for group, names in summed.items()}
         for counted in (*done, *apart.values()):
@@ -194,18 +193,6 @@ class DuckDBEngine:
             codes[:, column] = found.pop(f"c{self._domain.position(name)}")
         sums = {name: np.asarray(found[f"s{self._domain.position(name)}"], np.int64) for name in add}
         return Counts(names, codes, counts, sums)
-
-    def _require_readable(self, names: set[str]) -> None:
-        """Refuse a column of text that should hold numbers or dates and holds none at all."""
-        for name in self._domain.names if self._individuals.cut else sorted(names):
-            if must_be_read(self._domain[name], self._column(name)):
-                value, held = self._read(name), present(self._column(name))
-                if not self._any(f"({value}) IS NOT NULL") and self._any(held):
-                    raise wrong_type(name)
-
-    def _any(self, condition: str) -> bool:
-        found = self._table.fetch(lambda origin: f"SELECT 1 AS n FROM {origin} WHERE {condition} LIMIT 1")
-        return len(found["n"]) > 0
 
     def _key_report(self, key: str, rows: int) -> ColumnReport:
         most, kept = self._individuals.at_most, self._individuals.at_most if self._individuals.cut else 0

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Collection
-from contextlib import suppress
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import duckdb
 
+from tetraodon.engine import csv_lines
 from tetraodon.engine.column import Column, Kind, require
-from tetraodon.engine.csv_file import NATIVE, CsvFormat, examine, transcoded
+from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine
 from tetraodon.engine.duckdb_sql import quoted, text
-from tetraodon.engine.duckdb_table import DuckDBTable
+from tetraodon.engine.duckdb_table import DuckDBTable, Origin
+from tetraodon.engine.pipe import piped
 from tetraodon.engine.refusal import DataRefusal
 from tetraodon.errors import TableError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class LazyFrame(Protocol):
@@ -29,21 +37,50 @@ class LazyFrame(Protocol):
 def use_csv(table: DuckDBTable, path: Path, layout: CsvFormat, wanted: Collection[str]) -> None:
     """Every column is text, found by its position; numbers and dates are read later, value by value.
 
-    A row with too few fields lacks the last ones, and one with too many makes the file unreadable. Short rows
-    are let pass only in a file without quotation marks: filling them up, DuckDB may lose its place at a line
-    break inside quotes, or pass in silence over everything after a quote that is never closed.
+    What a record is, and why no line changes how another is read, is said in `csv_lines`.
     """
-    file = transcoded(examine(_existing(path), layout, wanted), table.folder)
-    fields = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(len(file.header)))
-    options = (
-        f"auto_detect = false, header = true, delim = {text(file.separator)}, quote = '\"', escape = '\"', "
-        f"encoding = '{NATIVE[file.encoding]}', columns = {{{fields}}}"
-    )
-    scan = f"read_csv({_file(file.path)}, {options}"
-    table.origins = (f"{scan})",) if file.quotes else (f"{scan})", f"{scan}, null_padding = true)")
+    file = examine(_existing(path), layout, wanted)
+    _require_declared(file, wanted)
+    clean = None
+    with suppress(OSError, EOFError, zlib.error):
+        clean = csv_lines.clean(file)
+    if clean is None:
+        raise DataRefusal("the CSV file cannot be read", fix="check that it is whole", where=path.name)
+    mended: Origin = partial(_mended_origin, file)
+    table.origins = (lambda: nullcontext(_csv(_file(file.path), file)), mended) if clean else (mended,)
     table.decimal = file.decimal
     table.columns = {name: Column(name, f"f{place}", Kind.TEXT, "text") for place, name in enumerate(file.header)}
     table.lock(files=True)
+
+
+@contextmanager
+def _mended_origin(file: CsvFile) -> Iterator[str]:
+    """A scan of the mended lines, which are never written to the disk."""
+    plain = replace(file, separator=csv_lines.separator_of(file), encoding="utf-8", end=b"\n")
+    with piped(csv_lines.mended(file)) as name:
+        yield _csv(text(name), plain, header=False)
+
+
+def _csv(place: str, file: CsvFile, *, header: bool = True) -> str:
+    fields = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(len(file.header)))
+    end = {b"\n": "\\n", b"\r\n": "\\r\\n"}[file.end]
+    return (
+        f"read_csv({place}, auto_detect = false, header = {header}, delim = {text(file.separator)}, quote = '\"', "
+        f"escape = '\"', new_line = '{end}', encoding = '{NATIVE[file.encoding]}', columns = {{{fields}}})"
+    )
+
+
+def _require_declared(file: CsvFile, wanted: Collection[str]) -> None:
+    """Refuse a file without a column that the policy names. Its own names are not told: they may be a record."""
+    for name in wanted:
+        if name not in file.header:
+            like = [place for place, known in enumerate(file.header, 1) if known.strip().casefold() == name.casefold()]
+            alike = f"column {like[0]} differs in capitals or blanks only" if like else "spell it as in the policy"
+            raise TableError(
+                f"the CSV file has no column {name!r}",
+                fix=f"write the columns' names in its first line; {alike}",
+                where=file.path.name,
+            )
 
 
 def use_parquet(table: DuckDBTable, path: Path) -> None:
@@ -87,10 +124,18 @@ def use_database(table: DuckDBTable, path: Path, name: str) -> None:
 
 
 def use_frame(table: DuckDBTable, frame: object) -> None:
-    """A pandas or polars frame or a pyarrow table, read where it is in memory."""
+    """A polars frame or a pyarrow table, read where it is in memory."""
     table.connection.register("frame", frame)
     table.describe("frame")
     table.lock(files=False)
+
+
+def use_pandas(table: DuckDBTable, frame: object, wanted: Collection[str]) -> None:
+    """A pandas frame. Its columns of objects are written as text, the others are read where they are in memory."""
+    from tetraodon.engine.frame_cells import spelt_frame  # whoever has such a frame has imported pandas
+
+    require(list(map(str, cast("pandas.DataFrame", frame).columns)), wanted)
+    use_frame(table, spelt_frame(cast("pandas.DataFrame", frame), wanted))
 
 
 def use_lazy_frame(table: DuckDBTable, frame: object, wanted: Collection[str]) -> None:

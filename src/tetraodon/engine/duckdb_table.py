@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 from uuid import uuid4
 
 import duckdb
@@ -16,6 +18,9 @@ from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.duckdb_sql import quoted
 from tetraodon.engine.refusal import DataRefusal
 from tetraodon.errors import TableError
+
+Origin: TypeAlias = Callable[[], AbstractContextManager[str]]
+"""A way to scan a table, as SQL that is good for one query."""
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",  # nothing is fetched from anywhere
@@ -42,7 +47,7 @@ KINDS = {
 class DuckDBTable:
     """What an engine needs to know of a table: its columns, and how to run a query on it.
 
-    `origins` are the ways to scan it, tried in turn: a CSV file is first taken to have no short rows.
+    `origins` are the ways to scan it, tried in turn: a CSV file is first taken to be well-formed.
     """
 
     def __init__(self) -> None:
@@ -51,7 +56,7 @@ class DuckDBTable:
         self.connection.execute("SET enable_progress_bar = false")
         self.relation: duckdb.DuckDBPyRelation | None = None
         self.view = f"tetraodon_{uuid4().hex}"  # DuckDB puts it into the relation's own connection
-        self.origins: tuple[str, ...] = ()
+        self.origins: tuple[Origin, ...] = ()
         self.columns: dict[str, Column] = {}
         self.decimal = "."
 
@@ -62,7 +67,7 @@ class DuckDBTable:
 
     def describe(self, origin: str) -> None:
         """Scan the table from `origin` and take its columns from there."""
-        self.origins = (origin,)
+        self.origins = (lambda: nullcontext(origin),)
         rows = None
         with suppress(duckdb.Error):  # ours is raised outside, for DuckDB's may quote the table
             rows = self._run(f"DESCRIBE SELECT * FROM {origin}").fetchall()
@@ -78,12 +83,13 @@ class DuckDBTable:
 
     def fetch(self, query: Callable[[str], str]) -> dict[str, NDArray[np.int64]]:
         """Run the query that `query` makes of an origin. Raises DataRefusal, with nothing from DuckDB in it."""
-        for origin in self.origins:
-            try:
+        while self.origins:
+            with suppress(duckdb.Error, OSError, EOFError, zlib.error), self.origins[0]() as origin:
                 found = self._run(query(origin)).fetchnumpy()
                 return {name: np.asarray(found[name]) for name in found}
-            except duckdb.Error:
-                continue
+            if len(self.origins) == 1:
+                break
+            self.origins = self.origins[1:]
         raise DataRefusal("the table cannot be counted", fix="check that the file is whole and well-formed")
 
     def close(self) -> None:

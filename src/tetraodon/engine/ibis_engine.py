@@ -15,14 +15,14 @@ import ibis.expr.operations as operations
 import numpy as np
 
 from tetraodon.domain import Domain
-from tetraodon.engine.column import Column, Kind, must_be_read, numbered_later, require, require_key, require_kind
+from tetraodon.engine.column import Column, Kind, numbered_later, require, require_key, require_kind
 from tetraodon.engine.counts import Counts, summed
 from tetraodon.engine.ibis_backend import Columns, IbisBackend
 from tetraodon.engine.ibis_expression import Expression, code, outside, present, read
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
 from tetraodon.engine.report import ColumnReport
-from tetraodon.engine.sound import require_sound, wrong_type
+from tetraodon.engine.sound import require_sound
 
 
 class IbisEngine:
@@ -52,7 +52,6 @@ class IbisEngine:
         needed = passes(asked, self._domain)
         require_summable(add, self._domain)
         added = sorted({name for names in add.values() for name in names}, key=self._domain.position)
-        self._require_readable({name for names in needed for name in names} | set(added))
         done = self._tabulate(needed, tuple(added)) if needed else []
         for counted in done:
             require_sound(counted, self._domain)
@@ -187,17 +186,6 @@ class IbisEngine:
         sums = {name: found[f"s{self._domain.position(name)}"][chosen] for name in add}
         counts = found["n"][chosen]
         return summed(names, np.stack(codes, axis=1) if codes else np.zeros((len(counts), 0), np.int64), counts, sums)
-
-    def _require_readable(self, names: set[str]) -> None:
-        for name in self._domain.names if self._individuals.cut else sorted(names):
-            if must_be_read(self._domain[name], self._columns[name]):
-                held = present(self._columns[name], self._table[name], self._dialect)
-                if not self._any(self._typed(name, self._table[name]).notnull()) and self._any(held):
-                    raise wrong_type(name)
-
-    def _any(self, condition: Expression) -> bool:
-        one = self._table.filter(condition).limit(1).select(n=ibis.literal(1))
-        return len(self._behind.fetch(one)["n"]) > 0
 
     def _key_report(self, key: str, rows: int) -> ColumnReport:
         keyed = self._table.select(k=self._key(key))

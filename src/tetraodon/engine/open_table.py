@@ -49,8 +49,9 @@ def open_table(
           a DuckDB file as `file.duckdb#table`; or the address of a table in Postgres or Spark, see
           `postgres_source` and `spark_source`; or a pandas, polars or Spark frame, a pyarrow table, a duckdb
           relation or an Ibis table.
-    Post  every column is there and of a type that can hold its attribute; no record was looked at, but for
-          the encoding of a CSV file. A polars LazyFrame has been run.
+    Post  every column is there and of a type that can hold its attribute; records were looked at only to see whether
+          DuckDB reads the lines of a CSV file rightly by itself, and to write the objects of a pandas frame as text.
+          A polars LazyFrame has been run.
     Raises TableError otherwise; it never quotes the table.
 
     >>> from tetraodon.domain import Attribute, Integers
@@ -99,7 +100,9 @@ def _show(table: DuckDBTable, source: object, wanted: list[str], csv: CsvFormat 
         duckdb_source.use_relation(table, source)
     elif (family, word) == ("polars", "LazyFrame"):
         duckdb_source.use_lazy_frame(table, source, wanted)
-    elif (family, word) in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+    elif (family, word) == ("pandas", "DataFrame"):
+        duckdb_source.use_pandas(table, source, wanted)
+    elif (family, word) in (("polars", "DataFrame"), ("pyarrow", "Table")):
         duckdb_source.use_frame(table, source)
     else:
         raise TableError(

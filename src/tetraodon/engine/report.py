@@ -34,6 +34,11 @@ class ColumnReport:
             raise TableError("the report of a column does not add up", fix="report this as a bug", where=self.name)
 
     @property
+    def another_type(self) -> bool:
+        """Whether there are values, and none of them can be read: the column is not what the policy takes it for."""
+        return 0 < self.rows - self.missing == self.unreadable
+
+    @property
     def fits(self) -> bool:
         """Whether every value is there and inside the domain."""
         return not (self.missing or self.unreadable or self.outside)

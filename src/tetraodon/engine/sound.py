@@ -14,12 +14,3 @@ def require_sound(counted: Counts, domain: Domain) -> None:
     for name, codes in zip(counted.names, counted.codes.T, strict=True):
         if int(codes.min()) < 0 or int(codes.max()) >= domain[name].size:
             raise DataRefusal("a row was numbered outside the domain", fix="report this as a bug", where=name)
-
-
-def wrong_type(name: str) -> DataRefusal:
-    """A column of text that should hold numbers or dates and holds none at all."""
-    return DataRefusal(
-        "the column holds another type than the policy expects",
-        fix="convert the column, or declare the attribute as what the column holds",
-        where=name,
-    )

@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 
 from tetraodon.policy.load import PLACEHOLDER
 
-Kind: TypeAlias = Literal["integer", "real", "text", "date", "boolean"]
+Kind: TypeAlias = Literal["integer", "real", "text", "date", "boolean", "unknown"]
+UNKNOWN: Literal["unknown"] = "unknown"
+"""What the columns of a CSV file are, which has no types."""
 
 _TOP = f"""\
 # A draft. Wherever it says {PLACEHOLDER}, only you can say what belongs there, and it must come from public
@@ -47,6 +49,10 @@ _TYPED: dict[Kind, tuple[str, str]] = {
     "text": (
         "{categories: [?, ?], missing: ?, other: ?}",
         "every value there can be; missing and other are among them",
+    ),
+    "unknown": (
+        "?",
+        "{integer: [0, 9]}, {real: [0, 1], step: 0.1}, {date: [2026-01-01, 2026-12-31]}, boolean or [a, b]",
     ),
 }
 _IDENTITY = re.compile(r"(^|_)(id|key|ssn|nr|no|number|uuid)$|^(id|key)_", re.IGNORECASE)
@@ -89,8 +95,8 @@ def _attribute(name: str, kind: Kind) -> str:
 
 
 def _fits(kind: Kind, form: str) -> bool:
-    """Whether a guess from the name agrees with the type of the column."""
-    return {"integer": kind in ("integer", "real"), "real": kind in ("integer", "real")}.get(
+    """Whether a guess from the name agrees with the type of the column, if it has one."""
+    return kind == UNKNOWN or {"integer": kind in ("integer", "real"), "real": kind in ("integer", "real")}.get(
         form[1:].split(":")[0], kind in ("integer", "text")
     )
 

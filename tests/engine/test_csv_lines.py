@@ -1,0 +1,165 @@
+"""A line of a CSV file is a record of its own, whatever bytes are in the others."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tetraodon.domain import Attribute, Categories, Domain, Integers
+from tetraodon.engine import CsvFormat, Individuals, open_table
+from tetraodon.engine.csv_file import LONGEST_LINE, examine
+from tetraodon.engine.csv_lines import clean, mended
+
+TOWN = Attribute("town", Categories(("Köln", "Bonn", "?", "!")), missing=2, other=3)
+AGE = Attribute("age", Integers(0, 99), missing=99)
+DOMAIN = Domain((TOWN, AGE))
+KOELN, NOTHING = (0, 30), (2, 99)
+HEADER, RECORD = b"town,age,note", "Köln,30,x".encode()
+
+
+def cells(lines: list[bytes], csv_format: CsvFormat | None = None, end: bytes = b"\n") -> Counter[tuple[int, ...]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_bytes(end.join((HEADER, *lines, b"")))
+        with open_table(path, DOMAIN, csv=csv_format) as engine:
+            found = engine.counts([DOMAIN.names])[0]
+        return Counter(
+            {tuple(codes): int(n) for codes, n in zip(found.codes.tolist(), found.counts.tolist(), strict=True)}
+        )
+
+
+MALFORMED = {
+    "a byte that is no UTF-8, in a column that is not declared": (b"Bonn,7,\xff", (1, 7)),
+    "a byte that is no UTF-8, in a label": (b"K\xf6ln,7,x", (2, 7)),
+    "a comma too many": (b"Bonn,7,x,y", NOTHING),
+    "commas at the end": (b"Bonn,7,x,,", (1, 7)),
+    "too few fields": (b"Bonn,7", (1, 7)),
+    "one field": (b"Bonn", (1, 99)),
+    "a bare carriage return": (b"Bonn\r7,x,y", NOTHING),
+    "two carriage returns": (b"Bonn,7,x\r\r", NOTHING),
+    "a carriage return before the line feed": (b"Bonn,7,x\r", (1, 7)),
+    "a quotation mark that is not closed": (b'Bonn,7,"x', NOTHING),
+    "a quotation mark that is not closed, first": (b'"Bonn,7,x', NOTHING),
+    "a quotation mark inside": (b'Bonn,7,5" pipe', (1, 7)),
+    "text after a quotation mark": (b'"Bonn"x,7,x', NOTHING),
+    "a blank after a quotation mark": (b'"Bonn" ,7,x', NOTHING),
+    "a blank before a quotation mark": (b' "Bonn",7,x', (3, 7)),
+    "all is quoted": (b'"Bonn","7","a ""b"", c"', (1, 7)),
+    "nothing": (b"", NOTHING),
+    "a null byte": (b"Bonn,7,\0", (1, 7)),
+    "a line that is too long": (b"Bonn,7," + b"x" * LONGEST_LINE, NOTHING),
+    "a line that just fits": (b"Bonn,7," + b"x" * (LONGEST_LINE - 7), (1, 7)),
+}
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("odd", MALFORMED)
+def test_a_malformed_line_is_its_own_record_and_nobody_elses(odd, end):
+    line, own = MALFORMED[odd]
+    own = NOTHING if line.endswith(b"\r") and end == b"\r\n" else own  # one return of two is inside
+    for before, after in ((0, 1000), (500, 500), (1000, 0)):
+        lines = [RECORD] * before + [line] + [RECORD] * after
+        assert cells(lines, end=end) == Counter({KOELN: 1000}) + Counter([own])
+
+
+BYTES = b'a,"\n\r \t;1K\xc3\xb6\xff\0'
+LINES = st.lists(st.sampled_from([bytes([byte]) for byte in BYTES if byte != 10]), max_size=12).map(b"".join)
+GOOD = st.sampled_from(["Köln,30,x", "Bonn,7,", ",,", '"Bonn","8","a, b"', 'Köln,9,"a ""b"""']).map(str.encode)
+
+
+def split(line: str, width: int) -> tuple[str, ...] | None:
+    """The fields of a well-formed line, by the rule in plain Python."""
+    found: list[str] = []
+    with suppress(csv.Error):
+        found = next(csv.reader([line], strict=True), [])
+    while len(found) > width and not found[-1]:
+        found.pop()
+    return tuple(found) if len(found) == width else None
+
+
+def alone(line: bytes, encoding: str = "utf-8") -> tuple[int, int]:
+    """What a line reads as, by looking at nothing else."""
+    text = line.removesuffix(b"\r").decode(encoding, "surrogateescape")
+    short = [found for width in (3, 2, 1) if "\r" not in text and (found := split(text, width))]
+    town, age = ((*short[0], "", "")[:2]) if short else ("", "")
+    towns = {"": 2, "Köln": 0, "Bonn": 1, "?": 2} | dict.fromkeys([town] if _broken(town) else [], 2)
+    number = re.fullmatch("[ \\t]*([0-9]{1,20})[ \\t]*", age)
+    return towns.get(town, 3), min(int(number[1]), 99) if number else 99
+
+
+def _broken(cell: str) -> bool:
+    return any("\udc80" <= letter <= "\udcff" for letter in cell)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    lines=st.lists(GOOD | LINES | st.binary(max_size=9), min_size=1, max_size=6),
+    end=st.sampled_from([b"\n", b"\r\n"]),
+)
+@example(lines=[b"Bonn,7,x", b'"', b'"'], end=b"\n")
+def test_whatever_the_lines_are_each_counts_as_if_it_were_alone(lines, end):
+    """So whatever one line becomes, the others count as before, and none is lost or added."""
+    lines = [line.replace(b"\n", b"") for line in lines]
+    assert cells(lines, end=end) == Counter(alone(line + end[:-1]) for line in lines)
+
+
+@settings(max_examples=20, deadline=None)
+@given(lines=st.lists(LINES, min_size=1, max_size=6), encoding=st.sampled_from(["latin-1", "cp1252", "shift_jis"]))
+def test_stated_encodings_are_read_line_by_line_too(lines, encoding):
+    assert cells(lines, CsvFormat(encoding=encoding)) == Counter(alone(line, encoding) for line in lines)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_where_a_file_is_clean_duckdb_reads_what_mending_gives(width, tmp_path):
+    """All lines of up to four characters: DuckDB's own reader refuses the file or agrees to the letter."""
+    import duckdb
+
+    from tetraodon.engine.duckdb_source import _csv, _file
+
+    path, native = tmp_path / "t.csv", 0
+    good = ",".join("z" * width)
+    with duckdb.connect() as connection:
+        for letters in itertools.chain(*(itertools.product('a," ', repeat=length) for length in range(1, 5))):
+            line = "".join(letters)
+            path.write_text("\n".join((",".join("hk"[:width]), good, line, good, "")))
+            file = examine(path, CsvFormat(separator=","), ())
+            if not clean(file):
+                continue
+            rows = None
+            with suppress(duckdb.Error):
+                rows = connection.execute(f"FROM {_csv(_file(path), file)}").fetchall()
+            expected = split(line, width)
+            assert (rows is None) == (expected is None), line
+            if rows is not None and expected is not None:
+                native += 1
+                assert [tuple(cell or "" for cell in row) for row in rows] == [("z",) * width, expected, ("z",) * width]
+    assert native > 30
+
+
+def test_only_lines_that_need_it_are_rewritten(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b\n1,2\n1,"2"\n3\n4,5')
+    assert b"".join(mended(examine(path, CsvFormat(), ()))) == b'1,2\n"1","2"\n"3",""\n4,5\n'
+
+
+def test_a_malformed_line_belongs_to_nobody_where_people_have_keys(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('town,age,p\nBonn,1,a\nBonn,2,b\nBonn,3,"c\nBonn,4,d\n')
+    with open_table(path, DOMAIN, Individuals("p", 1)) as engine:
+        assert engine.counts([("age",)])[0].codes.tolist() == [[1], [2], [4]]
+
+
+def test_separated_by_blanks(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('town age\nBonn 7\n"Köln" 8\n')
+    with open_table(path, DOMAIN, csv=CsvFormat(separator=" ")) as engine:
+        assert engine.counts([DOMAIN.names])[0].codes.tolist() == [[0, 8], [1, 7]]
