@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from threading import Thread
 
 
 @contextmanager
@@ -19,28 +19,19 @@ def piped(parts: Iterable[bytes]) -> Iterator[str]:
     b'abc'
     """
     out, into = os.pipe()
-    failed: list[BaseException] = []
-
-    def write() -> None:
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        written = pool.submit(_write, into, parts)
         try:
-            with suppress(BrokenPipeError), open(into, "wb", buffering=0) as pipe:  # nobody may want the rest
-                for part in parts:
-                    _write_all(pipe.fileno(), part)
-        except BaseException as error:  # noqa: BLE001 - it is raised again, by the thread that reads
-            failed.append(error)
-
-    writer = Thread(target=write, daemon=True)
-    writer.start()
-    try:
-        yield f"/dev/fd/{out}"
-    finally:
-        os.close(out)
-        writer.join()
-    if failed:
-        raise failed[0]
+            yield f"/dev/fd/{out}"
+        finally:
+            os.close(out)
+            wait([written])
+        written.result()
 
 
-def _write_all(pipe: int, part: bytes) -> None:
-    left = memoryview(part)
-    while left:
-        left = left[os.write(pipe, left) :]
+def _write(into: int, parts: Iterable[bytes]) -> None:
+    with suppress(BrokenPipeError), open(into, "wb", buffering=0) as pipe:  # nobody may want the rest
+        for part in parts:
+            left = memoryview(part)
+            while left:
+                left = left[pipe.write(left) or 0 :]
