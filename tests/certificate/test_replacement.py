@@ -49,6 +49,12 @@ def test_it_is_the_worst_ratio_over_all_edges(together: str, secrets: dict[str, 
     assert found.exact
 
 
+def test_an_attribute_that_is_not_shown_loses_nothing() -> None:
+    shown = {"x": MATRICES["x"]}
+    alone = certify_replacement(policy_of(secrets={"y": "public"}), MATRICES).epsilon
+    assert certify_replacement(policy_of(), shown).epsilon == alone
+
+
 def test_what_is_told_for_certain_costs_infinity() -> None:
     policy = policy_of()
     sure = {**MATRICES, "y": ((F(1), F(0)), (F(0), F(1)))}

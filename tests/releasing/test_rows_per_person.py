@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations, combinations_with_replacement, product
 from pathlib import Path
@@ -24,8 +25,11 @@ from tests.services import forms
 from tests.worlds import attribute_graphs, positive, queries
 
 import tetraodon as td
+from tetraodon.certificate.dependent import certify_release
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE
+from tetraodon.policy.attackers import Groups
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -99,7 +103,7 @@ def of(graph: SecretGraph, most: int) -> Policy:
 def test_the_price_is_the_loss_between_whole_bags_of_rows(data: st.DataObject) -> None:
     graph = data.draw(graphs())
     most = data.draw(st.integers(1, 3 if graph.domain.size < 4 else 2))
-    kind = data.draw(st.sampled_from(["laplace", "gaussian"]))
+    kind = data.draw(st.sampled_from([LAPLACE, GAUSSIAN]))
     asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=2))
     measured = [Measurement(query, data.draw(positive), kind) for query in asked]
     policy = of(graph, most)
@@ -107,10 +111,31 @@ def test_the_price_is_the_loss_between_whole_bags_of_rows(data: st.DataObject) -
     kept = [(counted(x, most, policy.cuts_rows), counted(y, most, policy.cuts_rows)) for x, y in pairs]
     certificate = certify_measurements(graph, measured, rows_per_person=most, delta=Fraction(1, 10**6))
     assert certificate.exact
-    if kind == "laplace":
+    if kind is LAPLACE:
         assert truth(graph.domain, measured, kept, 1) == certificate.epsilon
     else:
         assert truth(graph.domain, measured, kept, 2) / 2 == (certificate.rho or 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_change_of_a_group_is_priced_though_its_rows_are_cut(data: st.DataObject) -> None:
+    """Rows of a group may depend on each other in any way; how many there are is public where presence is."""
+    absent, most = data.draw(st.booleans()), data.draw(st.integers(1, 2))
+    graph = replace(data.draw(graphs()), absent=absent)
+    asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=2))
+    measured = [Measurement(query, data.draw(positive)) for query in asked]
+    presence = "secret" if absent else "public"
+    policy = Policy("d", graph.domain, graph, Fraction(1), (), presence, attackers=Groups("home", most))
+    pairs = [
+        (counted(x, most, cut=True), counted(y, most, cut=True))
+        for x, y in combinations(bags(graph.domain.size, most + 2), 2)
+        if absent or len(x) == len(y)
+    ]
+    certificate = certify_release(policy, measured)
+    if graph.has_edges:
+        assert truth(graph.domain, measured, pairs, 1) <= certificate.epsilon
+        assert truth(graph.domain, measured, pairs, 1) == certificate.epsilon or not certificate.exact
 
 
 @settings(max_examples=40, deadline=None)

@@ -29,7 +29,7 @@ def worst_ratio(matrix: Sequence[Sequence[Fraction]], graph: AttributeGraph) -> 
 
 
 def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence[Fraction]]]) -> Certificate:
-    """What replacing values by these matrices, one for each attribute, loses under a policy.
+    """What replacing values by these matrices, one for each attribute that is shown, loses under a policy.
 
     Post  the most that one step of the policy's graph can move, rounded up in the twelfth decimal of each attribute;
           infinite where a step is told for certain.
@@ -49,6 +49,8 @@ def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence
         )
     losses = []
     for factor in policy.graph.factors:
+        if not matrices.keys() & set(factor.names):
+            continue  # it is not shown
         if isinstance(factor.graph, JointMetric):
             raise Refused(
                 "the governing policy measures attributes together", fix="publish a view", where=policy.dataset

@@ -155,9 +155,10 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
     """Refuse what this version cannot keep, and budgets that are none."""
     if document.tetraodon != VERSION:
         problems.add(("tetraodon",), PolicyError("there is no such version", fix=f"write `tetraodon: {VERSION}`"))
-    if document.known and document.individuals and document.individuals.at_most > 1:
+    if document.known and document.individuals:  # a known count may be of rows that are left out of a release
         what = "known counts are priced for people with one row each only"
-        problems.add(("known",), Refused(what, fix="use a table with one row for each person; do not just drop them"))
+        fix = "use a table with one row for each person, without a key; do not just drop what is known"
+        problems.add(("known",), Refused(what, fix=fix))
     _check_budget(document.budget, problems)
     for number, item in enumerate(document.release):
         if item.share <= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Certificate
@@ -56,7 +57,7 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
                 where=asked.dataset,
             )
         theirs = governing.domain[attribute.name]
-        if (attribute.values, attribute.missing, attribute.other) != (theirs.values, theirs.missing, theirs.other):
+        if replace(attribute, unit="") != replace(theirs, unit=""):
             raise Refused(
                 f"{attribute.name} is declared otherwise in the governing policy",
                 fix="declare it as the governing policy does",
