@@ -73,8 +73,8 @@ def best_scales(size: int, theta: int, epsilon: Fraction) -> Scales:
 
     Why   a step of at most theta stays in a block and moves two paths of its tree, or crosses into the next one and
           moves one S node and a path on either side: 1 / sums + 2 height / trees is the loss, and it is epsilon. The
-          paper's s_1 and its tree alone spend more (the page on errata), so they have the noise of the others. The error is a
-          sums^2 + b trees^2 with the numbers of nodes that ranges use, which is least at the split below.
+          paper's s_1 and its tree alone spend more (see the errata), so they have the noise of the others. The error
+          is a sums^2 + b trees^2 with the numbers of nodes that ranges use, which is least at the split below.
     """
     blocks = -(-size // theta)
     height = 0

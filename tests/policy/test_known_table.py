@@ -8,6 +8,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import PolicyError
+from tetraodon.policy import known_table
 from tetraodon.policy.known import Known
 from tetraodon.policy.known_table import read_known_table
 from tetraodon.workload.query import Histogram
@@ -51,3 +52,21 @@ def test_a_table_that_does_not_fit_the_domain(tmp_path: Path, text: str, what: s
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="cannot be read"):
         read_known_table(tmp_path / "earlier.csv", DOMAIN)
+
+
+def test_a_small_file_over_a_billion_cells_is_refused_before_they_are_listed(tmp_path: Path) -> None:
+    names = ("a", "b", "c")
+    domain = Domain(tuple(Attribute(name, Integers(0, 999)) for name in names))
+    rows = "".join(f"{k},{k},{k},1\n" for k in range(1000))
+    (tmp_path / "diagonal.csv").write_text("a,b,c,count\n" + rows)
+    with pytest.raises(PolicyError, match="cells are left out"):
+        read_known_table(tmp_path / "diagonal.csv", domain)
+
+
+def test_only_a_plain_file_of_a_reasonable_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PolicyError, match="cannot be read"):
+        read_known_table(Path("/dev/zero"), DOMAIN)
+    monkeypatch.setattr(known_table, "SIZE_LIMIT", 2_000_000)
+    (tmp_path / "long.csv").write_text("sex,count\n" + "Male,1\n" * 300_000)
+    with pytest.raises(PolicyError, match="larger than 2 MB"):
+        read_known_table(tmp_path / "long.csv", DOMAIN)

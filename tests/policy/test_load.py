@@ -150,8 +150,45 @@ def test_listing_the_values_of_a_huge_attribute_is_refused(secret: object) -> No
         changes["release"] = [{"name": "h", "histogram": "id", "bins": {"id": 10}}]
     with pytest.raises(PolicyError, match="more than 5,000,000 values"):
         load_policy(small(**changes))
-    with pytest.raises(PolicyError, match="too many for listed ranges"):
+    with pytest.raises(PolicyError, match="10,000,000 values, too many for 1 listed ranges"):
         load_policy(small(attributes=changes["attributes"], release=[{"name": "r", "ranges": {"id": [[0, 1]]}}]))
+
+
+LARGE = {"id": {"integer": [0, 4_000_000]}, "sex": ["f", "m"]}
+HUGE = {"id": {"integer": [0, 10**12]}, "sex": ["f", "m"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        (
+            {"attributes": HUGE, "known": [{"rectangle": {"id": [0, 5]}}]},
+            "known rectangle is about .* 20,000,000 cells",
+        ),
+        ({"attributes": HUGE, "known": [{"marginal": ["id"]}]}, "known marginal is about id"),
+        (
+            {"attributes": LARGE, "known": [{"rectangle": {"id": [k, k + 5]}} for k in range(200)]},
+            "known counts up to here are about more than 20,000,000 cells",
+        ),
+        (
+            {
+                "attributes": LARGE,
+                "release": [
+                    {"name": f"h{k}", "histogram": "id", "bins": {"id": [[0, k], [k + 1, 4_000_000]]}}
+                    for k in range(99)
+                ],
+            },
+            "bins up to here are of more than 20,000,000 values",
+        ),
+        (
+            {"attributes": LARGE, "release": [{"name": "r", "ranges": {"id": [[k, k + 5] for k in range(500)]}}]},
+            "4,000,001 values, too many for 500 listed ranges",
+        ),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused_before_it_is_made(changes: dict[str, object], refusal: str) -> None:
+    with pytest.raises(PolicyError, match=refusal):
+        load_policy(small(**({"secrets": {}, "release": [{"name": "h", "histogram": "sex"}]} | changes)))
 
 
 @pytest.mark.parametrize("name", ["Ålder", "it's", 'say "hi"', "a: b", "{x}", "年齢", "a b", "#", "~", "yes", "1"])

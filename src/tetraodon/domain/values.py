@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -25,13 +27,15 @@ class Categories:
 
     labels: tuple[str, ...]
     ordered: bool = False
+    codes: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.labels:
             raise DomainError("a list of categories is empty", fix="list at least one category")
-        if len(set(self.labels)) != len(self.labels):
-            twice = sorted({label for label in self.labels if self.labels.count(label) > 1})
-            raise DomainError(f"category {twice[0]!r} is listed twice", fix="list each one once")
+        object.__setattr__(self, "codes", {label: code for code, label in enumerate(self.labels)})
+        if len(self.codes) != len(self.labels):
+            twice = min(label for label, times in Counter(self.labels).items() if times > 1)
+            raise DomainError(f"category {twice!r} is listed twice", fix="list each one once")
 
     @property
     def size(self) -> int:
@@ -39,8 +43,8 @@ class Categories:
 
     def code(self, value: object) -> int:
         try:
-            return self.labels.index(value if isinstance(value, str) else label_text(value))
-        except ValueError:
+            return self.codes[value if isinstance(value, str) else label_text(value)]
+        except (KeyError, ValueError):
             raise _outside() from None
 
     def value(self, code: int) -> Value:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from tetraodon.domain import Attribute, Value
 from tetraodon.errors import PolicyError, did_you_mean
 from tetraodon.policy.attribute_graph import Blocks
@@ -21,6 +23,10 @@ from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Bins, Query, linear
 
+BINS_LIMIT = 4 * LISTED_LIMIT
+"""The most values of which bins are made in one policy, added up."""
+RANGES_LIMIT = 4 * LISTED_LIMIT
+"""The most values that the listed ranges of an item are about, added up: each of them is a row over all values."""
 _USES = {
     "bins": ("histogram",),
     "weight": ("total", "sum", "mean"),
@@ -34,11 +40,22 @@ _USES = {
 def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems) -> tuple[Item, ...]:
     """The items to release. Stops with every problem of the list."""
     items: list[Item] = []
+    names: set[str] = set()
+    listed = 0
     for number, section in enumerate(document.release):
+        if listed > BINS_LIMIT:
+            break
         with problems.at("release", number):
+            listed += sum(graph.domain[name].size for name in section.bins if name in graph.domain.names)
+            if listed > BINS_LIMIT:
+                raise PolicyError(
+                    f"the bins up to here are of more than {BINS_LIMIT:,} values together",
+                    fix="ask for fewer bins, or use coarser attributes",
+                )
             items.append(_item(section, graph))
-            if [item.name for item in items].count(section.name) > 1:
+            if section.name in names:
                 raise PolicyError(f"two items are called {section.name!r}", fix="give each its own name")
+            names.add(section.name)
     problems.stop()
     return tuple(items)
 
@@ -101,9 +118,9 @@ def _query(section: ItemSection, graph: SecretGraph) -> Query:
 
 def _ranges(listed: list[tuple[str, str, str]], attribute: Attribute) -> dict[str, tuple[Value, Value]]:
     """Named ranges; a range without a name is called after its ends."""
-    if listed and attribute.size > LISTED_LIMIT:
+    if len(listed) * attribute.size > RANGES_LIMIT or (listed and attribute.size > LISTED_LIMIT):
         raise PolicyError(
-            f"{attribute.name} has more than {LISTED_LIMIT:,} values, too many for listed ranges",
+            f"{attribute.name} has {attribute.size:,} values, too many for {len(listed):,} listed ranges",
             fix="use a coarser attribute, or a cdf",
         )
     named: dict[str, tuple[Value, Value]] = {}
@@ -126,11 +143,12 @@ def _bins(typed: str | list[list[str]], attribute: Attribute, graph: SecretGraph
             raise PolicyError(f"the secrets of {attribute.name} are not blocks", fix="list the bins, or give it blocks")
         owner = secrets.blocks
     else:
-        owner = partition(attribute, _by_width(exact(typed), attribute), "bin")
+        owner = _by_width(exact(typed), attribute)
     return groups_of(attribute, owner)
 
 
-def _by_width(width: Fraction, attribute: Attribute) -> list[list[str]]:
+def _by_width(width: Fraction, attribute: Attribute) -> tuple[int, ...]:
+    """The bin of each code, where bins are so wide."""
     steps = width / attribute.step
     if not by_ends(attribute) or steps < 1 or steps.denominator != 1:
         raise PolicyError(
@@ -138,20 +156,18 @@ def _by_width(width: Fraction, attribute: Attribute) -> list[list[str]]:
             fix=f"write a multiple of {attribute.step}" if by_ends(attribute) else "list the bins",
         )
     if attribute.size > LISTED_LIMIT:
-        return []
-    stride = int(steps)
-    return [
-        [attribute.text(low), attribute.text(min(low + stride, attribute.size) - 1)]
-        for low in range(0, attribute.size, stride)
-    ]
+        partition(attribute, [], "bin")
+    return tuple((np.arange(attribute.size) // int(steps)).tolist())
 
 
 def groups_of(attribute: Attribute, owner: tuple[int, ...]) -> Bins:
     """Groups of values in the form they are typed: [low, high] for numbers and dates, lists for the rest."""
+    if by_ends(attribute):  # ranges, numbered in their order
+        first = np.unique(np.asarray(owner), return_index=True)[1]
+        last = np.append(first[1:], len(owner)) - 1
+        ends = zip(first.tolist(), last.tolist(), strict=True)
+        return tuple((attribute.value(low), attribute.value(high)) for low, high in ends)
     codes: dict[int, list[int]] = {}
     for code, group in enumerate(owner):
         codes.setdefault(group, []).append(code)
-    ends = by_ends(attribute)
-    return tuple(
-        tuple(attribute.value(code) for code in ([group[0], group[-1]] if ends else group)) for group in codes.values()
-    )
+    return tuple(tuple(attribute.value(code) for code in group) for group in codes.values())

@@ -10,10 +10,11 @@ from tetraodon.errors import DomainError, PolicyError, QueryError, Refused
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.build_graph import partition
 from tetraodon.policy.build_items import groups_of, require_possible
-from tetraodon.policy.known import Fact, Known, Rectangle, check_known, known_query
+from tetraodon.policy.known import FACT_LIMIT, Fact, Known, Rectangle, check_known, known_query
 from tetraodon.policy.known_section import KnownSection
 from tetraodon.policy.known_table import read_known_table
 from tetraodon.policy.problems import Problems
+from tetraodon.workload.contribution import Table
 from tetraodon.workload.query import Count, Histogram
 
 
@@ -22,10 +23,20 @@ def build_known(
 ) -> tuple[Known, ...]:
     """The known facts. Stops with every problem of the list. Tables are looked for in the policy's folder."""
     known: list[Known] = []
+    cells = 0
     for number, section in enumerate(sections):
+        if cells > FACT_LIMIT:
+            break
         with problems.at("known", number):
             entry = known_from(section, domain, folder)
-            require_possible(known_query(entry, domain))
+            query = known_query(entry, domain)
+            cells += query.contribution.matrix.size if isinstance(query.contribution, Table) else 0
+            if cells > FACT_LIMIT:
+                raise PolicyError(
+                    f"the known counts up to here are about more than {FACT_LIMIT:,} cells",
+                    fix="know fewer counts, about fewer or coarser attributes, or write them as a marginal with bins",
+                )
+            require_possible(query)
             known.append(entry)
             check_known([entry], domain)
     problems.stop()
@@ -77,6 +88,11 @@ def _marginal(names: Sequence[str], bins: dict[str, list[list[str]]], domain: Do
             raise PolicyError(f"`bins` names {name!r}, which the marginal does not have", fix="name it there too")
     for name in names:
         _attribute(name, domain)
+        if domain[name].size > FACT_LIMIT:
+            raise PolicyError(
+                f"a known marginal is about {name}, which has more than {FACT_LIMIT:,} values",
+                fix="use a coarser attribute",
+            )
     grouped = {
         name: groups_of(domain[name], partition(domain[name], bins[name], "block")) for name in names if name in bins
     }

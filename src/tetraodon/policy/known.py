@@ -6,6 +6,7 @@ are, only on what was asked; answers are kept because they let released tables a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,8 @@ from tetraodon.workload.query import Count, Histogram, linear
 
 Ints: TypeAlias = NDArray[np.int64]
 CELL_LIMIT = 4096
+FACT_LIMIT = 20_000_000
+"""The most cells that known counts and rectangles are about, added up: each of them is a table over its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,11 @@ def _inside(rectangle: Rectangle, domain: Domain) -> Table:
     ends = {name: (low, high) for name, low, high in rectangle.sides}
     for name in ends:
         domain.position(name)
+    if math.prod(domain[name].size for name in names) > FACT_LIMIT:
+        raise PolicyError(
+            f"a known rectangle is about attributes with more than {FACT_LIMIT:,} cells",
+            fix="use coarser attributes, or a marginal with bins",
+        )
     holds = np.ones((), np.bool_)
     for name in names:
         attribute = domain[name]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -28,11 +29,15 @@ class Split:
     labels: tuple[str, ...] = ()
 
     def size(self, domain: Domain) -> int:
-        return domain[self.name].size if self.bins is None else max(self.bins) + 1
+        return domain[self.name].size if self.bins is None else int(self._bin_of.max()) + 1
 
     def of(self, codes: Ints) -> Ints:
         """The bin of each code."""
-        return codes if self.bins is None else np.asarray(self.bins, np.int64)[codes]
+        return codes if self.bins is None else self._bin_of[codes]
+
+    @cached_property
+    def _bin_of(self) -> Ints:
+        return np.asarray(self.bins, np.int64)
 
 
 @dataclass(frozen=True)

@@ -267,21 +267,19 @@ def _binned(query: Histogram, attribute: Attribute) -> Split:
     groups = dict(query.bins).get(attribute.name)
     if groups is None:
         return Split(attribute.name)
-    bins = [-1] * _listable(attribute).size
+    bins = np.full(_listable(attribute).size, -1)
     for number, group in enumerate(groups):
+        members: slice | list[int] = [attribute.code(value) for value in group]
         if attribute.ordered and len(group) == 2:
-            members = range(attribute.code(group[0]), attribute.code(group[1]) + 1)
-        else:
-            members = [attribute.code(value) for value in group]  # type: ignore[assignment]
-        if not members:
+            members = slice(attribute.code(group[0]), attribute.code(group[1]) + 1)
+        if not bins[members].size:
             raise QueryError(f"a bin of {attribute.name} is empty", fix="write the smaller end first")
-        for code in members:
-            if bins[code] >= 0:
-                raise QueryError(f"two bins of {attribute.name} overlap", fix="put each value in one bin")
-            bins[code] = number
-    if -1 in bins:
+        if (bins[members] >= 0).any() or (isinstance(members, list) and len(set(members)) < len(members)):
+            raise QueryError(f"two bins of {attribute.name} overlap", fix="put each value in one bin")
+        bins[members] = number
+    if (bins < 0).any():
         raise QueryError(f"the bins of {attribute.name} leave values out", fix="put each value in one bin")
-    return Split(attribute.name, tuple(bins), tuple(_label(attribute, group) for group in groups))
+    return Split(attribute.name, tuple(bins.tolist()), tuple(_label(attribute, group) for group in groups))
 
 
 def _label(attribute: Attribute, group: Sequence[object]) -> str:
