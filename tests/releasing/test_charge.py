@@ -116,6 +116,25 @@ def test_which_rows_of_a_person_are_cut_is_decided_by_all_attributes_of_the_gove
             assert engine.counts([("b",)])[0].codes.tolist() == [[1]]
 
 
+def test_columns_that_a_file_leaves_out_still_say_how_the_table_is_read(tmp_path: Path) -> None:
+    """A header that holds one column with commas and the other with semicolons is no table of the governing policy."""
+    whole = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 9]}, "z": {"integer": [0, 9]}},
+        "budget": {"epsilon": 1},
+    }
+    governing = td.load_policy(whole)
+    (tmp_path / "table.csv").write_text("x,y;z\n1,2;3\n4,5;6\n")
+    for name in "xz":
+        asked = td.load_policy({**whole, "attributes": {name: whole["attributes"][name]}})
+        check_same_data(asked, governing)
+        with open_policy_table(asked, tmp_path / "table.csv"):
+            pass
+        with pytest.raises(td.TableError):
+            open_policy_table(asked, tmp_path / "table.csv", governing)
+
+
 def test_people_with_more_rows_are_cut_only_where_the_governing_policy_allows_it() -> None:
     keyed = {"individuals": {"key": "p", "at most": 1}, "together": "all at once", "release": []}
     finer, plain = (td.load_policy({**POLICY, **keyed, "secrets": s}) for s in (POLICY["secrets"], {}))

@@ -105,11 +105,12 @@ def open_policy_table(policy: Policy, table: Source, governing: Policy | None = 
     """The table as the policy that governs it describes it; without one, as the policy itself does.
 
     Pre   the two mean the same by a record (`charge.check_same_data`); `policy` may leave attributes out.
-    Why   where some rows of a person are cut, all attributes of the governing policy say which.
+    Post  all columns of the governing policy are there; those that are not asked for are not read.
+    Why   its columns say what separates those of a CSV file, and which rows of a person come first where some are cut.
     """
-    reading, who = governing or policy, _individuals(policy)
-    domain = reading.domain if who.cut else reading.domain.project(policy.domain.names)
-    return open_table(table, domain, who, csv=CsvFormat(**reading.table_hints) if reading.table_hints else None)
+    reading = governing or policy
+    csv = CsvFormat(**reading.table_hints) if reading.table_hints else None
+    return open_table(table, reading.domain, _individuals(policy), csv=csv)
 
 
 def _individuals(policy: Policy) -> Individuals:
