@@ -41,9 +41,10 @@ NARROW = {
 UPWARD = {
     ("policy/policy.py", "tetraodon.certificate.sensitivity"),
     ("ledger/store.py", "tetraodon.releasing.reprice"),
+    ("ledger/terms.py", "tetraodon.policy.load"),
 }
-"""Imports that point upwards: `policy.sensitivity(query)` and `ledger.reprice(policy)` are conveniences, made inside
-a function."""
+"""Imports that point upwards: `policy.sensitivity(query)`, `ledger.reprice(policy)` and `ledger.open(..., policy)`
+are conveniences, made inside a function."""
 
 REPORT = "the parts of a page: tests/releasing/test_report.py and test_chart.py look at the page they make"
 ORPHANS = {

@@ -18,9 +18,9 @@ from tests.ledger.certificates import FREE, gaussian
 
 import tetraodon.ledger
 from tetraodon.errors import BudgetExhausted, LedgerError
-from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash, store
+from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash, rows
 from tetraodon.ledger.compose import Loss, composed
-from tetraodon.ledger.store import locked
+from tetraodon.ledger.rows import locked
 from tetraodon.zcdp import epsilon_at
 
 Item = dict[str, object]
@@ -66,7 +66,7 @@ def test_opening_again_on_other_terms_is_refused(
     assert ledger.account("adult") == before
 
 
-@pytest.mark.parametrize("total", [-1, 0.5, math.inf, math.nan, "1"])
+@pytest.mark.parametrize("total", [-1, math.inf, math.nan, "one", True, None])
 def test_a_total_is_exact(path: Path, total: Fraction) -> None:
     with pytest.raises(LedgerError, match="the total is"):
         Ledger(path).open("adult", total, POLICY)
@@ -233,7 +233,7 @@ def test_reserving_takes_that_lock(ledger: Ledger, item: Item, monkeypatch: pyte
         taken.append(name)
         return locked(name)
 
-    monkeypatch.setattr(store, "locked", watched)
+    monkeypatch.setattr(rows, "locked", watched)
     ledger.reserve("adult", asked=1, charged=1, item=item)
     assert taken == ["adult"]
 

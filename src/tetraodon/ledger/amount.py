@@ -50,13 +50,13 @@ def amount_text(exact: Fraction) -> str:
     return str(exact)
 
 
-def amount_from_text(text: str) -> Fraction:
+def amount_from_text(text: object) -> Fraction:
     """The amount that was stored as this text; anything that we would not have stored is damage.
 
     >>> amount_from_text("1/3")
     Fraction(1, 3)
     """
-    if _TEXT.fullmatch(text) and len(text) <= 2 * MOST_DIGITS + 1:
+    if isinstance(text, str) and _TEXT.fullmatch(text) and len(text) <= 2 * MOST_DIGITS + 1:
         top, _, bottom = text.partition("/")
         below = int(bottom or "1")
         if below and amount_text(exact := Fraction(int(top), below)) == text:

@@ -18,17 +18,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.address import Address
-from tetraodon.ledger.failures import explained
-from tetraodon.ledger.schema import check_version, create_if_empty
+from tetraodon.ledger.failures import damaged, explained
+from tetraodon.ledger.migrate import create_if_empty, migrate
+from tetraodon.ledger.schema import check_version
 
 BUSY_SECONDS = 30
 PRAGMAS = ("foreign_keys=ON", "synchronous=EXTRA", "fullfsync=ON", "journal_mode=DELETE")
 
 _READING = "tetraodon_reading"
+_WRITERS = int.from_bytes(b"tetraodo")
+"""The lock that one writer of a Postgres ledger holds at a time."""
 
 # Closing any handle of a file drops all locks that the process holds on it, SQLite's too. So no thread
 # may see a new file before the handle that made it is closed.
@@ -65,10 +68,10 @@ class Database:
 
     @contextmanager
     def writing(self, *, make: bool = False) -> Iterator[Connection]:
-        """One change, alone: on SQLite nobody else writes between its first read and its commit.
+        """One change, alone: nobody else writes between its first read and its commit.
 
-        Post  on leaving without an error, the change is on the disk. On a server the caller locks the
-              row of the account first (`SELECT ... FOR UPDATE`), which has the same effect per data set.
+        Post  on leaving without an error, the change is on the disk. A ledger of an older version is brought up to
+              date first.
         """
         self._find(make=make)
         with self._transaction(reading=False, make=make) as connection:
@@ -84,10 +87,14 @@ class Database:
             ):
                 if make:
                     create_if_empty(connection)
+                if not reading:
+                    migrate(connection)
                 check_version(connection)
                 yield connection
         except DBAPIError as error:
             raise explained(error, name) from None
+        except (SQLAlchemyError, UnicodeDecodeError):  # tables, rows or messages that are not as they were made
+            raise damaged(name) from None
         except LedgerError as error:
             if error.where:
                 raise
@@ -131,7 +138,7 @@ def _sqlite(address: Address) -> Engine:
         try:
             for pragma in PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             connection.close()
             raise
 
@@ -145,12 +152,15 @@ def _sqlite(address: Address) -> Engine:
 
 
 def _server(address: Address) -> Engine:
-    # READ COMMITTED, whatever the server's default: after waiting for the row lock, the next statement
-    # must see the charges of whoever held it. A snapshot taken before the wait would not.
+    # READ COMMITTED, whatever the server's default: after waiting for the lock, the next statement must see
+    # the charges of whoever held it. A snapshot taken before the wait would not.
     engine = create_engine(address.url, poolclass=NullPool, hide_parameters=True, isolation_level="READ COMMITTED")
 
     def begun(connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL synchronous_commit TO on")
+        if not connection.get_execution_options().get(_READING, False):
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout TO '{BUSY_SECONDS}s'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
 
     event.listen(engine, "begin", begun)
     return engine

@@ -56,14 +56,14 @@ def document_hash(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_text(document).encode()).hexdigest()
 
 
-def document_from_text(text: str) -> dict[str, Any]:
+def document_from_text(text: object) -> dict[str, Any]:
     """The document that was stored as this text.
 
     >>> document_from_text('{"a":[1]}')
     {'a': [1]}
     """
     try:
-        document = json.loads(text)
+        document = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):

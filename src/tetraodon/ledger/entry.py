@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount, amount_from_text
 from tetraodon.ledger.compose import Loss
+from tetraodon.ledger.item import DOCUMENT_PARTS
 
 State: TypeAlias = Literal["reserved", "settled"]
 STATES: tuple[State, ...] = get_args(State)
@@ -98,7 +99,8 @@ class Entry:
         amount(self.asked, name="the amount asked")
         amount(self.charged, name="the charge")
         done = self.state == "settled"
-        if self.state not in STATES or done != bool(self.settled and self.manifest_hash):
+        parts = all(part in self.document for part in DOCUMENT_PARTS)
+        if self.state not in STATES or done != bool(self.settled and self.manifest_hash) or not parts:
             raise LedgerError(
                 "the ledger holds an entry that Tetraodon did not write",
                 fix="restore the ledger from a backup",

@@ -41,6 +41,21 @@ _SQLITE: tuple[tuple[str, str, str], ...] = (
 )
 
 
+# By the beginning of Postgres's code for the error.
+_POSTGRES: tuple[tuple[str, str, str], ...] = (
+    ("23", *_SQLITE[-1][1:]),
+    ("55P03", *_SQLITE[-2][1:]),
+    ("42P01", "the ledger is damaged", _BACKUP),
+    ("42703", "the ledger is damaged", _BACKUP),
+    ("53100", *_SQLITE[2][1:]),
+)
+
+
+def damaged(name: str) -> LedgerError:
+    """What is said of a ledger whose tables are not as we made them."""
+    return LedgerError("the ledger is damaged", fix=_BACKUP, where=name)
+
+
 def explained(error: DBAPIError, name: str) -> LedgerError:
     """A complaint of the database as one of ours.
 
@@ -49,6 +64,10 @@ def explained(error: DBAPIError, name: str) -> LedgerError:
     code = getattr(error.orig, "sqlite_errorname", "")
     for start, what, fix in _SQLITE:
         if code.startswith(start):
+            return LedgerError(what, fix=fix, where=name)
+    state = getattr(error.orig, "sqlstate", None) or ""
+    for start, what, fix in _POSTGRES:
+        if state.startswith(start):
             return LedgerError(what, fix=fix, where=name)
     return LedgerError(
         f"the ledger's database refused to work ({type(error.orig).__name__})",

@@ -1,26 +1,13 @@
-"""The tables of a ledger, the triggers that keep them append-only, and the version of both."""
+"""The tables of a ledger, and the version of them."""
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    DDL,
-    CheckConstraint,
-    Column,
-    Connection,
-    ForeignKey,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    event,
-    insert,
-    inspect,
-    select,
-)
+from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, Integer, MetaData, Table, Text, inspect, select
 
 from tetraodon.errors import LedgerError
 
-VERSION = 1
+VERSION = 2
+OLDEST = 1
 FORMAT = "tetraodon-ledger"
 
 tables = MetaData()
@@ -68,59 +55,37 @@ refusals = Table(
     Column("refused_at", Text, nullable=False),
 )
 
-_SETTLING = {"state", "settled_at", "manifest_hash"}
-
-
-def _forbid(table: Table, name: str, action: str, when: str = "1") -> None:
-    """A trigger against mistakes of other programs; ours never try. Not a defence against malice."""
-    trigger = DDL(  # type: ignore[no-untyped-call]  # until SQLAlchemy annotates it
-        f"CREATE TRIGGER {table.name}_{name} BEFORE {action} ON {table.name} WHEN {when} "
-        f"BEGIN SELECT RAISE(ABORT, 'a ledger is only ever added to'); END"
-    )
-    event.listen(table, "after_create", trigger.execute_if(dialect="sqlite"))
-
-
-for _table in (accounts, entries, refusals):
-    _key = next(iter(_table.primary_key)).name
-    _forbid(_table, "keep", "DELETE")
-    # INSERT OR REPLACE deletes without asking the trigger above.
-    _forbid(
-        _table,
-        "replace",
-        "INSERT",
-        f"EXISTS (SELECT 1 FROM {_table.name} WHERE {_key} = NEW.{_key})",
-    )
-_forbid(accounts, "fix", "UPDATE")
-_forbid(refusals, "fix", "UPDATE")
-_forbid(
-    entries,
-    "fix",
-    "UPDATE",
-    "NOT (OLD.state = 'reserved' AND NEW.state = 'settled' AND "
-    + " AND ".join(f"NEW.{c.name} IS OLD.{c.name}" for c in entries.c if c.name not in _SETTLING)
-    + ")",
+# Since version 2: the public halves of the keys that sign what is written, and the chain over everything recorded.
+keys = Table(
+    "keys",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("public_key", Text, nullable=False),
+    Column("made", Text, nullable=False),
 )
 
+chain = Table(
+    "chain",
+    tables,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("nonce", Text, nullable=False),
+    Column("hash", Text, nullable=False, unique=True),
+)
 
-def create_if_empty(connection: Connection) -> None:
-    """Make the tables in a database that has none; leave any other alone."""
-    if not inspect(connection).get_table_names():
-        tables.create_all(connection, checkfirst=False)
-        rows = [{"key": "format", "value": FORMAT}, {"key": "version", "value": str(VERSION)}]
-        connection.execute(insert(meta), rows)
+NEWER = (keys, chain)
+"""What a ledger of version 1 lacks."""
 
 
-def check_version(connection: Connection) -> None:
-    """Refuse a database that is not a ledger, or a ledger that we are too old to understand.
+def found_version(connection: Connection) -> int | None:
+    """The version of the ledger here, None where there is nothing at all.
 
-    Why  it is called in every transaction: a newer Tetraodon may have been here since the last one.
+    Raises LedgerError where this is the database of something else, or of a Tetraodon that we are too old for.
     """
     found = inspect(connection).get_table_names()
     if not found:
-        raise LedgerError(
-            "there is no ledger here yet",
-            fix="run `tetraodon ledger open POLICY` first, or correct the path of the ledger",
-        )
+        return None
     kept: dict[str, str] = {}
     if meta.name in found and {c.name for c in meta.c} <= _columns(connection):
         rows = connection.execute(select(meta.c.key, meta.c.value))
@@ -131,10 +96,24 @@ def check_version(connection: Connection) -> None:
             fix="name the ledger's own file, or a new one",
         )
     version = kept.get("version", "")
-    if version.isdecimal() and int(version) > VERSION:
-        raise LedgerError("this ledger was written by a newer version of Tetraodon", fix="upgrade tetraodon")
-    if version != str(VERSION):
-        raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+    if version.isdecimal() and version.isascii() and len(version) < 10:
+        if int(version) > VERSION:
+            raise LedgerError("this ledger was written by a newer version of Tetraodon", fix="upgrade tetraodon")
+        if version == str(int(version)) and int(version) >= OLDEST:
+            return int(version)
+    raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+
+
+def check_version(connection: Connection) -> None:
+    """Refuse a database that is not a ledger, or a ledger that we are too old to understand.
+
+    Why  it is called in every transaction: a newer Tetraodon may have been here since the last one.
+    """
+    if found_version(connection) is None:
+        raise LedgerError(
+            "there is no ledger here yet",
+            fix="run `tetraodon ledger open POLICY` first, or correct the path of the ledger",
+        )
 
 
 def _columns(connection: Connection) -> set[str]:

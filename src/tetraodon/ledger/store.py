@@ -9,19 +9,26 @@ from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, Select, and_, insert, select, update
+from sqlalchemy import insert, select, update
 
-from tetraodon.errors import LedgerError, did_you_mean
+from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import Account, dataset_name
 from tetraodon.ledger.address import ledger_address
 from tetraodon.ledger.affordable import check_affordable
-from tetraodon.ledger.amount import amount, amount_from_text, amount_text
-from tetraodon.ledger.compose import Loss, composed
+from tetraodon.ledger.amount import amount, amount_text
+from tetraodon.ledger.audit import Audit, audited
+from tetraodon.ledger.chain import append
 from tetraodon.ledger.database import Database
-from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
+from tetraodon.ledger.document import canonical_text, document_hash
 from tetraodon.ledger.entry import Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.item import certificate_document, certified, check_charge
-from tetraodon.ledger.schema import accounts, entries, refusals
+from tetraodon.ledger.keyring import ensure_key, known_keys, replace_key, signer_of
+from tetraodon.ledger.rows import account_of, entry_in, losses_of, names, refusal_in
+from tetraodon.ledger.schema import VERSION, accounts, entries, found_version, refusals
+from tetraodon.ledger.signing import PublicKey, Signer, key_place
+from tetraodon.ledger.statement import same_entry, statement_of, unknown
+from tetraodon.ledger.terms import exact_amount, policy_document
+from tetraodon.rational import Number
 
 if TYPE_CHECKING:
     from tetraodon.policy.load import AnyPolicy
@@ -50,7 +57,9 @@ class Ledger:
     """
 
     def __init__(self, url: str | os.PathLike[str] = "sqlite:///tetraodon.db") -> None:
-        self._database = Database(ledger_address(url))
+        address = ledger_address(url)
+        self._database = Database(address)
+        self._key = key_place(address.path)
 
     def __enter__(self) -> Ledger:
         return self
@@ -67,20 +76,19 @@ class Ledger:
         """Let go of the database."""
         self._database.close()
 
-    def open(
-        self, dataset: str, total: Fraction | int, policy: Mapping[str, Any], *, delta: Fraction | int = 0
-    ) -> Account:
+    def open(self, dataset: str, total: Number, policy: AnyPolicy, *, delta: Number = 0) -> Account:
         """Set the total and the governing policy of a data set, once. Releases with Gaussian noise need a delta.
 
-        Post  the ledger is made if it was not there. Opening again on the same terms changes nothing;
-              on other terms it is refused, since earlier releases were priced on the first ones.
+        Numbers are exact: 0.1 and "0.1" mean one tenth. The policy is one that was read, its file, or its document.
+
+        Post  the ledger is made if it was not there, with a key that signs what is written. Opening again on the same
+              terms changes nothing; on other terms it is refused, since earlier releases were priced on the first ones.
         """
-        name = dataset_name(dataset)
-        exact, forgiven = amount(total, name="the total"), amount(delta, name="delta")
-        text = canonical_text(policy)
-        digest = document_hash(policy)
+        name, exact, forgiven = dataset_name(dataset), exact_amount(total, "the total"), exact_amount(delta, "delta")
+        document = policy_document(policy)
+        text, digest = canonical_text(document), document_hash(document)
         with self._database.writing(make=True) as connection:
-            if name not in _names(connection):
+            if name not in names(connection):
                 connection.execute(
                     insert(accounts).values(
                         dataset=name,
@@ -91,7 +99,8 @@ class Ledger:
                         opened=_now(),
                     )
                 )
-            account = _account(connection, name)
+                append(connection, "opened", name)
+            account = account_of(connection, name)
             same_total = (account.total, account.delta) == (exact, forgiven)
             same_policy = account.policy_hash == digest
             if not (same_total and same_policy):
@@ -100,17 +109,18 @@ class Ledger:
                     f"data set {name!r} is already open with another {differs}",
                     fix="keep the first terms; other terms need new data and a new `dataset:`",
                 )
+            ensure_key(connection, self._key)
         return account
 
     def account(self, dataset: str) -> Account:
         """What a data set may spend and has spent."""
         with self._database.reading() as connection:
-            return _account(connection, dataset_name(dataset))
+            return account_of(connection, dataset_name(dataset))
 
     def accounts(self) -> tuple[Account, ...]:
         """Every data set ever opened here, by name."""
         with self._database.reading() as connection:
-            return tuple(_account(connection, name) for name in _names(connection))
+            return tuple(account_of(connection, name) for name in names(connection))
 
     def reserve(
         self,
@@ -132,8 +142,8 @@ class Ledger:
         new = _wanted(dataset, asked, charged, item, jointly=after is not None)
         text = canonical_text(new.document)
         with self._database.writing() as connection:
-            account = _account(connection, new.dataset, lock=True)
-            check_affordable(account, _losses(connection, new.dataset), new, after=after)
+            account = account_of(connection, new.dataset, lock=True)
+            check_affordable(account, losses_of(connection, new.dataset), new, after=after)
             made = connection.execute(
                 insert(entries).values(
                     dataset=new.dataset,
@@ -146,6 +156,7 @@ class Ledger:
                 )
             )
             (key,) = made.inserted_primary_key or []
+            append(connection, "reserved", key)
         return Reservation(key, new.dataset, new.asked, new.charged, new.when)
 
     def check(
@@ -160,41 +171,32 @@ class Ledger:
         """Refuse what `reserve` would refuse now. Nothing is charged."""
         new = _wanted(dataset, asked, charged, item, jointly=after is not None)
         with self._database.reading() as connection:
-            check_affordable(_account(connection, new.dataset), _losses(connection, new.dataset), new, after=after)
+            check_affordable(account_of(connection, new.dataset), losses_of(connection, new.dataset), new, after=after)
 
     def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
         """Note that the release of a reservation has been written. The charge stays as it is."""
         if not manifest_hash.isprintable() or not manifest_hash.strip():
             raise LedgerError("the manifest hash is empty", fix="give the hash of the manifest")
-        # All of it, not the number alone: a restored backup may have given the number to another.
-        same = and_(
-            entries.c.id == reservation.id,
-            entries.c.dataset == reservation.dataset,
-            entries.c.asked == amount_text(reservation.asked),
-            entries.c.charged == amount_text(reservation.charged),
-            entries.c.reserved_at == reservation.when,
-        )
+        same = same_entry(reservation)
         with self._database.writing() as connection:
             state = connection.execute(select(entries.c.state).where(same).with_for_update()).scalar_one_or_none()
             if state is None:
-                raise LedgerError(
-                    "the ledger does not know this reservation",
-                    fix="settle it in the ledger that gave it",
-                )
+                raise unknown()
             if state != "reserved":
                 raise LedgerError("this reservation is already settled", fix="make a reservation for each release")
             connection.execute(
                 update(entries).where(same).values(state="settled", settled_at=_now(), manifest_hash=manifest_hash)
             )
+            append(connection, "settled", reservation.id)
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Every charge of one data set, or of all, oldest first."""
         query = select(entries).order_by(entries.c.id)
         with self._database.reading() as connection:
             if dataset is not None:
-                name = _account(connection, dataset_name(dataset)).dataset
+                name = account_of(connection, dataset_name(dataset)).dataset
                 query = query.where(entries.c.dataset == name)
-            return tuple(_entry(row) for row in connection.execute(query))
+            return tuple(entry_in(row) for row in connection.execute(query))
 
     def find(self, dataset: str, *, token: str) -> Entry | None:
         """The charge that was made with a token, if it was made."""
@@ -216,41 +218,57 @@ class Ledger:
         """Note that a release was refused because of the data: which kind and when, no detail."""
         refusal = RecordedRefusal(dataset_name(dataset), kind, _now())
         with self._database.writing() as connection:
-            _account(connection, refusal.dataset)
-            connection.execute(
+            account_of(connection, refusal.dataset)
+            made = connection.execute(
                 insert(refusals).values(dataset=refusal.dataset, kind=refusal.kind, refused_at=refusal.when)
             )
+            (key,) = made.inserted_primary_key or []
+            append(connection, "refused", key)
 
     def refusals(self, dataset: str) -> tuple[RecordedRefusal, ...]:
         """Every recorded refusal of a data set, oldest first."""
         name = dataset_name(dataset)
         query = select(refusals).where(refusals.c.dataset == name).order_by(refusals.c.id)
         with self._database.reading() as connection:
-            _account(connection, name)
+            account_of(connection, name)
             rows = connection.execute(query).all()
-            return tuple(RecordedRefusal(r.dataset, r.kind, r.refused_at) for r in rows)
+            return tuple(refusal_in(row) for row in rows)
 
+    def audit(self) -> Audit:
+        """The chain of hashes over everything recorded here, computed anew, and what does not fit it."""
+        self._bring_up_to_date()
+        with self._database.reading() as connection:
+            return audited(connection)
 
-def locked(name: str) -> Select[Any]:
-    """The row of an account, kept from other writers until the end of the transaction.
+    def keys(self) -> tuple[PublicKey, ...]:
+        """The public halves of the ledger's keys, oldest first; the last one signs."""
+        self._bring_up_to_date()
+        with self._database.reading() as connection:
+            return known_keys(connection)
 
-    Why  on a server this is what makes two processes wait for each other. SQLite has no such clause and
-         needs none: the whole file is already ours.
-    """
-    return select(accounts).where(accounts.c.dataset == name).with_for_update()
+    def new_key(self) -> PublicKey:
+        """Make a new key, which signs from now on. Its private half goes into a new file."""
+        with self._database.writing() as connection:
+            return replace_key(connection, self._key)
 
+    def signer(self) -> Signer:
+        """What signs for this ledger. Refused where the private half of its key cannot be used."""
+        self._bring_up_to_date()
+        with self._database.reading() as connection:
+            return signer_of(connection, self._key)
 
-def _account(connection: Connection, name: str, *, lock: bool = False) -> Account:
-    """An account with the sum of its charges; with `lock`, nobody can add to them meanwhile."""
-    query = locked(name) if lock else select(accounts).where(accounts.c.dataset == name)
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        known = _names(connection)
-        hint = f", or {did_you_mean(name, known)}" if known else " first"
-        raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
-    total, delta, policy = amount_from_text(row.total), amount_from_text(row.delta), document_from_text(row.policy)
-    charged = composed(_losses(connection, name), delta, total)
-    return Account(name, total, charged, policy, row.policy_hash, row.opened, delta)
+    def statement(self, reservation: Reservation) -> dict[str, Any]:
+        """What a manifest says of the charge that pays for it: the entry, and its hash in the chain."""
+        self._bring_up_to_date()
+        with self._database.reading() as connection:
+            return statement_of(connection, reservation)
+
+    def _bring_up_to_date(self) -> None:
+        with self._database.reading() as connection:
+            old = found_version(connection) != VERSION
+        if old:
+            with self._database.writing():
+                pass
 
 
 def _wanted(
@@ -262,35 +280,6 @@ def _wanted(
     check_charge(certificate, cost, jointly=jointly)
     document = {**item, "certificate": certificate_document(certificate)}
     return Entry(0, dataset_name(dataset), wish, cost, "reserved", _now(), document, delta=certificate.delta)
-
-
-def _losses(connection: Connection, name: str) -> list[Loss]:
-    """What every release of a data set lost, in order; documents are read only where noise was Gaussian."""
-    mine = entries.c.dataset == name
-    pure = select(entries.c.id, entries.c.charged).where(mine, entries.c.delta == "0")
-    mixed = select(entries).where(mine, entries.c.delta != "0")
-    found = {row.id: Loss(amount_from_text(row.charged)) for row in connection.execute(pure)}
-    found |= {row.id: _entry(row).loss for row in connection.execute(mixed)}
-    return [found[number] for number in sorted(found)]
-
-
-def _names(connection: Connection) -> list[str]:
-    return list(connection.execute(select(accounts.c.dataset).order_by("dataset")).scalars())
-
-
-def _entry(row: Row[Any]) -> Entry:
-    return Entry(
-        id=row.id,
-        dataset=row.dataset,
-        asked=amount_from_text(row.asked),
-        charged=amount_from_text(row.charged),
-        state=row.state,
-        when=row.reserved_at,
-        document=document_from_text(row.document),
-        settled=row.settled_at,
-        manifest_hash=row.manifest_hash,
-        delta=amount_from_text(row.delta),
-    )
 
 
 def _now() -> str:

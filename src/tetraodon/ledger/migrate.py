@@ -1,0 +1,58 @@
+"""Making a ledger's tables, and bringing those of an older version up to date, in place."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, insert, inspect, select, update
+
+from tetraodon.errors import LedgerError
+from tetraodon.ledger.chain import Kind, extend
+from tetraodon.ledger.schema import (
+    FORMAT,
+    NEWER,
+    VERSION,
+    accounts,
+    entries,
+    found_version,
+    meta,
+    refusals,
+    tables,
+)
+from tetraodon.ledger.triggers import guard
+
+
+def create_if_empty(connection: Connection) -> None:
+    """Make the tables in a database that has none; leave any other alone."""
+    if not inspect(connection).get_table_names():
+        tables.create_all(connection, checkfirst=False)
+        rows = [{"key": "format", "value": FORMAT}, {"key": "version", "value": str(VERSION)}]
+        connection.execute(insert(meta), rows)
+        guard(connection)
+
+
+def migrate(connection: Connection) -> None:
+    """Give a ledger of version 1 its chain and its guards. A newer one, or none, is left alone.
+
+    Pre   nobody else can write before this transaction ends, so that two who open it at once do it once.
+    Post  everything that was recorded is in the chain, in the order of its time.
+    """
+    if found_version(connection) != 1:
+        return
+    if set(inspect(connection).get_table_names()) & {table.name for table in NEWER}:
+        raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
+    tables.create_all(connection, tables=list(NEWER), checkfirst=False)
+    extend(connection, _past(connection))
+    guard(connection)
+    connection.execute(update(meta).where(meta.c.key == "version").values(value=str(VERSION)))
+
+
+def _past(connection: Connection) -> list[tuple[Kind, str | int]]:
+    found: list[tuple[str, int, Kind, str | int]] = []
+    for opened in connection.execute(select(accounts.c.dataset, accounts.c.opened)):
+        found.append((str(opened.opened), 0, "opened", opened.dataset))
+    for row in connection.execute(select(entries.c.id, entries.c.reserved_at, entries.c.settled_at, entries.c.state)):
+        found.append((str(row.reserved_at), 1, "reserved", row.id))
+        if row.state == "settled":
+            found.append((str(row.settled_at), 2, "settled", row.id))
+    for refused in connection.execute(select(refusals.c.id, refusals.c.refused_at)):
+        found.append((str(refused.refused_at), 3, "refused", refused.id))
+    return [(kind, subject) for _, _, kind, subject in sorted(found, key=lambda one: (*one[:2], str(one[3])))]

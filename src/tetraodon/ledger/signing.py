@@ -1,0 +1,176 @@
+"""The key of a ledger: its private half signs what is written, its public half lets anybody check it.
+
+The private half is in a file that only its owner may read, in the usual form (PKCS8 in PEM): beside a ledger that is a
+file, `tetraodon.key` beside `tetraodon.db`, or where the environment variable `TETRAODON_KEY` says.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tetraodon.errors import LedgerError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+PLACE: Final = "TETRAODON_KEY"
+LONGEST = 10_000
+"""Bytes of a key file; a key has some hundred."""
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """The public half of an Ed25519 key: 32 bytes."""
+
+    raw: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.raw) != 32:
+            raise LedgerError("this is no public key", fix="give the key that `tetraodon ledger key` prints")
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the key, in hexadecimal: enough to tell keys apart, short enough to print on paper."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """The key as one line of Base64."""
+        return base64.b64encode(self.raw).decode()
+
+    @property
+    def pem(self) -> str:
+        """The key as other programs read it (SubjectPublicKeyInfo in PEM)."""
+        body = base64.b64encode(_PREFIX + self.raw).decode()
+        return f"-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n"
+
+    def signed(self, message: bytes, signature: bytes) -> bool:
+        """Whether the private half made this signature of this message."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        try:
+            Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, message)
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+_PREFIX = bytes.fromhex("302a300506032b6570032100")
+"""What comes before the 32 bytes of an Ed25519 key in SubjectPublicKeyInfo (RFC 8410)."""
+
+
+def public_key(text: str) -> PublicKey:
+    """The key that a text holds: PEM, or one line of Base64.
+
+    >>> key = PublicKey(bytes(32))
+    >>> public_key(key.pem) == public_key(key.text) == key
+    True
+    """
+    body = re.sub(r"-----(BEGIN|END) PUBLIC KEY-----|\s", "", text)
+    try:
+        raw = base64.b64decode(body, validate=True)
+    except (ValueError, binascii.Error):
+        raw = b""
+    return PublicKey(raw.removeprefix(_PREFIX) if len(raw) == 44 else raw)
+
+
+def named_fingerprint(given: str | os.PathLike[str]) -> str:
+    """The fingerprint of the key that somebody names: a file that holds it, its text, or the fingerprint itself."""
+    text = os.fspath(given)
+    with suppress(OSError, ValueError):
+        path = Path(text)
+        if path.is_file() and path.stat().st_size <= LONGEST:
+            text = path.read_text(encoding="utf-8")
+    plain = re.sub(r"[\s:]", "", text).lower()
+    if _FINGERPRINT.fullmatch(plain):
+        return plain
+    try:
+        return public_key(text).fingerprint
+    except LedgerError:
+        raise LedgerError(
+            "what was given as a key is neither a public key, nor a file with one, nor a fingerprint",
+            fix="give what `tetraodon ledger key` prints, or a file that holds it",
+        ) from None
+
+
+class Signer:
+    """The private half of a key."""
+
+    def __init__(self, private: Ed25519PrivateKey) -> None:
+        self._private = private
+        self.key = PublicKey(private.public_key().public_bytes_raw())
+
+    def sign(self, message: bytes) -> bytes:
+        """A signature of a message: 64 bytes."""
+        return self._private.sign(message)
+
+
+def key_place(ledger: str) -> Path | None:
+    """Where the private half of a ledger's key is: None for a server's, unless the environment says.
+
+    Pre  `ledger` is the path of a SQLite file, or empty.
+
+    >>> key_place("folder/tetraodon.db").name
+    'tetraodon.key'
+    """
+    if given := os.environ.get(PLACE):
+        return Path(given)
+    if not ledger:
+        return None
+    beside = Path(ledger).with_suffix(".key")
+    return beside if beside != Path(ledger) else Path(f"{ledger}.key")
+
+
+def make_key(path: Path) -> Signer:
+    """Make a key and put its private half into a new file that only its owner may read."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    private = Ed25519PrivateKey.generate()
+    text = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise LedgerError(
+            f"the key cannot be written ({error.strerror})",
+            fix=f"make its folder writable, or name another file in {PLACE}",
+            where=str(path),
+        ) from None
+    return Signer(private)
+
+
+def read_key(path: Path) -> Signer:
+    """The private half of a key, from its file; refused where others may read it too."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    what, fix = "the key file cannot be read", f"put it back, or name the right file in {PLACE}"
+    try:
+        found = path.stat()
+        if path.is_file() and found.st_mode & 0o077:
+            what, fix = "others may read the key file, so it is not used", "take their rights away: chmod 600"
+        elif path.is_file() and found.st_size <= LONGEST:
+            private = load_pem_private_key(path.read_bytes(), password=None)
+            if isinstance(private, Ed25519PrivateKey):
+                return Signer(private)
+            what = "the key file holds another kind of key"
+    except FileNotFoundError:
+        what = "the key file is not there"
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
+        pass
+    raise LedgerError(what, fix=fix, where=str(path))
