@@ -46,6 +46,7 @@ def test_the_shape_of_a_ledger(run_json: Callable[..., Any]) -> None:
     assert entry["items"] == ["ages", "losses", "sexes", "spent"]
     assert set(run_json("ledger", "open", "people.policy.yaml", "--total", "3")) == {
         "ledger",
+        "key",
         "dataset",
         "total",
         "delta",

@@ -43,8 +43,8 @@ def open_(
       tetraodon ledger open people.policy.yaml --total 3
 
     \b
-    --json gives {"ledger", "dataset", "total", "delta", "charged", "left", "policy_sha256", "opened"}; amounts are
-    exact texts such as "0.1" or "1/3".
+    --json gives {"ledger", "key", "dataset", "total", "delta", "charged", "left", "policy_sha256", "opened"}; amounts
+    are exact texts such as "0.1" or "1/3", "key" is the fingerprint of the key that signs.
     """
     with Edge(as_json) as edge:
         existing(policy, option="POLICY")
@@ -62,13 +62,18 @@ def open_(
                 read.document,
                 delta=read.delta if given is None else given,
             )
+            key = next((one.fingerprint for one in reversed(book.keys())), None)
         if as_json:
-            emit({"ledger": ledger_name(ledger)} | account_document(account))
+            emit({"ledger": ledger_name(ledger), "key": key} | account_document(account))
             return
         wrapped(
             f"{account.dataset} is open in {ledger_name(ledger)}: total epsilon {_total(account)}, "
             f"{shown_below(account.left)} left. Its total and its governing policy cannot be changed any more."
         )
+        if key is None:
+            wrapped("Releases will not be signed: the ledger has no key. Name a file for it in TETRAODON_KEY.")
+        else:
+            wrapped("Releases are signed with the ledger's key; `tetraodon ledger key` prints its public half.")
 
 
 def show(
@@ -173,9 +178,12 @@ def _total(account: Account) -> str:
 
 
 def _items(entry: Entry) -> list[str]:
-    if "view" in entry.document["plan"]:
+    plan = entry.document["plan"]
+    if "view" in plan:
         return ["a published view"]
-    return [str(query["name"]) for query in entry.document["plan"].get("queries", [])]
+    queries = plan.get("queries") if isinstance(plan, dict) else None
+    named = [query for query in queries if isinstance(query, dict)] if isinstance(queries, list) else []
+    return [str(query.get("name", "")) for query in named]
 
 
 def _show_accounts(book: Ledger, accounts: tuple[Account, ...]) -> None:
