@@ -13,7 +13,15 @@ NOW = "2025-01-01T00:00:00+00:00"
 
 def entry(**changes: Any) -> Entry:
     fields = {"id": 1, "dataset": "adult", "asked": Fraction(1), "charged": Fraction(1)}
-    return Entry(**{**fields, "state": "reserved", "when": NOW, "document": {}, **changes})
+    return Entry(
+        **{
+            **fields,
+            "state": "reserved",
+            "when": NOW,
+            "document": {"policy": {}, "plan": {}, "certificate": {}},
+            **changes,
+        }
+    )
 
 
 def test_both_states_can_be_kept() -> None:

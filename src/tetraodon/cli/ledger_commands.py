@@ -72,8 +72,6 @@ def open_(
         )
         if key is None:
             wrapped("Releases will not be signed: the ledger has no key. Name a file for it in TETRAODON_KEY.")
-        else:
-            wrapped("Releases are signed with the ledger's key; `tetraodon ledger key` prints its public half.")
 
 
 def show(
