@@ -96,7 +96,7 @@ def test_refusals_because_of_the_data_are_recorded_and_cost_nothing(way: Way, tm
         way.refused(ledger=ledger, out=out)
     assert [refusal.kind for refusal in ledger.refusals("people")] == ["table-refused"]
     assert ledger.entries("people") == ()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "ledger.key"]
 
 
 @every_way

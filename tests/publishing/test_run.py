@@ -174,7 +174,7 @@ def test_a_crash_after_the_charge_leaves_no_folder(
     with pytest.raises(td.ReleaseError, match="disk is full"):
         td.publish(td.load_policy(POLICY), people(), ledger=book, out=tmp_path / "view")
     assert [entry.state for entry in book.entries("people")] == ["reserved"]
-    assert {path.name for path in tmp_path.iterdir()} == {"ledger.db", ".view.pending"}
+    assert {path.name for path in tmp_path.iterdir()} == {"ledger.db", "ledger.key", ".view.pending"}
 
 
 def test_the_total_is_kept(tmp_path: Path, book: td.Ledger) -> None:

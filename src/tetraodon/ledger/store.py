@@ -202,7 +202,7 @@ class Ledger:
         """The charge that was made with a token, if it was made."""
         query = select(entries).where(entries.c.dataset == dataset_name(dataset), entries.c.document.contains(token))
         with self._database.reading() as connection:
-            found = [_entry(row) for row in connection.execute(query)]
+            found = [entry_in(row) for row in connection.execute(query)]
         return next((entry for entry in found if entry.token == token), None)
 
     def reprice(self, policy: AnyPolicy) -> Repricing:
