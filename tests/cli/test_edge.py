@@ -203,7 +203,8 @@ def test_ctrl_c_says_what_stands(
     assert told in result.stderr
     assert run_json("ledger", "show")["datasets"][0]["charged"] == charged
     left = [".release.pending"] if charged == "1" else []
-    assert sorted(path.name for path in place.iterdir()) == [*left, "people.csv", "people.policy.yaml", "tetraodon.db"]
+    kept = ["people.csv", "people.policy.yaml", "tetraodon.db", "tetraodon.key"]
+    assert sorted(path.name for path in place.iterdir()) == [*left, *kept]
 
 
 def test_ctrl_c_while_writing_leaves_nothing_half_written(

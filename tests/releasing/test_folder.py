@@ -96,7 +96,7 @@ def test_only_what_resumes_it_is_left_when_writing_stops(
     monkeypatch.setattr(folder, "manifest_of", stop)
     with pytest.raises((KeyboardInterrupt, td.ReleaseError)):
         td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.pending", "ledger.db", "ledger.key"]  # for `--resume`
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.pending", "ledger.db", "ledger.key"]
     assert ledger.entries(policy.dataset)[0].state == "reserved"
 
 
