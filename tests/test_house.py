@@ -20,7 +20,7 @@ TESTS = ROOT / "tests"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    {"errors", "rational", "zcdp", "papers", "demo"},
+    {"errors", "rational", "zcdp", "papers", "demo", "foreign"},
     {"domain", "noise"},
     {"workload", "engine"},
     {"policy"},

@@ -21,6 +21,7 @@ from tetraodon.rational import (
     probabilities,
     rational,
     rounded_up,
+    stated_number,
 )
 
 
@@ -81,6 +82,10 @@ def test_a_float_means_its_shortest_decimal(number: float) -> None:
         "1,5",
         Decimal("NaN"),
         Decimal("Infinity"),
+        Decimal("1e999999999"),
+        Decimal("0e-999999999"),
+        "1e999999999",
+        "9" * 100_000_000,
         [1],
         1j,
         np.bool_(True),
@@ -151,3 +156,21 @@ def test_floats_that_sum_to_one_but_for_their_last_digits_are_probabilities() ->
         assert max(abs(rational(was) - now) for was, now in zip(row, exact, strict=True)) <= ROUNDING
     assert probabilities([0.5, 0.4]) == (Fraction(1, 2), Fraction(2, 5)), "nothing else is repaired"
     assert exact_sum(probabilities(["0.5", "0.4999999999999999"])) < 1, "what is typed is meant"
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "12", "1/3", "-7/22", "0.125", "9" * 4000])
+def test_what_our_files_state_is_read_as_it_is(text: str) -> None:
+    assert stated_number(text) == Fraction(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999999999", "1e3", " 1", "+1", "1_0", "", "nan", "inf", "1/", "١", "9" * 10**8, None, 1, 0.5, ["1"]]
+)
+def test_what_our_files_would_never_state_is_refused_before_it_is_computed(text: object) -> None:
+    with pytest.raises(ValueError, match="not an exact number"):
+        stated_number(text)
+
+
+def test_a_stated_number_over_nothing_is_an_error_of_arithmetic() -> None:
+    with pytest.raises(ZeroDivisionError):
+        stated_number("1/0")

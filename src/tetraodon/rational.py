@@ -15,6 +15,12 @@ from tetraodon.errors import PolicyError
 READABLE = re.compile(r"[+-]?(\d{1,400}(/\d{1,400})?|(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?)", re.ASCII)
 """Texts that are numbers of a sane length: `1e999999999` would take all memory there is."""
 
+LONGEST, MAGNITUDE = 2_000, 1_000
+"""Characters of a text, and decimal places before or after the point of a Decimal, that are read at all."""
+
+STATED = re.compile(r"-?\d{1,4000}(/\d{1,4000}|\.\d{1,4000})?", re.ASCII)
+"""How our own files write exact numbers: without an exponent, and no longer than Python reads."""
+
 ROUNDING = Fraction(1, 10**12)
 """How far from one floats may sum that are taken for probabilities all the same."""
 
@@ -40,13 +46,28 @@ def rational(number: Number, *, name: str = "number") -> Fraction:
         raise PolicyError(f"{name} is not a number", fix=fix)
     try:
         if isinstance(number, str):
-            text = number.strip().replace("_", "")
+            text = number.strip().replace("_", "") if len(number) <= LONGEST else ""
             if not READABLE.fullmatch(text):
                 raise ValueError
             return Fraction(text)
+        if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) > MAGNITUDE:
+            raise ValueError
         return Fraction(number)
     except (ValueError, ZeroDivisionError, OverflowError, InvalidOperation):
         raise PolicyError(f"{name} is not a finite number", fix=fix) from None
+
+
+def stated_number(text: object) -> Fraction:
+    """The exact number that a file of ours states. Raises ValueError for anything that we would not have written.
+
+    Why  `Fraction` itself reads `1e999999999`, which takes all the memory there is.
+
+    >>> stated_number("1/3"), stated_number("0.25")
+    (Fraction(1, 3), Fraction(1, 4))
+    """
+    if isinstance(text, str) and len(text) <= 8_001 and STATED.fullmatch(text):
+        return Fraction(text)
+    raise ValueError("this is not an exact number as text")
 
 
 def probabilities(numbers: Iterable[Number], *, name: str = "a probability") -> tuple[Fraction, ...]:
