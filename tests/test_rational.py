@@ -84,7 +84,6 @@ def test_a_float_means_its_shortest_decimal(number: float) -> None:
         Decimal("Infinity"),
         Decimal("1e999999999"),
         Decimal("0e-999999999"),
-        "1e999999999",
         "9" * 100_000_000,
         [1],
         1j,

@@ -1,7 +1,7 @@
 """Reading what a stranger may have written: only plain files, and nothing before its size is known.
 
-A folder that somebody sends may hold a pipe that never ends, a link to a file of ours, or a few kilobytes that unfold to
-gigabytes. Whatever reads such a folder asks here.
+A folder that somebody sends may hold a pipe that never ends, a link to a file of ours, or a few kilobytes that unfold
+to gigabytes. Whatever reads such a folder asks here.
 """
 
 from __future__ import annotations

@@ -9,9 +9,11 @@ from typing import Any, overload
 from tetraodon.errors import QueryError
 from tetraodon.publishing.verify import verify_view
 from tetraodon.publishing.view import MANIFEST
+from tetraodon.publishing.view import read_manifest as read_view
 from tetraodon.pufferfish import Definition, Verdict
 from tetraodon.pufferfish import verify as verify_mechanism
-from tetraodon.releasing.verify import Check
+from tetraodon.releasing.manifest import read_manifest as read_release
+from tetraodon.releasing.verify import NOT_CHECKED, Check, unchecked_pages
 from tetraodon.releasing.verify import verify as verify_folder
 
 
@@ -36,4 +38,15 @@ def verify(mechanism: Any, definition: Definition | None = None, **options: Any)
     if not isinstance(mechanism, str | os.PathLike) or options:
         raise QueryError("a mechanism is verified against a definition", fix="write td.verify(mechanism, definition)")
     folder = Path(mechanism)
-    return verify_view(folder) if (folder / MANIFEST).exists() else verify_folder(folder)
+    return verify_view(folder) if is_view(folder) else verify_folder(folder)
+
+
+def is_view(folder: Path) -> bool:
+    """Whether a folder says it is a view rather than a release."""
+    return os.path.lexists(folder / MANIFEST)
+
+
+def not_checked(folder: str | os.PathLike[str]) -> tuple[str, ...]:
+    """What `verify` cannot tell about a release or view folder, in words."""
+    path = Path(folder)
+    return (*NOT_CHECKED, *unchecked_pages(read_view(path) if is_view(path) else read_release(path)))

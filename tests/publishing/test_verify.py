@@ -41,6 +41,59 @@ def test_a_view_as_published_holds(view: Path) -> None:
     assert "probabilities withstand the adversary" in [check.what for check in td.verify(view)]
 
 
+FORGED = {
+    "policy.yaml": b"epsilon:",
+    "estimate.sql": b"SELECT",
+    "report.html": b"view",
+    "README.md": b"view",
+    "tuples.csv": b"a",
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_every_text_is_made_again(view: Path, name: str) -> None:
+    word = FORGED[name]
+    content = (view / name).read_bytes()
+    assert word in content
+    (view / name).write_bytes(content.replace(word, word + b"x" if name != "policy.yaml" else b"epsilon: 99 #", 1))
+    rewritten(view, lambda m: m["files"].update({name: file_hash(view / name)}))
+    assert [what.split()[0] for what in failed(view)] == [name]
+
+
+@pytest.mark.parametrize("name", ["report.html", "README.md", "estimate.sql", "tuples.csv", "policy.yaml"])
+def test_a_file_that_is_removed_with_its_hash_is_missed(view: Path, name: str) -> None:
+    (view / name).unlink()
+    rewritten(view, lambda m: m["files"].pop(name))
+    assert failed(view) == [f"file {name}"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"name": "another"}, {"title": "Another"}, {"date": "2999-12-31"}, {"charged": "-3"}, {"more": 1}]
+)
+def test_statements_that_do_not_follow(view: Path, change: dict[str, Any]) -> None:
+    rewritten(view, lambda manifest: manifest.update(change))
+    assert "the manifest says what follows" in failed(view)
+
+
+def forged_rows(view: Path, rows: polars.DataFrame) -> None:
+    rows.write_parquet(view / "tuples.parquet")
+    rewritten(view, lambda m: m["files"].update({"tuples.parquet": file_hash(view / "tuples.parquet")}))
+
+
+def test_rows_in_another_order_more_rows_and_more_columns(view: Path) -> None:
+    rows = polars.read_parquet(view / "tuples.parquet")
+    for other in (rows.reverse(), polars.concat([rows, rows[-1:]]), rows.with_columns(more=1), rows[:-1]):
+        forged_rows(view, other)
+        assert failed(view) == ["the rows are tuples of the domain"]
+
+
+def test_far_more_rows_than_can_be_are_not_read(view: Path) -> None:
+    rows = polars.read_parquet(view / "tuples.parquet")
+    forged_rows(view, polars.concat([rows[:1]] * 100_000))
+    rewritten(view, lambda m: m.update(tuples=100_000))
+    assert "the rows are tuples of the domain" in failed(view)
+
+
 def test_changed_and_foreign_files_are_found(view: Path) -> None:
     (view / "tuples.csv").write_text("age\n")
     (view / "more.txt").write_text("more")

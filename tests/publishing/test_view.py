@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tetraodon.errors import ReleaseError
+from tetraodon.errors import ReleaseError, TetraodonError
 from tetraodon.publishing.channel import CopyChannel, SetChannel
 from tetraodon.publishing.view import channel_document, channel_from, load_view
 
@@ -25,6 +25,9 @@ MANIFEST: dict[str, Any] = {
 
 def written(folder: Path, **changed: Any) -> Path:
     (folder / "view.json").write_text(json.dumps(MANIFEST | changed), encoding="utf-8")
+    (folder / "public").mkdir()
+    for name in ("tuples.parquet", "public/regions.csv"):
+        (folder / name).touch()
     return folder
 
 
@@ -44,10 +47,27 @@ def test_a_view_reads_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"channel": {}}, {"rows": 3}, {"n": "many"}, {"rows": "../other.parquet"}, {"public": None}]
+    "changed",
+    [
+        {"channel": {}},
+        {"rows": 3},
+        {"n": "many"},
+        {"n": -1},
+        {"n": True},
+        {"rows": "../other.parquet"},
+        {"rows": "*.parquet"},
+        {"rows": "public/regions.csv"},
+        {"public": None},
+        {"public": {"regions": "public/*.csv"}},
+        {"public": {"regions": "tuples.parquet"}},
+        {"public": {"lost": "public/lost.csv"}},
+        {"public": {"../x": "public/../x.csv"}},
+        {"channel": {"rows": "repeated", "keep": "1e999999999", "noise": "1/101"}},
+        {"policy": MANIFEST["policy"] | {"known": [{"table": "/dev/zero"}]}},
+    ],
 )
 def test_a_broken_view_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
-    with pytest.raises(ReleaseError, match="Fix:"):
+    with pytest.raises(TetraodonError, match="Fix:"):
         load_view(written(tmp_path, **changed))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tetraodon.errors import ReleaseError
 from tetraodon.releasing import parquet
-from tetraodon.releasing.parquet import read_columns, write_columns
+from tetraodon.releasing.foreign_parquet import read_columns
+from tetraodon.releasing.parquet import write_columns
 
 COLUMNS = {
     "whole": np.array([1, -5, 2**40]),
@@ -25,11 +25,11 @@ COLUMNS = {
 def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "SHORT", short)
     write_columns(tmp_path / "it's", COLUMNS)
-    found = read_columns(tmp_path / "it's")
+    kinds = {name: column.dtype.kind for name, column in COLUMNS.items()}
+    found = read_columns(tmp_path / "it's.parquet", kinds, 3)
     assert list(found) == list(COLUMNS)
     for name, column in COLUMNS.items():
-        read = found[name].astype("datetime64[D]") if name == "day" else found[name]
-        assert read.tolist() == column.tolist()
+        assert found[name].tolist() == column.tolist()
     with (tmp_path / "it's.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == list(COLUMNS)
@@ -40,9 +40,3 @@ def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytes
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_columns(tmp_path / "nowhere" / "x", COLUMNS)
-
-
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "x.parquet").write_text("not parquet")
-    with pytest.raises(ReleaseError, match="Fix:"):
-        read_columns(tmp_path / "x")

@@ -10,7 +10,7 @@ import typer
 
 from tetraodon.cli.edge import Edge, WrongUse, existing, existing_table, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
-from tetraodon.cli.output import Json, emit, say, table, working, wrapped
+from tetraodon.cli.output import Json, emit, listed, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release or view folder.", show_default=False)]
@@ -196,18 +196,18 @@ def verify(folder: Folder, as_json: Json = False) -> None:
       tetraodon verify view/
 
     \b
-    --json gives {"verified", "checks": [{"what", "passed", "detail"}]}.
+    --json gives {"verified", "checks": [{"what", "passed", "detail"}], "not_checked": [TEXT]}.
     """
     with Edge(as_json, verified=False):
         existing(folder, option="FOLDER", folder=True)
-        from tetraodon.verifying import verify
+        from tetraodon.verifying import not_checked, verify
 
         with working("verifying"):
-            checks = verify(folder)
+            checks, open_questions = verify(folder), not_checked(folder)
         good = all(check.passed for check in checks)
         if as_json:
-            listed = [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks]
-            emit({"verified": good, "checks": listed})
+            told = [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks]
+            emit({"verified": good, "checks": told, "not_checked": open_questions})
         else:
             files = sum(check.passed and check.what.startswith("file ") for check in checks)
             rows = [["ok", f"hashes of {files} files", ""]] if files else []
@@ -219,5 +219,7 @@ def verify(folder: Folder, as_json: Json = False) -> None:
             table(["", "what was checked", ""], rows)
             failed = sum(not check.passed for check in checks)
             say(f"All {len(checks)} checks hold." if good else f"{failed} of {len(checks)} checks FAILED.")
+            say("Not checked, for no folder can show it:")
+            listed(open_questions)
         if not good:
             fail()

@@ -105,6 +105,19 @@ def _check_owner(document: PolicyDocument, attackers: Attackers, graph: SecretGr
     problems.stop()
 
 
+def stated_policy(document: object) -> Policy:
+    """The policy that a stranger's file states as plain data: as `load_policy`, but no other file is opened for it.
+
+    Raises PolicyError where it is none, or names a file: what we write has every known table written out.
+    """
+    if not isinstance(document, Mapping):
+        raise PolicyError("the stated policy is not a map of keys", fix="ask for a new copy")
+    known = document.get("known")
+    if isinstance(known, list) and any(isinstance(part, Mapping) and "table" in part for part in known):
+        raise PolicyError("the stated policy names a file", fix="ask for a new copy", where="known")
+    return load_policy(document)
+
+
 def _adversary(document: PolicyDocument, cells: int, problems: Problems) -> Adversary | None:
     """The adversary of a view; its prior is checked as far as the file alone can tell."""
     found = None

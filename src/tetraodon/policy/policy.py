@@ -37,7 +37,7 @@ class Item:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\w[\w.-]{0,63}", self.name):
+        if not re.fullmatch(r"\w[\w.-]{0,63}", self.name) or len(self.name.encode()) > 200:
             raise PolicyError(
                 f"{self.name!r} cannot be the name of a file", fix="name items with letters, digits, - and _"
             )

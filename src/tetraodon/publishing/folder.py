@@ -17,23 +17,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import tetraodon
 from tetraodon.errors import PolicyError, ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.policy.dump import dump_policy
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.conditions import paper_channel
-from tetraodon.publishing.drawn import PARTS, take_drawn
+from tetraodon.publishing.drawn import PARTS, TUPLES, take_drawn
 from tetraodon.publishing.estimate_sql import estimate_sql
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.report import report_html, report_text
 from tetraodon.publishing.series import Series
 from tetraodon.publishing.view import MANIFEST, channel_document, channel_from
 from tetraodon.publishing.writing import write_csv
-from tetraodon.releasing.folder import BROKEN, file_hash
+from tetraodon.releasing.folder import BROKEN, file_hash, software
 
 VERSION = 1
+ROWS_AS_TEXT = "tuples.csv"
 CSV_ROWS = 2_000_000
 """Longer views come as Parquet only: a CSV file of them is a burden."""
 SIDE_TABLES = (".csv", ".parquet")
@@ -55,7 +55,7 @@ def fill_folder(
     later = plan.series if number > 1 else None
     seen = None if later is None else {"number": number, "channel": channel_document(later.seen), **PARTS}
     if tuples <= CSV_ROWS:
-        write_csv(folder / "tuples.parquet", folder / "tuples.csv")
+        write_csv(folder / TUPLES, folder / ROWS_AS_TEXT)
     public = {}
     for name, path in side.items():
         (folder / "public").mkdir(exist_ok=True)
@@ -63,14 +63,11 @@ def fill_folder(
         shutil.copyfile(path, folder / public[name])
     document = {**policy.document, "adversary": plan.adversary.document(), **({"public": public} if public else {})}
     (folder / "policy.yaml").write_text(dump_policy(document), encoding="utf-8")
-    (folder / "report.html").write_text(report_html(plan, tuples, charged), encoding="utf-8")
-    (folder / "README.md").write_text(report_text(plan, tuples, charged), encoding="utf-8")
-    channel = None if later is None else later.seen
-    script = estimate_sql(policy.dataset, policy.domain, plan.channel, seen=channel)
-    (folder / "estimate.sql").write_text(script, encoding="utf-8")
+    for name, text in pages_of(plan, tuples, charged, later=later is not None).items():
+        (folder / name).write_text(text, encoding="utf-8")
     manifest: dict[str, Any] = {
         "tetraodon_view": VERSION,
-        "software": f"tetraodon {tetraodon.__version__}",
+        "software": software(),
         "name": policy.dataset,
         "title": policy.title,
         "date": when,
@@ -79,13 +76,13 @@ def fill_folder(
         "policy_sha256": document_hash(document),
         "plan": plan.document(),
         "channel": channel_document(plan.channel),
-        "rows": "tuples.parquet",
+        "rows": TUPLES,
         "tuples": tuples,
         "n": plan.records,
         "m": str(policy.domain.size),
         "public": public,
         "seen": seen,
-        "files": {name: file_hash(folder / name) for name in files_of(folder)},
+        "files": {name: file_hash(folder / name) for name in file_names(tuples, public, later is not None)},
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
@@ -95,7 +92,7 @@ def fill_folder(
 def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:
     """The plan that a view.json states: its probabilities as they are there, everything else computed anew."""
     try:
-        policy, channel = load_policy(manifest["policy"]), channel_from(manifest["channel"])
+        policy, channel = stated_policy(manifest["policy"]), channel_from(manifest["channel"])
         adversary = policy.adversary
         if adversary is None:
             raise ValueError
@@ -109,9 +106,22 @@ def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:
         raise ReleaseError("view.json does not describe a view", fix="ask for a new copy") from None
 
 
-def files_of(folder: Path) -> list[str]:
-    """Every file of a view but view.json, which names them."""
-    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST)
+def pages_of(plan: ViewPlan, tuples: int, charged: str, *, later: bool) -> dict[str, str]:
+    """The texts of a view folder that follow from its plan, its length and its charge, by their file's name."""
+    policy = plan.policy
+    channel = plan.series.seen if later and plan.series is not None else None
+    return {
+        "report.html": report_html(plan, tuples, charged),
+        "README.md": report_text(plan, tuples, charged),
+        "estimate.sql": estimate_sql(policy.dataset, policy.domain, plan.channel, seen=channel),
+    }
+
+
+def file_names(tuples: int, public: Mapping[str, str], later: bool) -> tuple[str, ...]:
+    """Every file that a view folder consists of, but view.json, which names them."""
+    names = ["README.md", "estimate.sql", "policy.yaml", "report.html", TUPLES, *public.values()]
+    names += [ROWS_AS_TEXT] if tuples <= CSV_ROWS else []
+    return tuple(sorted([*names, *(PARTS.values() if later else ())]))
 
 
 def side_tables(policy: Policy) -> dict[str, Path]:

@@ -1,23 +1,34 @@
-"""Checking a view folder without the data: hashes, that the probabilities withstand the adversary, and the loss."""
+"""Checking a view folder without the data: its files, that its probabilities withstand the adversary, loss and rows."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tetraodon.domain import Domain
-from tetraodon.engine import DataRefusal, open_table
-from tetraodon.errors import ReleaseError, TableError
+from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.publishing.conditions import withstands
-from tetraodon.publishing.folder import VERSION, files_of, stated_plan
+from tetraodon.publishing.drawn import TUPLES
+from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, VERSION, file_names, pages_of, stated_plan
 from tetraodon.publishing.plan import ViewPlan
+from tetraodon.publishing.stated_rows import check_parts, check_rows
 from tetraodon.publishing.view import MANIFEST, channel_document, load_view, read_manifest
-from tetraodon.releasing.folder import BROKEN
-from tetraodon.releasing.verify import Check, check_files, same_numbers
+from tetraodon.publishing.writing import write_csv
+from tetraodon.releasing.folder import BROKEN, software
+from tetraodon.releasing.verify import (
+    Check,
+    check_files,
+    check_policy,
+    check_statements,
+    check_text,
+    files_beside,
+    same_numbers,
+    same_text,
+)
+
+KEYS = {"tetraodon_view", "m", "n", "tuples", "seen", "public", "rows", "channel", "inference"}
 
 
 def verify_view(folder: Path) -> list[Check]:
@@ -25,17 +36,46 @@ def verify_view(folder: Path) -> list[Check]:
     manifest = read_manifest(folder)
     if manifest.get("tetraodon_view") != VERSION:
         raise ReleaseError("the view was made by another version", fix="upgrade tetraodon", where=str(folder))
-    load_view(folder)
+    found = files_beside(folder, MANIFEST)
+    view = load_view(folder)
     try:
-        checks = check_files(folder, manifest["files"], files_of(folder), MANIFEST)
-        found = document_hash(manifest["policy"])
-        checks.append(Check("policy hash", found == manifest["policy_sha256"], found))
-        plan = stated_plan(manifest)
+        plan, later = stated_plan(manifest), manifest["seen"] is not None
+        names = file_names(manifest["tuples"], manifest["public"], later)
+        checks = check_files(folder, manifest["files"], names, found)
+        digest = document_hash(manifest["policy"])
+        checks.append(Check("policy hash", digest == manifest["policy_sha256"], digest))
         checks.append(_check_plan(plan, manifest))
         if all(check.passed for check in checks):
-            checks.append(_check_rows(folder, plan.policy.domain, manifest))
+            checks.append(check_statements(manifest, _statements(plan, manifest)))
+            checks.append(check_policy(folder, plan.policy))
+            checks.append(check_rows(folder / TUPLES, plan, manifest["tuples"]))
+            if view.seen is not None:
+                checks.append(check_parts(folder, plan.policy.domain))
+        if all(check.passed for check in checks):
+            checks += _check_texts(folder, plan, manifest)
     except BROKEN:
         raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
+    return checks
+
+
+def _statements(plan: ViewPlan, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest as we would write it, as far as it follows from the plan and from itself."""
+    policy = plan.policy
+    same = {name: manifest[name] for name in manifest if name in (*KEYS, "files", "date", "charged", "software")}
+    return {**same, "name": policy.dataset, "title": policy.title, "policy": None, "policy_sha256": "", "plan": None}
+
+
+def _check_texts(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any]) -> list[Check]:
+    """The rows as CSV, and the pages where this software made them."""
+    checks = []
+    if manifest["tuples"] <= CSV_ROWS:
+        with tempfile.TemporaryDirectory() as place:
+            write_csv(folder / TUPLES, Path(place) / ROWS_AS_TEXT)
+            mine = (Path(place) / ROWS_AS_TEXT).read_text(encoding="utf-8")
+        checks.append(Check(f"{ROWS_AS_TEXT} has the same rows", same_text(folder / ROWS_AS_TEXT, mine), ""))
+    if manifest["software"] == software():
+        made = pages_of(plan, manifest["tuples"], manifest["charged"], later=manifest["seen"] is not None)
+        checks += [check_text(folder, name, text) for name, text in made.items()]
     return checks
 
 
@@ -49,20 +89,7 @@ def _check_plan(plan: ViewPlan, manifest: Mapping[str, Any]) -> Check:
         kept = kept and (later is None or later["channel"] == channel_document(plan.series.seen))
     kept = kept and manifest["channel"]["rows"] == plan.adversary.rows and plan.loss <= plan.policy.epsilon
     same = same_numbers(plan.document(), manifest["plan"])
+    same = same and manifest["policy"].get("public", {}) == manifest["public"]
     public = (plan.records, str(plan.tuples), channel_document(plan.channel))
     good = kept and same and public == (manifest["n"], manifest["m"], manifest["channel"])
     return Check("probabilities withstand the adversary", good, f"epsilon {float(plan.loss):.9g}")
-
-
-def _check_rows(folder: Path, domain: Domain, manifest: Mapping[str, Any]) -> Check:
-    """That the rows are tuples of the domain, as many as stated, and each once where rows all differ."""
-    what = "the rows are tuples of the domain"
-    try:
-        with open_table(folder / manifest["rows"], domain) as engine:
-            outside = any(report.outside for report in engine.dry_run())
-            counts = engine.counts([domain.names])[0].counts
-    except (DataRefusal, TableError):
-        return Check(what, False, "they cannot be read")
-    rows = int(np.sum(counts))
-    once = manifest["channel"]["rows"] != "distinct" or int(np.max(counts, initial=0)) <= 1
-    return Check(what, not outside and once and rows == manifest["tuples"], f"{rows:,} rows")

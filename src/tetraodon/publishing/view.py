@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
+from tetraodon.foreign import plain_file, read_json
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import stated_policy
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.rational import Number
+from tetraodon.publishing.drawn import PARTS, TUPLES
+from tetraodon.rational import Number, stated_number
 
 if TYPE_CHECKING:
     from tetraodon.publishing.estimate import Groups
@@ -87,7 +88,7 @@ def channel_document(channel: ViewChannel) -> dict[str, Any]:
 
 def channel_from(document: Mapping[str, Any]) -> ViewChannel:
     """The channel that a document describes."""
-    keep, noise = Fraction(document["keep"]), Fraction(document["noise"])
+    keep, noise = stated_number(document["keep"]), stated_number(document["noise"])
     match document["rows"]:
         case "distinct":
             return SetChannel(keep, noise)
@@ -100,10 +101,10 @@ def channel_from(document: Mapping[str, Any]) -> ViewChannel:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """view.json as plain data."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(plain_file(folder, MANIFEST))
     except (FileNotFoundError, NotADirectoryError):
         raise ReleaseError(f"there is no {MANIFEST}", fix="give a view folder", where=str(folder)) from None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         manifest = None
     if not isinstance(manifest, dict):
         raise ReleaseError(f"{MANIFEST} cannot be read", fix="ask for a new copy", where=str(folder))
@@ -111,27 +112,40 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def load_view(path: str | os.PathLike[str]) -> View:
-    """A view folder, read back."""
+    """A view folder, read back. Its files are plain ones, and those that a view has."""
     folder = Path(path)
     manifest = read_manifest(folder)
     try:
-        domain = load_policy(manifest["policy"]).domain
-        public = {str(name): _inside(folder, file) for name, file in manifest["public"].items()}
-        n = None if manifest["n"] is None else int(manifest["n"])
+        domain = stated_policy(manifest["policy"]).domain
+        n = manifest["n"]
+        if n is not None and (type(n) is not int or not 0 <= n < 2**63):
+            raise ValueError
+        public = {name: plain_file(folder, _public(name, file)) for name, file in manifest["public"].items()}
         channel = channel_from(manifest["channel"])
-        rows, seen = _inside(folder, manifest["rows"]), None
+        rows, seen = _named(folder, manifest["rows"], TUPLES), None
         if (later := manifest.get("seen")) is not None:
-            rows = _inside(folder, later["fresh"])
-            parts = _inside(folder, later["rows"]), _inside(folder, later["before"])
-            seen = Seen(channel_from(later["channel"]), *parts)
+            rows, again, before = (_named(folder, later[name], file) for name, file in PARTS.items())
+            seen = Seen(channel_from(later["channel"]), again, before)
         return View(str(manifest["name"]), domain, channel, rows, n, public, seen)
+    except OSError:
+        raise ReleaseError("a file of the view is missing", fix="ask for a new copy", where=str(folder)) from None
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
         raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
 
 
-def _inside(folder: Path, file: str) -> Path:
-    """A file of the folder, and no other."""
-    path = folder / file
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise ReleaseError("the view names a file outside its folder", fix="ask for a new copy", where=str(folder))
-    return path
+def _named(folder: Path, stated: object, name: str) -> Path:
+    """A file of the folder that can have only this name."""
+    if stated != name:
+        raise _foreign(folder)
+    return plain_file(folder, name)
+
+
+def _public(name: str, file: object) -> str:
+    """Where a view keeps a public table."""
+    if not re.fullmatch(r"[A-Za-z_]\w{0,63}", name) or file not in (f"public/{name}.csv", f"public/{name}.parquet"):
+        raise _foreign(Path(MANIFEST))
+    return str(file)
+
+
+def _foreign(where: Path) -> ReleaseError:
+    return ReleaseError("the view names a file that is not its own", fix="ask for a new copy", where=str(where))

@@ -13,7 +13,7 @@ from tetraodon.workload.contribution import AllRanges, Contribution, Number, One
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.query import Query, linear
 from tetraodon.workload.smooth import Hats, Ramps
-from tetraodon.workload.soft import Product, Soft
+from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 
 
 def measurement_document(measurement: Measurement) -> dict[str, Any]:
@@ -31,11 +31,24 @@ def split_document(split: Split) -> dict[str, Any]:
     return {"attribute": split.name} | bins
 
 
-def split_from(document: Mapping[str, Any]) -> Split:
-    """The split a document describes."""
+def split_from(document: Mapping[str, Any], domain: Domain) -> Split:
+    """The split of a domain that a document describes. Raises ValueError where its bins are not those of any split."""
+    attribute = domain[document["attribute"]]
     if "bins" not in document:
-        return Split(document["attribute"])
-    return Split(document["attribute"], tuple(document["bins"]), tuple(document["labels"]))
+        return Split(attribute.name)
+    bins, labels = tuple(document["bins"]), tuple(document["labels"])
+    whole = all(type(bin_) is int for bin_ in bins) and all(isinstance(label, str) for label in labels)
+    if not whole or len(bins) != attribute.size or len(set(bins)) != max(bins) + 1 or min(bins) < 0:
+        raise ValueError("bins that are not those of the attribute")
+    if labels and len(labels) != max(bins) + 1:
+        raise ValueError("bins that are not those of the attribute")
+    return Split(attribute.name, bins, labels)
+
+
+def _whole(number: Any, least: int, most: int) -> int:
+    if type(number) is not int or not least <= number <= most:
+        raise ValueError("a number that no plan would have")
+    return number
 
 
 def _contribution_document(contribution: Contribution) -> dict[str, Any]:
@@ -73,8 +86,9 @@ def _soft_document(soft: Soft) -> dict[str, Any]:
 
 def _soft_from(document: Mapping[str, Any], domain: Domain) -> Soft:
     attribute = domain[document["attribute"]]
-    starts = tuple(int(start) for start in document["ramps"])
-    return Soft(attribute.name, attribute.size, int(document["parts"]), starts, int(document["tread"]))
+    starts = tuple(_whole(start, -attribute.size, attribute.size) for start in document["ramps"])
+    units, tread = _whole(document["parts"], 1, UNIT_LIMIT), _whole(document["tread"], 1, attribute.size)
+    return Soft(attribute.name, attribute.size, units, starts, tread)
 
 
 def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) -> Measurement:
@@ -86,13 +100,13 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution: Contribution = One()
             case "running":
                 attribute = domain[counts["attribute"]]
-                contribution = Prefix(attribute.name, attribute.size, int(counts["rows"]))
+                contribution = Prefix(attribute.name, attribute.size, _whole(counts["rows"], 1, attribute.size))
             case "smooth bins":
                 attribute = domain[counts["attribute"]]
-                contribution = Hats(attribute.name, attribute.size, int(counts["width"]))
+                contribution = Hats(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
             case "smooth running":
                 attribute = domain[counts["attribute"]]
-                contribution = Ramps(attribute.name, attribute.size, int(counts["width"]))
+                contribution = Ramps(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
             case "soft bins":
                 contribution = _soft_from(counts, domain)
             case "soft table":
@@ -102,9 +116,9 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = Number(domain[counts["attribute"]], times)
             case "asked":
                 contribution = linear(query, domain).contribution
-            case kind:
-                raise ReleaseError(f"unknown kind of measurement {kind!r}", fix="upgrade tetraodon")
-        by = tuple(split_from(split) for split in document["by"])
+            case _:
+                raise ReleaseError("unknown kind of measurement", fix="upgrade tetraodon")
+        by = tuple(split_from(split, domain) for split in document["by"])
         scale, noise = law_from(document["noise"])
     except (KeyError, TypeError, ValueError) as error:
         raise ReleaseError("release.json does not describe its measurements", fix="ask for a new copy") from error

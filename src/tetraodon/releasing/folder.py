@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,11 @@ from numpy.typing import NDArray
 
 import tetraodon
 from tetraodon.errors import ReleaseError
+from tetraodon.foreign import plain_file
 from tetraodon.ledger import document_hash
 from tetraodon.releasing.documents import plan_document
-from tetraodon.releasing.parquet import read_columns, write_columns
+from tetraodon.releasing.foreign_parquet import read_columns
+from tetraodon.releasing.parquet import write_columns
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release
 
@@ -36,23 +40,39 @@ BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 
 def fill_folder(release: Release, folder: Path) -> str:
     """Write a release into an empty folder; the hash of release.json."""
+    fill_files(release, folder)
+    manifest = manifest_of(release, {path: file_hash(folder / path) for path in file_names(release.plan)})
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fill_files(release: Release, folder: Path) -> None:
+    """Write every file of a release but release.json. The same release always writes the same."""
     from tetraodon.policy.dump import dump_policy
     from tetraodon.releasing.report import report_html
 
-    policy = release.plan.policy
     (folder / "answers").mkdir()
     (folder / "measurements").mkdir()
     for answer in release:
         write_columns(folder / "answers" / answer.name, dict(answer.columns))
     for name, arrays in release.measured.items():
         write_columns(folder / "measurements" / name, _flat(arrays), csv=False)
-    (folder / "policy.yaml").write_text(dump_policy(policy.document), encoding="utf-8")
+    (folder / "policy.yaml").write_text(dump_policy(release.plan.policy.document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(release), encoding="utf-8")
     (folder / "README.md").write_text(_readme(release), encoding="utf-8")
-    manifest = manifest_of(release, {path: file_hash(folder / path) for path in files_of(folder)})
-    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    (folder / "release.json").write_text(text, encoding="utf-8")
-    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_names(plan: Plan) -> tuple[str, ...]:
+    """Every file that a release of this plan consists of, but release.json, which names them."""
+    answers = [f"answers/{item.name}.{ending}" for item in plan for ending in ("csv", "parquet")]
+    measured = [f"measurements/{item.name}.parquet" for item in plan]
+    return tuple(sorted(["README.md", "policy.yaml", "report.html", *answers, *measured]))
+
+
+def software() -> str:
+    """What made a folder: the same software makes the same pages from the same numbers."""
+    return f"tetraodon {tetraodon.__version__} with vl-convert {version('vl-convert-python')}"
 
 
 def _flat(arrays: tuple[NDArray[np.int64], ...]) -> dict[str, NDArray[Any]]:
@@ -67,7 +87,7 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
     policy = release.plan.policy
     return {
         "tetraodon_release": VERSION,
-        "software": f"tetraodon {tetraodon.__version__}",
+        "software": software(),
         "dataset": policy.dataset,
         "title": policy.title,
         "date": release.when,
@@ -84,13 +104,6 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def files_of(folder: Path) -> list[str]:
-    """Every file of a release but release.json, which names them."""
-    return sorted(
-        p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != "release.json"
-    )
 
 
 def _readme(release: Release) -> str:
@@ -117,25 +130,33 @@ Every number lies with its truth between `lower` and `upper` with at least 95% p
 
 def load_release(path: str | os.PathLike[str]) -> Release:
     """A release folder, read back: the plan is decoded and certified anew, the answers inferred anew."""
-    from tetraodon.releasing.verify import plan_from_manifest, read_manifest
+    from tetraodon.releasing.manifest import plan_from_manifest, read_manifest
 
     folder = Path(path)
     manifest = read_manifest(folder)
-    plan = plan_from_manifest(manifest)
+    return stated_release(folder, manifest, plan_from_manifest(manifest, folder))
+
+
+def stated_release(folder: Path, manifest: Mapping[str, Any], plan: Plan) -> Release:
+    """The release that a folder states, with a plan that was found to be that of its manifest."""
     try:
         measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
         return Release(plan, measured, str(manifest["date"]), str(manifest["charged"]))
+    except FileNotFoundError:
+        raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
     except BROKEN:
         raise ReleaseError("the release does not fit together", fix="ask for a new copy", where=str(folder)) from None
 
 
+MEASURED = {"measurement": "i", "value": "i"}
+
+
 def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...]:
-    columns = read_columns(folder / "measurements" / name)
-    arrays = []
-    for number, measurement in enumerate(plan[name].measurements):
-        shape = measurement.query.shape(plan.policy.domain)
-        values = columns["value"][columns["measurement"] == number]
-        if values.size != int(np.prod(shape, dtype=np.int64)):
-            raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
-        arrays.append(values.astype(np.int64).reshape(shape))
-    return tuple(arrays)
+    path = plain_file(folder, f"measurements/{name}.parquet")
+    shapes = [measurement.query.shape(plan.policy.domain) for measurement in plan[name].measurements]
+    sizes = [math.prod(shape) for shape in shapes]
+    columns = read_columns(path, MEASURED, sum(sizes))
+    if not np.array_equal(columns["measurement"], np.repeat(np.arange(len(sizes)), sizes)):
+        raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
+    parts = np.split(columns["value"], np.cumsum(sizes)[:-1])
+    return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))

@@ -1,4 +1,4 @@
-"""Columns to and from Parquet and CSV files.
+"""Columns to Parquet and CSV files.
 
 Short columns are written as text and turned into Parquet by the DuckDB that is loaded anyway; long ones are worth the
 third of a second it takes to import polars. (Handing DuckDB arrays or lists imports pandas, which takes longer still.)
@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 from numpy.typing import NDArray
-
-from tetraodon.errors import ReleaseError
 
 SHORT = 50_000
 TYPES = {"i": "BIGINT", "f": "DOUBLE", "b": "BOOLEAN", "M": "DATE", "O": "VARCHAR"}
@@ -62,19 +59,6 @@ def _write_long(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> 
     frame = polars.DataFrame(columns)
     frame.write_parquet(parquet)
     frame.write_csv(text, quote_style="non_numeric")
-
-
-def read_columns(stem: Path) -> dict[str, NDArray[Any]]:
-    """Read `stem.parquet`."""
-    path = stem.with_name(stem.name + ".parquet")
-    with duckdb.connect() as connection:
-        try:
-            found = connection.execute(f"SELECT * FROM read_parquet({_text(path)})").fetchnumpy()
-        except duckdb.Error:
-            raise ReleaseError(
-                "a file of the release cannot be read", fix="ask for a new copy", where=path.name
-            ) from None
-    return {name: np.asarray(column) for name, column in found.items()}
 
 
 def _text(word: Path | str) -> str:

@@ -1,29 +1,53 @@
-"""Checking a release folder without the data: hashes, certificates, and that the answers follow."""
+"""Checking a release folder without the data: files, certificates, and that everything follows from the measurements.
+
+The folder is made again from its policy, plan and noisy numbers, and compared file by file. What remains to be believed
+is listed in `NOT_CHECKED`, and shown with every result.
+"""
 
 from __future__ import annotations
 
-import json
+import datetime as dt
 import math
+import re
+import tempfile
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-import numpy as np
-
-from tetraodon.certificate.dependent import certify_release
-from tetraodon.errors import ReleaseError
+from tetraodon.errors import ReleaseError, TetraodonError
+from tetraodon.foreign import empty_folders, plain_files, read_plain
 from tetraodon.ledger import document_hash
-from tetraodon.mechanism.strategy import Mechanism, Strategy
-from tetraodon.noise.laws import LAPLACE
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.dump import dump_policy
+from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.codec import measurement_from, split_from
+from tetraodon.policy.source import SIZE_LIMIT, parse
 from tetraodon.releasing.documents import plan_document
-from tetraodon.releasing.folder import BROKEN, VERSION, file_hash, files_of, load_release
-from tetraodon.releasing.parquet import read_columns
-from tetraodon.releasing.plan import Plan, PlannedItem, keeps_budget, planned_item
+from tetraodon.releasing.folder import (
+    BROKEN,
+    MANIFEST,
+    file_hash,
+    file_names,
+    fill_files,
+    manifest_of,
+    software,
+    stated_release,
+)
+from tetraodon.releasing.foreign_parquet import same_columns
+from tetraodon.releasing.manifest import broken, plan_from_manifest, read_manifest
+from tetraodon.releasing.plan import Plan, keeps_budget
+from tetraodon.releasing.release import Release
+
+NOT_CHECKED = (
+    "that the noisy numbers come from a table: whoever invents numbers can make a whole folder that follows from them",
+    "that noise of the stated kind was drawn, and drawn once",
+    "that the data set, the title, the day and the policy are those of the curator, and the charge what a ledger took",
+    "that the policy's secrets are what the people in the table would call secret",
+)
+"""What no look at a folder can tell, in words. Who signed the folder vouches for these."""
+
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,75 +59,32 @@ class Check:
     detail: str
 
 
-def read_manifest(folder: Path) -> Mapping[str, Any]:
-    """release.json, or a ReleaseError."""
-    try:
-        manifest = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-        version = manifest["tetraodon_release"]
-    except FileNotFoundError:
-        raise ReleaseError("there is no release.json", fix="name a release folder", where=str(folder)) from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ReleaseError("release.json cannot be read", fix="ask for a new copy", where=str(folder)) from None
-    if version != VERSION:
-        raise ReleaseError("the release was made by another version", fix="upgrade tetraodon", where=str(folder))
-    assert isinstance(manifest, dict)
-    return manifest
-
-
-def plan_from_manifest(manifest: Mapping[str, Any]) -> Plan:
-    """The plan a manifest describes, its certificates and errors computed anew rather than believed."""
-    try:
-        policy = load_policy(manifest["policy"])
-        items = tuple(_item(document, policy) for document in manifest["plan"]["queries"])
-    except BROKEN:
-        raise _broken() from None
-    if [item.name for item in items] != [item.name for item in policy.items]:
-        raise _broken()
-    measurements = [m for item in items for m in item.measurements]
-    return Plan(policy, items, certify_release(policy, measurements))
-
-
-def _broken() -> ReleaseError:
-    return ReleaseError("release.json does not describe a release", fix="ask for a new copy")
-
-
-def _item(document: Mapping[str, Any], policy: Policy) -> PlannedItem:
-    item = next((i for i in policy.items if i.name == document["name"]), None)
-    if item is None or document["mechanism"] not in get_args(Mechanism):
-        raise _broken()
-    measured = [measurement_from(m, item.query, policy.domain) for m in document["measurements"]]
-    noisy = [m for m in measured if m.scale]
-    scale = noisy[0].scale if noisy else Fraction(0)
-    weights = tuple(m.scale / scale for m in noisy)
-    strategy = Strategy(
-        document["mechanism"],
-        tuple(m.query for m in noisy),
-        tuple(m.query for m in measured if not m.scale),
-        tuple(split_from(split) for split in document["table"]),
-        weights if any(weight != 1 for weight in weights) else (),
-        noisy[0].noise if noisy else LAPLACE,
-    )
-    return planned_item(item, strategy, scale, policy)
-
-
 def verify(path: str | Path) -> list[Check]:
     """Everything that can be checked about a release folder without the data."""
     folder = Path(path)
     manifest = read_manifest(folder)
+    found = files_beside(folder, MANIFEST)
     try:
-        checks = check_files(folder, manifest["files"], files_of(folder), "release.json")
+        plan = plan_from_manifest(manifest, folder)
+        checks = check_files(folder, manifest["files"], file_names(plan), found)
         policy_hash = document_hash(manifest["policy"])
         checks.append(Check("policy hash", policy_hash == manifest.get("policy_sha256"), policy_hash))
+        checks += _check_plan(plan, manifest["plan"])
+        if all(check.passed for check in checks):
+            release = stated_release(folder, manifest, plan)
+            checks += [check_statements(manifest, manifest_of(release, manifest["files"]))]
+            checks += _check_contents(folder, release, manifest)
     except BROKEN:
-        raise _broken() from None
-    plan = plan_from_manifest(manifest)
-    checks += _check_plan(plan, manifest["plan"])
-    if all(check.passed for check in checks):
-        for answer in load_release(folder):
-            stated = read_columns(folder / "answers" / answer.name)
-            same = all(_equal(stated.get(name), column) for name, column in answer.columns.items())
-            checks.append(Check(f"answers of {answer.name} follow from its measurements", same, ""))
+        raise broken() from None
     return checks
+
+
+def files_beside(folder: Path, manifest: str) -> tuple[str, ...]:
+    """Every file of a folder but its manifest, and every folder in it that is empty."""
+    try:
+        return tuple(name for name in (*plain_files(folder), *empty_folders(folder)) if name != manifest)
+    except OSError:
+        raise ReleaseError("the folder cannot be read", fix="ask for a new copy", where=str(folder)) from None
 
 
 def _check_plan(plan: Plan, stated: Mapping[str, Any]) -> list[Check]:
@@ -116,9 +97,98 @@ def _check_plan(plan: Plan, stated: Mapping[str, Any]) -> list[Check]:
         checks.append(Check(f"stated errors of {item.name}", rest, f"expected error {item.expected_error:.6g}"))
     whole = plan.certificate
     good = keeps_budget(whole, plan.policy) and found["certificate"] == stated.get("certificate")
-    good = good and same_numbers(found["epsilon"], stated.get("epsilon"))
+    good = good and same_numbers(found["epsilon"], stated.get("epsilon")) and found.keys() == stated.keys()
     checks.append(Check("certificate of the whole release", good, f"epsilon {whole.epsilon}"))
     return checks
+
+
+def check_statements(stated: Mapping[str, Any], mine: Mapping[str, Any]) -> Check:
+    """That a manifest says what follows from the rest of it, and nothing else; that its day and charge can be such.
+
+    Pre   `mine` is the manifest that we would write. What differs between versions may differ.
+    """
+    free = ("software", "date", "charged", "files", "policy", "policy_sha256", "plan")
+    wrong = [name for name in stated if name not in mine]
+    same = {*stated} & {*mine} - {*free}
+    wrong += [name for name in same if not same_numbers(mine[name], stated[name])]
+    if not all(isinstance(stated.get(name), str) for name in free[:3]) or not _was(stated["date"]):
+        wrong.append("date")
+    if not re.fullmatch(r"\d{1,40}(\.\d{1,40})?", str(stated.get("charged"))):
+        wrong.append("charged")
+    return Check("the manifest says what follows", not wrong, ", ".join(sorted(set(wrong)))[:40])
+
+
+def _was(day: str) -> bool:
+    """Whether a text is a day that has been, somewhere on earth."""
+    with suppress(ValueError):
+        return dt.date.fromisoformat(day) <= dt.datetime.now(dt.UTC).date() + dt.timedelta(days=1)
+    return False
+
+
+def _check_contents(folder: Path, release: Release, manifest: Mapping[str, Any]) -> list[Check]:
+    """Every file against the same file made again."""
+    checks = [check_policy(folder, release.plan.policy)]
+    pages = manifest["software"] == software()
+    with tempfile.TemporaryDirectory() as place:
+        again = Path(place)
+        fill_files(release, again)
+        for answer in release:
+            name = f"answers/{answer.name}"
+            same = same_columns(folder / f"{name}.parquet", dict(answer.columns))
+            same = same and same_text(folder / f"{name}.csv", (again / f"{name}.csv").read_text(encoding="utf-8"))
+            checks.append(Check(f"answers of {answer.name} follow from its measurements", same, ""))
+        for name in ("report.html", "README.md") if pages else ():
+            checks.append(check_text(folder, name, (again / name).read_text(encoding="utf-8")))
+    return checks
+
+
+def check_policy(folder: Path, policy: Policy) -> Check:
+    """That policy.yaml says what the manifest says: in the same words, or where the words have changed, the same."""
+    same = False
+    with suppress(TetraodonError):
+        content = read_plain(folder / "policy.yaml", most=SIZE_LIMIT)
+        same = content == dump_policy(policy.document).encode()
+        same = same or stated_policy(parse(content, "policy.yaml").data).document == policy.document
+    return Check("policy.yaml says what the manifest says", same, "")
+
+
+def check_text(folder: Path, name: str, mine: str) -> Check:
+    """A file of text against the same made again."""
+    return Check(f"{name} is what follows from the manifest", same_text(folder / name, mine), "")
+
+
+def unchecked_pages(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is not compared of a folder that other software made, in words."""
+    if manifest.get("software") == software():
+        return ()
+    return (
+        f"what report.html, README.md and other texts for people say: {str(manifest.get('software'))[:60]} made them, "
+        f"and this is {software()}",
+    )
+
+
+def same_text(path: Path, mine: str) -> bool:
+    """Whether a file holds a text, but for the last digits of numbers, which another machine may round otherwise."""
+    if path.stat().st_size > 2 * len(mine.encode()) + 1000:
+        return False
+    try:
+        theirs = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    if mine == theirs:
+        return True
+    if NUMBER.sub("#", mine) != NUMBER.sub("#", theirs):
+        return False
+    pairs = zip(NUMBER.findall(mine), NUMBER.findall(theirs), strict=True)
+    return all(a == b or _close(a, b) for a, b in pairs)
+
+
+def _close(mine: str, theirs: str) -> bool:
+    """Whole numbers are the same on every machine; others up to rounding."""
+    if "." not in mine + theirs and "e" not in mine + theirs:
+        return False
+    x, y = (float(text.replace(",", "")) for text in (mine, theirs))
+    return math.isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
 
 
 def same_numbers(mine: Any, theirs: Any) -> bool:
@@ -133,30 +203,24 @@ def same_numbers(mine: Any, theirs: Any) -> bool:
         )
     if isinstance(mine, list):
         return isinstance(theirs, list) and len(mine) == len(theirs) and all(map(same_numbers, mine, theirs))
-    return bool(mine == theirs)
+    return type(mine) is type(theirs) and bool(mine == theirs)
 
 
-def check_files(folder: Path, stated: Mapping[str, str], found: Collection[str], manifest: str) -> list[Check]:
-    """Every file of a folder against the hash that its manifest states; no other file may be there."""
-    checks = [_check_file(folder, name, digest) for name, digest in stated.items()]
-    strangers = sorted(set(found) - set(stated))
-    return checks + [Check(f"file {name}", False, f"not named in {manifest}") for name in strangers]
+def check_files(
+    folder: Path, stated: Mapping[str, str], wanted: Collection[str], found: Collection[str]
+) -> list[Check]:
+    """Every file that such a folder has against the hash that its manifest states; there may be no other.
+
+    Pre   `found` are plain files. A file is wanted whether or not the manifest names it.
+    """
+    checks = [_check_file(folder, name, stated.get(name), name in found) for name in sorted(wanted)]
+    strangers = sorted({*found, *stated} - {*wanted})
+    return checks + [Check(f"file {name[:60]}", False, "not a file of such a folder") for name in strangers]
 
 
-def _check_file(folder: Path, name: str, digest: str) -> Check:
-    path = folder / name
-    inside = path.resolve().is_relative_to(folder.resolve())
-    if not inside or not path.is_file():
+def _check_file(folder: Path, name: str, digest: str | None, there: bool) -> Check:
+    if not there:
         return Check(f"file {name}", False, "missing")
-    return Check(f"file {name}", file_hash(path) == digest, digest[:12])
-
-
-def _equal(stated: Any, found: Any) -> bool:
-    if stated is None or len(stated) != len(found):
-        return False
-    array = np.asarray(found)
-    if np.issubdtype(array.dtype, np.floating):
-        return bool(np.allclose(stated.astype(float), array, rtol=1e-9, atol=1e-9))
-    if np.issubdtype(array.dtype, np.datetime64):
-        return bool((stated.astype("datetime64[D]") == array).all())
-    return bool((stated == array).all())
+    if not isinstance(digest, str):
+        return Check(f"file {name}", False, "its hash is missing")
+    return Check(f"file {name}", file_hash(folder / name) == digest, digest[:12])

@@ -11,6 +11,7 @@ from tetraodon.errors import NoiseError, did_you_mean
 from tetraodon.noise.laws.gaussian import GAUSSIAN
 from tetraodon.noise.laws.laplace import LAPLACE
 from tetraodon.noise.laws.noise_law import Currency, NoiseLaw
+from tetraodon.rational import stated_number
 
 LAWS: Mapping[str, NoiseLaw] = MappingProxyType({law.name: law for law in (LAPLACE, GAUSSIAN)})
 
@@ -37,4 +38,4 @@ def law_from(document: Mapping[str, Any] | None) -> tuple[Fraction, NoiseLaw]:
     law = next((law for law in LAWS.values() if law.words.lower() == document["law"]), None)
     if law is None or document.keys() != {"law", law.field}:
         raise NoiseError("unknown kind of noise", fix="upgrade tetraodon")
-    return Fraction(document[law.field]), law
+    return stated_number(document[law.field]), law
