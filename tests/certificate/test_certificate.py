@@ -10,17 +10,24 @@ from fractions import Fraction
 
 import pytest
 
-from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
+from tetraodon.certificate.certificate import Certificate, Sensitivity, certifying
+from tetraodon.certificate.shift import certify_shift
+from tetraodon.noise.laws import LAPLACE
+
+
+def one(steps: int = 1) -> Certificate:
+    """A certificate of epsilon `steps`."""
+    return certify_shift(steps, LAPLACE, Fraction(1), method="maximum over edges", exact=True)
 
 
 @pytest.mark.parametrize("stamp", [None, True, object(), "seal"])
 def test_a_seal_cannot_be_made_up(stamp: object) -> None:
-    with pytest.raises(TypeError, match="computed by tetraodon"):
+    with pytest.raises(TypeError, match="computed by a function"):
         Certificate(Fraction(0), None, "wishful thinking", True, stamp)
 
 
 def test_it_cannot_be_changed() -> None:
-    real = seal(Fraction(1), None, "maximum over edges", True)
+    real = one()
     with pytest.raises(dataclasses.FrozenInstanceError):
         real.epsilon = Fraction(0)  # type: ignore[misc]
     with pytest.raises((AttributeError, TypeError)):
@@ -30,14 +37,13 @@ def test_it_cannot_be_changed() -> None:
 
 
 def test_the_seal_is_not_shown_and_does_not_decide_equality() -> None:
-    one, other = (seal(Fraction(1), None, "maximum over edges", True) for _ in range(2))
-    assert one == other
-    assert "seal" not in repr(one)
-    assert one != seal(Fraction(2), None, "maximum over edges", True)
+    assert one() == one()
+    assert "seal" not in repr(one())
+    assert one() != one(2)
 
 
 def test_a_copy_is_as_good_and_a_stored_one_is_not() -> None:
-    real = seal(Fraction(1), None, "maximum over edges", True)
+    real = one()
     assert copy.copy(real) == real
     with pytest.raises(TypeError, match="computed"):
         dataclasses.replace(real, seal=object())
@@ -47,8 +53,13 @@ def test_a_copy_is_as_good_and_a_stored_one_is_not() -> None:
 
 
 def test_infinite_is_not_finite() -> None:
-    assert seal(Fraction(3), None, "m", True).finite
-    assert not seal(math.inf, None, "m", True).finite
+    assert one().finite
+    assert not dataclasses.replace(one(), epsilon=math.inf).finite
+
+
+def test_nothing_certifies_from_outside_the_room() -> None:
+    with pytest.raises(TypeError, match=r"tetraodon\.certificate only"):
+        certifying(lambda: None)  # type: ignore[arg-type, return-value]
 
 
 def test_a_sensitivity_is_a_value() -> None:

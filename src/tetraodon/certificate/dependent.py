@@ -10,7 +10,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.certificate.certificate import Certificate, seal
+from tetraodon.certificate.certificate import Certificate, Computed, certifying
 from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.quilt import quilt_budget, quilt_loss
 from tetraodon.errors import Refused
@@ -21,9 +21,10 @@ from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
 
 
+@certifying
 def certify_release(
     policy: Policy, measurements: Sequence[Measurement], *, delta: Fraction | None = None
-) -> Certificate:
+) -> Certificate | Computed:
     """The privacy loss of releasing all the measurements together, against the attackers of the policy.
 
     Pre   with Gaussian noise, at `delta`; left out, the policy's.
@@ -52,10 +53,10 @@ def certify_release(
             exact = each.exact and alone.exact and alone.epsilon == each.epsilon
             how = "maximum" if exact else "upper bound"
             method = f"{how} over changes of all {rows} rows of a group"
-            return seal(rows * cost, None, method, exact)
+            return Computed(rows * cost, None, method, exact)
         case Chain() as chain:
             loss = quilt_loss(chain, secret_pairs(policy.graph), cost)
-            return seal(loss, None, "upper bound of the Markov quilt", False)
+            return Computed(loss, None, "upper bound of the Markov quilt", False)
         case _:
             assert_never(policy.attackers)
 

@@ -28,7 +28,7 @@ from typing import Any
 from tetraodon.certificate import corner_axis
 from tetraodon.certificate.at_value import at_the_heaviest_weight, at_value, with_fixed_weight
 from tetraodon.certificate.axis import Axis, Crossing, Peak, Term
-from tetraodon.certificate.certificate import Certificate, Sensitivity, seal, seal_rho
+from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
 from tetraodon.certificate.class_axis import ClassAxis
 from tetraodon.certificate.combinations import combinations
 from tetraodon.certificate.constrained import Push, largest_push
@@ -64,13 +64,14 @@ class Loss:
         return f"maximum {self.how}" if self.exact else f"upper bound {self.how}"
 
 
+@certifying
 def certify_measurements(
     graph: SecretGraph,
     measurements: Sequence[Measurement],
     *,
     rows_per_person: int = 1,
     delta: Fraction = Fraction(0),
-) -> Certificate:
+) -> Computed:
     """The exact privacy loss of releasing all the measurements together, with the pair that attains it.
 
     Pre   the noise of different answers is independent.
@@ -88,12 +89,13 @@ def certify_measurements(
             moved = _largest(graph, [(measurement.query, Fraction(1))])
             if moved.value:
                 told = "neighbours" if graph.known else "edge"
-                return seal(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
+                return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     if currency is Currency.ZCDP:
         loss = _largest_square(graph, noisy)
-        return seal_rho(Fraction(loss.value) / 2 * rows_per_person**2, delta, loss.witness, loss.method, loss.exact)
+        rho = Fraction(loss.value) / 2 * rows_per_person**2
+        return Computed(rho, loss.witness, loss.method, loss.exact, delta)
     loss = _largest(graph, noisy)
-    return seal(loss.value * rows_per_person, loss.witness, loss.method, loss.exact)
+    return Computed(loss.value * rows_per_person, loss.witness, loss.method, loss.exact)
 
 
 def currency_of(measurements: Sequence[Measurement]) -> Currency:

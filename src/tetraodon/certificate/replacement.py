@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from tetraodon.certificate.certificate import Certificate, seal
+from tetraodon.certificate.certificate import Computed, certifying
 from tetraodon.errors import Refused
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attribute_graph import AttributeGraph
@@ -28,7 +28,8 @@ def worst_ratio(matrix: Sequence[Sequence[Fraction]], graph: AttributeGraph) -> 
     return worst
 
 
-def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence[Fraction]]]) -> Certificate:
+@certifying
+def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence[Fraction]]]) -> Computed:
     """What replacing values by these matrices, one for each attribute that is shown, loses under a policy.
 
     Post  the most that one step of the policy's graph can move, rounded up in the twelfth decimal of each attribute;
@@ -57,7 +58,7 @@ def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence
             )
         ratio = worst_ratio(matrices[factor.names[0]], factor.graph)
         if ratio is None:
-            return seal(math.inf, None, f"a step of {factor.names[0]} that is told apart for certain", True)
+            return Computed(math.inf, None, f"a step of {factor.names[0]} that is told apart for certain", True)
         losses.append(log_above(ratio))
     most = sum(sorted(losses, reverse=True)[: policy.graph.at_most], Fraction(0))
-    return seal(most, None, "worst ratio along an edge", True)
+    return Computed(most, None, "worst ratio along an edge", True)

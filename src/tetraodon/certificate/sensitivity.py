@@ -11,7 +11,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from tetraodon.certificate.axis import Term, best_edge
-from tetraodon.certificate.certificate import Certificate, Sensitivity, seal
+from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity, certifying
 from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
@@ -44,7 +44,8 @@ def sensitivity(policy: Policy, query: Query) -> Sensitivity:
             assert_never(policy.attackers)
 
 
-def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> Certificate:
+@certifying
+def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> Certificate | Computed:
     """The exact privacy loss of answering given rows, each with discrete Laplace noise of its own scale.
 
     Pre   `rows` is a matrix (dense, or SciPy sparse) with one column per cell of a small domain, entries rational;
@@ -82,10 +83,10 @@ def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> 
     if silent:
         value, witness = _largest(policy, silent)
         if value:
-            return seal(math.inf, witness, "edge that an exact answer tells apart", True)
+            return Computed(math.inf, witness, "edge that an exact answer tells apart", True)
     noisy = [[entry / scale for entry in row] for row, scale in zip(matrix, exact, strict=True) if scale > 0]
     value, witness = _largest(policy, noisy)
-    return seal(value * policy.rows_per_person, witness if value else None, "maximum over listed edges", True)
+    return Computed(value * policy.rows_per_person, witness if value else None, "maximum over listed edges", True)
 
 
 def _unit(row: Sequence[Fraction]) -> Fraction:

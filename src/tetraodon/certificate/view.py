@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.certificate.certificate import Certificate, seal
+from tetraodon.certificate.certificate import Computed, certifying
 from tetraodon.certificate.dependent import require_independent
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.query import count, histogram
 
 
-def certify_view(policy: Policy, presence: Fraction, replace: Fraction) -> Certificate:
+@certifying
+def certify_view(policy: Policy, presence: Fraction, replace: Fraction) -> Computed:
     """What a published view loses under a policy, from its losses for one record more or less, and for one replaced.
 
     Why  neighbours differ in what the histogram over all attributes moves by: 2 for every record replaced, 1 for one
@@ -19,7 +20,7 @@ def certify_view(policy: Policy, presence: Fraction, replace: Fraction) -> Certi
          since a replacement is one that goes and one that comes, as many of these as there can be are the worst.
     """
     require_independent(policy, "a published view")
-    return seal(_loss(policy, presence, replace), None, "worst likelihood ratio of a view", True)
+    return Computed(_loss(policy, presence, replace), None, "worst likelihood ratio of a view", True)
 
 
 def _loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction:

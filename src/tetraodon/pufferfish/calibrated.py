@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.certificate.certificate import Certificate, seal
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.shift import certify_shift
 from tetraodon.errors import NoiseError
 from tetraodon.noise import laplace_quantile
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.noise_kind import DiscreteLaplace
 from tetraodon.pufferfish.scenario import Composable
@@ -76,7 +78,7 @@ class Calibrated:
     @property
     def certificate(self) -> Certificate:
         """The loss: what a secret moves the answer by, divided by the scale of the noise."""
-        return seal(self.epsilon if self.steps else Fraction(0), None, self.method, self.tight)
+        return certify_shift(self.steps, LAPLACE, self.scale, method=self.method, exact=self.tight)
 
     @property
     def has_mean(self) -> bool:
