@@ -20,7 +20,7 @@ TESTS = ROOT / "tests"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    {"errors", "rational", "zcdp", "papers", "demo", "foreign"},
+    {"errors", "rational", "server_address", "zcdp", "papers", "demo", "foreign"},
     {"domain", "noise"},
     {"workload", "engine"},
     {"policy"},
@@ -34,8 +34,8 @@ LAYERS = (
     {"cli"},
 )
 NARROW = {
-    "engine": {"domain", "errors", "rational"},
-    "ledger": {"certificate", "errors", "rational", "zcdp"},
+    "engine": {"domain", "errors", "rational", "server_address"},
+    "ledger": {"certificate", "errors", "rational", "server_address", "zcdp"},
     "noise": {"errors", "rational"},
 }
 UPWARD = {

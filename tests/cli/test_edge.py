@@ -296,7 +296,21 @@ def test_addresses_are_the_same_here_and_in_the_engines() -> None:
 @pytest.mark.parametrize("command", ["release", "check"])
 def test_an_address_that_fails_keeps_its_password(run: Run, command: str) -> None:
     run("ledger", "open", "people.policy.yaml")
-    for address in ("postgresql://ann:hunter2@127.0.0.1:1/db#people", "postgres://ann:hunter2@[broken/db#people"):
+    for address in (
+        "postgresql://ann:hunter2@127.0.0.1:1/db#people",
+        "postgres://ann:hunter2@[broken/db#people",
+        "postgresql://ann:12/34hunter2@127.0.0.1:1/db#people",
+        "postgresql://ann:12#hunter2@127.0.0.1:1/db#people",
+    ):
         told = run(command, "people.policy.yaml", address, code=1)
         assert "cannot be reached" in told.stderr
+        assert "hunter2" not in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql:/ann:hunter2@h/db", "ann:hunter2@h/db#people", "postgresql//ann:hunter2@h"]
+)
+def test_what_may_be_an_address_is_not_shown_in_place_of_a_path(run: Run, address: str) -> None:
+    for arguments in (("init", address), ("check", "people.policy.yaml", address), ("check", address)):
+        told = run(*arguments, code=2)
         assert "hunter2" not in told.stdout + told.stderr

@@ -14,7 +14,6 @@ from tests.services import needs_postgres, postgres
 
 from tetraodon.domain import Attribute, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import DataRefusal, Individuals, open_table
-from tetraodon.engine.postgres_source import postgres_name
 from tetraodon.errors import TableError
 from tetraodon.rational import rational
 
@@ -43,12 +42,6 @@ def told(error: BaseException) -> str:
 
 def quoted(address: str) -> str:
     return '"house"."' + address.partition("#house.")[2] + '"'
-
-
-def test_a_name_holds_no_credentials():
-    name = postgres_name("postgresql://ann:hunter2@db.example/census?password=hunter3#public.people")
-    assert name == "postgresql://db.example/census#public.people"
-    assert postgres_name("postgresql://ann:hunter2@[broken/x#t") == "postgresql://"
 
 
 def test_columns_that_are_not_needed_need_no_right(people):

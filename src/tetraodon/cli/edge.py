@@ -30,6 +30,7 @@ import typer
 from tetraodon import __version__
 from tetraodon.cli.output import emit, note
 from tetraodon.errors import TetraodonError
+from tetraodon.server_address import may_hold_password
 
 REFUSED, WRONG_USE, INTERNAL, INTERRUPTED = 1, 2, 70, 130
 DEBUG = "TETRAODON_DEBUG"
@@ -136,6 +137,8 @@ def _place(error: BaseException) -> str:
 def existing(path: str | Path, *, option: str, folder: bool = False) -> Path:
     """The path, if something is there; otherwise wrong use."""
     found = Path(path)
+    if may_hold_password(str(path)) and not found.exists():
+        raise WrongUse("this is no path", fix=f"give the path of a {'folder' if folder else 'file'} as {option}")
     if folder and found.is_file():
         raise WrongUse("this is a file, not a folder", fix=f"give the path of a folder as {option}", where=str(path))
     if not found.exists():

@@ -11,6 +11,7 @@ import typer
 
 from tetraodon.cli.edge import Edge, existing_table
 from tetraodon.cli.output import Json, emit, say, working, wrapped
+from tetraodon.server_address import may_hold_password, table_of
 
 
 def init(
@@ -98,7 +99,10 @@ def _odd(header: Sequence[str], left_out: Sequence[str]) -> Iterator[str]:
 
 def _dataset(table: str) -> str:
     """A name for the data: that of the table in a database, else that of the file."""
-    file, _, inner = table.partition("#")
+    if may_hold_password(table):
+        file, inner = "", table_of(table)[1]
+    else:
+        file, _, inner = table.partition("#")
     name = inner or re.sub(r"(\.(csv|tsv|txt))?\.\w+$", "", Path(file).name)
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
 

@@ -20,6 +20,7 @@ from tetraodon.engine.postgres_source import SCHEMES, open_postgres
 from tetraodon.engine.protocol import Engine
 from tetraodon.engine.spark_source import SCHEME, open_frame, open_spark
 from tetraodon.errors import TableError
+from tetraodon.server_address import may_hold_password
 
 if TYPE_CHECKING:
     import ibis
@@ -120,7 +121,7 @@ def local_path(address: str) -> str:
     """
     path = address.removeprefix("duckdb://")
     whole = path == address or not path.startswith("/") or os.path.exists(path.partition("#")[0])
-    if "://" in path:
+    if "://" in path or (may_hold_password(path) and not os.path.exists(path.partition("#")[0])):
         raise TableError(
             "there is no engine for this kind of address",
             fix="write postgresql://...#schema.table, spark:catalog.table, duckdb:///file.duckdb#table or a path",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 from tetraodon.errors import TableError, did_you_mean
+from tetraodon.server_address import server_name, table_of
 
 SCHEMES = ("postgresql://", "postgres://")
 READABLE = """
@@ -24,20 +24,6 @@ ORDER BY 1, 2
 LOST = "run the same command with --resume once the database is back; nothing is charged twice"
 
 
-def postgres_name(address: str) -> str:
-    """The address without user, password and parameters, for messages.
-
-    >>> postgres_name("postgresql://ann:secret@db.example:5433/census?sslpassword=x#public.people")
-    'postgresql://db.example:5433/census#public.people'
-    """
-    try:
-        parts = urlsplit(address)
-        port = f":{parts.port}" if parts.port else ""
-        return f"postgresql://{parts.hostname or ''}{port}{parts.path}#{parts.fragment}"
-    except ValueError:
-        return "postgresql://"
-
-
 def open_postgres(address: str) -> tuple[Any, Callable[[], None]]:
     """The table as an Ibis table, and how to let go of it."""
     try:
@@ -47,8 +33,8 @@ def open_postgres(address: str) -> tuple[Any, Callable[[], None]]:
         raise TableError(
             "the driver for Postgres is not installed", fix="install it with `pip install 'tetraodon[postgres]'`"
         ) from None
-    where = postgres_name(address)
-    server, _, name = address.partition("#")
+    where = server_name(address)
+    server, name = table_of(address)
     connection = None
     with suppress(psycopg.Error, UnicodeError, ValueError):  # ours is raised outside: the driver's tells the address
         connection = psycopg.connect(server, autocommit=True)

@@ -9,6 +9,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from tetraodon.errors import LedgerError
+from tetraodon.server_address import may_hold_password, server_name
 
 _FIX = "give the path of a file, sqlite:///FILE or postgresql://USER@HOST/NAME"
 _SQLITE = ("sqlite", "sqlite+pysqlite")
@@ -39,6 +40,8 @@ def ledger_address(given: str | os.PathLike[str]) -> Address:
     'postgresql://db.example/budget'
     """
     if not isinstance(given, str) or "://" not in given:
+        if isinstance(given, str) and may_hold_password(given) and not os.path.exists(given):
+            raise LedgerError("the address of the ledger cannot be read", fix=_FIX)
         return _file(os.fspath(given))
     try:
         url = make_url(given)
@@ -50,8 +53,7 @@ def ledger_address(given: str | os.PathLike[str]) -> Address:
             raise LedgerError("a SQLite ledger takes a path and no parameters", fix=_FIX)
         return _file(url.database or "")
     if url.get_backend_name() == "postgresql":
-        # libpq takes passwords among the parameters too, so the name keeps neither.
-        return Address(f"postgresql://{url.host or ''}/{url.database or ''}", url, "")
+        return Address(server_name(given), url, "")
     raise LedgerError("a ledger cannot live in this kind of database", fix=_FIX)
 
 
