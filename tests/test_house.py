@@ -34,8 +34,13 @@ LAYERS = (
     {"cli"},
 )
 NARROW = {
+<<<<<<< HEAD
     "engine": {"domain", "errors", "rational", "server_address"},
     "ledger": {"certificate", "errors", "rational", "server_address", "zcdp"},
+=======
+    "engine": {"domain", "errors", "rational", "whole_sums"},
+    "ledger": {"certificate", "errors", "rational", "zcdp"},
+>>>>>>> 5a5e313 (Whether a release is made no longer depends on a secret: long sums are cut off, undrawable noise is refused when planning, and inference always ends in an answer)
     "noise": {"errors", "rational"},
 }
 UPWARD = {

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.inference.consistency import Table, agree, follow, shared_margins
+from tetraodon.inference.consistency import agree, follow, shared_margins
 from tetraodon.inference.margin import Margin
+from tetraodon.inference.meeting import Table
 from tetraodon.workload.linear import Split
 
 DOMAIN = Domain(tuple(Attribute(name, Integers(0, 3)) for name in "abc"))

@@ -10,6 +10,7 @@ from tests.worlds import soft_bins
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
+from tetraodon.whole_sums import LARGEST, MOST_ROWS
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.smooth import Hats
 from tetraodon.workload.soft import Product, Soft, hats
@@ -67,13 +68,24 @@ def test_counts_are_spread_as_the_matrix_says(one: Soft, two: Soft, counts: list
 def test_long_counts_are_added_exactly() -> None:
     domain = Domain((X, Y))
     product = Product((hats("x", 7, 3), hats("y", 5, 2)))
-    many = 2**40 + 1
+    many = MOST_ROWS
     table = LinearQuery(product).evaluate(domain, np.array([[1, 1]]), np.array([many]))
     assert table.sum() == 6 * many
-    with pytest.raises(Refused):
-        LinearQuery(product).evaluate(domain, np.array([[1, 1]]), np.array([2**61]))
-    with pytest.raises(Refused):
-        LinearQuery(product.parts[0]).evaluate(domain, np.array([[1]]), np.array([2**61]))
+    assert LinearQuery(product.parts[0]).evaluate(domain, np.array([[1]]), np.array([many])).sum() == 3 * many
+
+
+def test_records_in_many_parts_are_cut_off_rather_than_refused() -> None:
+    size = 2**15
+    domain = Domain((Attribute("x", Integers(0, size - 1)), Attribute("y", Integers(0, size - 1))))
+    long = Soft("x", size, size // 2, (0,))
+    product = Product((long, Soft("y", size, size // 2, (0,))))
+    few = LinearQuery(product).evaluate(domain, np.array([[5, 1]]), np.array([3]))
+    assert few.sum() == 3 * product.units
+    assert few.max() == 3 * (size // 2 - 5) * (size // 2 - 1)
+    many = LinearQuery(product).evaluate(domain, np.array([[5, 1]]), np.array([MOST_ROWS]))
+    assert many.max() == LARGEST
+    alone = LinearQuery(long).evaluate(domain, np.array([[5]]), np.array([MOST_ROWS]))
+    assert alone.ravel().tolist() == [(size // 2 - 5) * MOST_ROWS, 5 * MOST_ROWS]
 
 
 def test_what_is_not_a_table_is_refused() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 
-def monotone_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def monotone_counts(counts: NDArray[np.float64], starts: Sequence[int] = (0,)) -> NDArray[np.float64]:
     """Counts along the last axis whose running sums are the nearest non-decreasing ones between 0 and the total.
+
+    With `starts`, the axis falls into parts that begin there, and each keeps its own total.
 
     Post  each row keeps its total, and no count of it is negative. A row whose total is negative, which only noise on
           a small group can bring about, has no such running sums: it is left as it is.
@@ -15,6 +19,9 @@ def monotone_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     from scipy.optimize import isotonic_regression
 
+    if len(starts) > 1:
+        parts = np.split(counts, list(starts)[1:], axis=-1)
+        return np.concatenate([monotone_counts(part) for part in parts], axis=-1)
     rows = counts.reshape(-1, counts.shape[-1])
     out = np.empty_like(rows)
     for row, running in enumerate(np.cumsum(rows, axis=1)):
@@ -53,5 +60,6 @@ def _non_negative(counts: NDArray[np.float64], total: int) -> NDArray[np.float64
         return np.zeros_like(counts)
     falling = np.sort(counts)[::-1]
     surplus = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
-    last = int(np.flatnonzero(falling > surplus)[-1])
+    above = np.flatnonzero(falling > surplus)  # the first always is, but for what floats cannot tell
+    last = int(above[-1]) if len(above) else 0
     return np.asarray(np.maximum(counts - surplus[last], 0.0))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
-from tetraodon.inference.consistency import Table, agree, follow, shared_margins
+from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
+from tetraodon.inference.meeting import Table
 from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Mechanism, Strategy
@@ -68,8 +69,9 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     """Best tables for every item that is a table, agreeing on every margin they share.
 
     First a weighted average of what is shared, then never-falling running counts where an item is about order,
-    then the other tables follow those. Whole numbers, where asked for, come last: they may part from the margins of
-    other tables by rounding.
+    then the other tables follow those. Where that cannot be had together, running counts may fall: agreement wins, and
+    there always is an answer. Whole numbers, where asked for, come last: they may part from the margins of other
+    tables by rounding.
     """
     domain = plan.policy.domain
     known = _exact_tables(plan, measured)
@@ -80,20 +82,45 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
             variance = cells * item.strategy.noise.variance(item.scale)  # smoothed counts hardly change it
             tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name], domain), variance)
     agree([*known, *tables.values()], domain)
-    leaders = list(known)
-    for item in sorted(plan, key=lambda item: not _about_order(item)):
-        if item.name not in tables:
-            continue
-        table = tables[item.name]
-        follow(table, leaders, domain)
-        if _about_order(item) and not _order_is_shared(item, table, leaders[len(known) :], domain):
-            table.values = monotone_counts(table.values)
-        leaders.append(table)
+    agreed = {name: table.values for name, table in tables.items()}
+    if not _never_fall(plan, tables, known):
+        for name, values in agreed.items():
+            tables[name].values = values
     for item in plan:
         if item.item.whole and item.name in tables:  # last, since whole tables cannot all agree
             tables[item.name].values = whole_numbers(tables[item.name].values)
     exact = {i.name: raw_table(i, measured[i.name], domain) for i in plan if i.strategy.table and not i.strategy.noisy}
     return exact | {name: table.values for name, table in tables.items()}
+
+
+def _never_fall(plan: Plan, tables: Mapping[str, Table], known: Sequence[Table]) -> bool:
+    """Running counts that never fall, and all other tables following; whether they could."""
+    domain = plan.policy.domain
+    leaders = list(known)
+    for item in sorted(plan, key=lambda item: not _about_order(item)):
+        if item.name not in tables:
+            continue
+        table = tables[item.name]
+        if not follow(table, leaders, domain):
+            return False
+        if _about_order(item) and not _order_is_shared(item, table, leaders[len(known) :], domain):
+            before, table.values = table.values, monotone_counts(table.values, _known_starts(item))
+            if not agrees(table, leaders, domain):
+                table.values = before
+        leaders.append(table)
+    return True
+
+
+def _known_starts(item: PlannedItem) -> list[int]:
+    """Where the parts begin, along the last attribute of an item, whose totals it knows exactly."""
+    *by, last = item.strategy.table
+    for query in item.strategy.exact:
+        bins = next((split.bins for split in query.by if split.name == last.name), None)
+        if bins is not None and set(query.by) - set(by) == {s for s in query.by if s.name == last.name}:
+            starts = [0, *(np.flatnonzero(np.diff(bins)) + 1).tolist()]
+            if len(query.by) == len(by) + 1 and len(starts) == max(bins) + 1:
+                return starts
+    return [0]
 
 
 def _about_order(item: PlannedItem) -> bool:

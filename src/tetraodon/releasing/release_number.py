@@ -13,6 +13,7 @@ from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import Charge, Passage, Permit, Place, Terms
 from tetraodon.ledger import Account, Ledger, document_hash
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
+from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.calibrated import Calibrated, Told
 
@@ -50,6 +51,8 @@ def release_number(
     place = None if out is None else Place.of(Path(out), MANIFEST)
     plan = _plan(mechanism)
     request = document_hash({"policy": mechanism.document(), "plan": plan})
+    if mechanism.steps:
+        drawable(mechanism.scale, name="the scale of the noise")
     with Passage(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
         if way.complete and place is not None:
             return mechanism.told(_read(place.path / MANIFEST))

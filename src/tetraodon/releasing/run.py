@@ -8,10 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import assert_never
 
-import numpy as np
-
 from tetraodon.engine import CsvFormat, Engine, Individuals, Source, open_table
-from tetraodon.errors import ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, shown_above
 from tetraodon.policy.attackers import Chain, Groups, Independent
@@ -28,6 +25,7 @@ from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.quote import terms
 from tetraodon.releasing.release import Release
+from tetraodon.whole_sums import with_noise
 from tetraodon.workload.contribution import Ints
 
 DEFAULT_LEDGER = "sqlite:///tetraodon.db"
@@ -151,8 +149,5 @@ def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...], permit: Permit) -> Me
         if measurement.scale == 0:
             measured.append(array)
             continue
-        noise = permit.noise(measurement.noise, measurement.scale, array.shape)
-        if int(np.abs(noise).max(initial=0)) >= 2**62:
-            raise ReleaseError("the noise is too large for exact arithmetic", fix="use a coarser grid or more budget")
-        measured.append(array + noise)
+        measured.append(with_noise(array, permit.noise(measurement.noise, measurement.scale, array.shape)))
     return tuple(measured)

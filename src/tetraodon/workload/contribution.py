@@ -106,6 +106,11 @@ class Number:
         factors = (self.attribute,) if self.times is None else (self.attribute, self.times)
         return any(factor.number(0) < 0 for factor in factors)
 
+    @property
+    def longest(self) -> int:
+        """The largest absolute value, in units."""
+        return _longest(self.attribute) * (1 if self.times is None else _longest(self.times))
+
     def values(self, x: Ints) -> Ints:
         """a(x), in units."""
         if self.times is None:

@@ -13,6 +13,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
+from tetraodon.whole_sums import add_up, cut_off, fits
 from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -68,7 +69,9 @@ class LinearQuery:
     def evaluate(self, domain: Domain, codes: Ints, counts: Ints) -> Ints:
         """Exact answers, in units of the contribution, from counts of the non-empty cells of `names`.
 
-        Post  an array of `shape`, zero where nothing was counted.
+        Pre   the counts add up to `MOST_ROWS` at most.
+        Post  an array of `shape`, zero where nothing was counted, and nothing beyond `LARGEST`. Whether that is refused
+              depends on the query alone.
         """
         shape = self.shape(domain)
         if math.prod(shape) > ANSWER_LIMIT:
@@ -87,11 +90,7 @@ class LinearQuery:
             case Number() as number:
                 sizes = [domain[name].size for name in number.names]
                 cell = np.ravel_multi_index(tuple(rest.T), sizes)
-                values = number.values(cell)
-                bound = int(np.abs(values).max(initial=0)) * int(counts.sum())
-                if bound >= 2**62:
-                    raise Refused("the sum is too long for exact arithmetic", fix="use a coarser grid")
-                flat = _add_up(groups, place, values * counts)
+                flat = add_up(groups, place, number.values(cell), counts, longest=number.longest)
             case Prefix() as prefix:
                 table = _add_up(groups * prefix.size, place * prefix.size + rest[:, 0], counts)
                 flat = np.cumsum(table.reshape(groups, prefix.size), axis=1)[:, : prefix.rows]
@@ -106,17 +105,15 @@ class LinearQuery:
                 before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
                 flat = running[:, high] - before[:, low]
             case Hats() | Ramps() as smooth:
-                if smooth.width * int(counts.sum()) >= 2**61:
-                    raise Refused("the bins are too wide for exact arithmetic", fix="use a coarser grid")
                 table = _add_up(groups * smooth.size, place * smooth.size + rest[:, 0], counts)
                 flat = smooth.add_up(table.reshape(groups, smooth.size))
             case Soft() as soft:
-                if soft.units * int(counts.sum()) >= 2**61:
-                    raise Refused("the bins are too wide for exact arithmetic", fix="use a coarser grid")
                 first, part = soft.places(rest[:, 0])
-                flat = _add_up(groups * soft.rows, place * soft.rows + first, (soft.units - part) * counts)
-                after = np.minimum(first + 1, soft.rows - 1)
-                flat += _add_up(groups * soft.rows, place * soft.rows + after, part * counts)
+                cells = np.concatenate(
+                    [place * soft.rows + first, place * soft.rows + np.minimum(first + 1, soft.rows - 1)]
+                )
+                shares = np.concatenate([soft.units - part, part])
+                flat = add_up(groups * soft.rows, cells, shares, np.tile(counts, 2), longest=soft.units)
             case Product() as product:
                 flat = product.spread(rest, counts, place, groups)
         return flat.reshape(shape)
@@ -132,11 +129,13 @@ class LinearQuery:
         place = np.zeros(len(counts), np.int64)
         for axis, split in enumerate(self.by):
             place = place * shape[axis] + split.of(codes[:, axis])
-        ends = (int(attribute.number(0) / unit), int(attribute.number(attribute.size - 1) / unit))
-        if max(map(abs, ends)) * int(counts.sum()) >= 2**62:
-            raise Refused("the sum is too long for exact arithmetic", fix="use a coarser grid")
-        amounts = ends[0] * counts + int(attribute.step / unit) * sums
-        return _add_up(math.prod(shape[:-1]), place, amounts).reshape(shape)
+        first, step = int(attribute.number(0) / unit), int(attribute.step / unit)
+        groups = math.prod(shape[:-1])
+        if fits(self.contribution.longest):
+            return _add_up(groups, place, first * counts + step * sums).reshape(shape)
+        whole = np.zeros(groups, object)
+        np.add.at(whole, place, first * counts.astype(object) + step * sums.astype(object))
+        return cut_off(whole).reshape(shape)
 
     def matrix(self, domain: Domain) -> tuple[Ints, Fraction]:
         """All rows over all cells of the domain, and their unit; for tiny worlds only."""

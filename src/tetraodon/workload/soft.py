@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import QueryError, Refused
+from tetraodon.whole_sums import add_up, fits
 
 Ints: TypeAlias = NDArray[np.int64]
 UNIT_LIMIT = 2**40
@@ -191,11 +192,15 @@ class Product:
 
     def spread(self, codes: Ints, counts: Ints, groups: Ints, total: int) -> Ints:
         """The table, exact, in parts of a record, for each of `total` groups of cells with these codes and counts."""
-        if int(counts.sum()) * self.units >= 2**62:
-            raise Refused("the table would be too long for exact arithmetic", fix="use a coarser grid")
-        table = np.zeros(total * self.rows, np.int64)
-        for place, share in self._corners(list(codes.T)):
-            table += _exact_sums(groups * self.rows + place, share, counts, len(table))
+        size, corners = total * self.rows, self._corners(list(codes.T))
+        if not fits(self.units):
+            cells = np.concatenate([groups * self.rows + place for place, _ in corners])
+            shares = np.concatenate([share for _, share in corners])
+            flat = add_up(size, cells, shares, np.tile(counts, len(corners)), longest=self.units)
+            return flat.reshape(total, self.rows)
+        table = np.zeros(size, np.int64)
+        for place, share in corners:
+            table += _exact_sums(groups * self.rows + place, share, counts, size)
         return table.reshape(total, self.rows)
 
     def _codes(self, cells: Ints) -> tuple[Ints, ...]:
