@@ -123,8 +123,9 @@ def test_what_runs_on_exact_counts_raises_nothing_that_depends_on_them() -> None
         "releasing/exact_answer.py": set(),
         "whole_sums.py": set(),
         "inference/consistency.py": set(),
+        "inference/meeting.py": set(),
         "inference/running.py": set(),
-        "releasing/estimates.py": set(),
+        "releasing/estimates.py": {"raw_table"},  # a mechanism that leaves no table: the plan alone
     }
     for path, functions in allowed.items():
         tree = ast.parse((SOURCE / path).read_text(encoding="utf-8"))
