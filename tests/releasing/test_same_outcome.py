@@ -17,7 +17,7 @@ import tetraodon as td
 from tetraodon.engine.counts import Counts
 from tetraodon.engine.refusal import DataRefusal
 from tetraodon.engine.sound import require_sound
-from tetraodon.errors import Refused
+from tetraodon.errors import NoiseError
 from tetraodon.whole_sums import LARGEST, MOST_ROWS
 
 SOURCE = Path(td.__file__).parent
@@ -87,7 +87,7 @@ def test_a_sum_beyond_the_largest_is_told_as_the_largest(tmp_path: Path) -> None
 def test_noise_that_cannot_be_drawn_is_refused_when_planning(most: int, epsilon: object) -> None:
     """It was charged first, and failed when it was drawn."""
     policy = document({"x": {"integer": [0, most]}}, {"total": "x"}, budget={"epsilon": epsilon})
-    with pytest.raises(Refused, match=r"q: the scale of the noise is above 2\*\*50"):
+    with pytest.raises(NoiseError, match=r"the scale of the noise on q is above 2\*\*50"):
         td.plan(policy)
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import certify_release, priced_for_each
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.errors import NoiseError, PolicyError, QueryError, Refused
+from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.mechanism.expected_error import expected_error, noise_terms
 from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
 from tetraodon.noise.argument import drawable
@@ -148,19 +148,10 @@ def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
     certificate = certify_release(policy, [m for item in planned for m in item.measurements])
     if not keeps_budget(certificate, policy):
         raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
-    for item in planned:
-        _require_drawable(item)
-    return Plan(policy, planned, certificate)
-
-
-def _require_drawable(item: PlannedItem) -> None:
-    """Refuse noise that no sampler can draw: when planning, and not when it has been paid for."""
-    try:
+    for item in planned:  # before anything is paid for
         for measurement in item.measurements:
-            if measurement.scale:
-                drawable(measurement.scale, name="the scale of the noise")
-    except NoiseError as error:
-        raise Refused(error.what, fix="give the item more budget, or use a coarser `step`", where=item.name) from None
+            drawable(measurement.scale or 1, name=f"the scale of the noise on {item.name}")
+    return Plan(policy, planned, certificate)
 
 
 def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction]], list[Fraction]]:
