@@ -17,10 +17,14 @@ import csv
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+import numpy as np
+
 from tetraodon.engine.csv_file import LONGEST_LINE, NATIVE, WIDE, CsvFile, chunks
 
 BLANK = " "
 """DuckDB skips blanks beside quotation marks, and RFC 4180 does not."""
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'"\n')
+"""What is left out of a block to see its quotation marks line by line."""
 
 
 def clean(file: CsvFile) -> bool:
@@ -66,8 +70,13 @@ def _is_clean(block: bytes, file: CsvFile) -> bool:
         ends = returns == 0
     else:
         ends = returns == feeds == block.count(b"\r\n")
-    empty = block.startswith(file.end) or b"\n" + file.end in block
-    return ends and not empty and _decodes(block, file) and (b'"' not in block or _closes(block))
+    if not (ends and _decodes(block, file)):
+        return False
+    marks = block.translate(None, _NO_MARKS) if b'"' in block else b""
+    # An empty line has no marks either, so they say quickly where there is none.
+    if (not marks or b"\n\n" in marks or marks.startswith(b"\n")) and _has_empty_line(block, file):
+        return False
+    return not marks or _closes(block, marks)
 
 
 def _decodes(block: bytes, file: CsvFile) -> bool:
@@ -80,13 +89,17 @@ def _decodes(block: bytes, file: CsvFile) -> bool:
     return True
 
 
-def _closes(block: bytes) -> bool:
+def _has_empty_line(block: bytes, file: CsvFile) -> bool:
+    return block.startswith(file.end) or b"\n" + file.end in block
+
+
+def _closes(block: bytes, marks: bytes) -> bool:
     """Whether the quotation marks of every line come in pairs, none of them beside a blank."""
-    marks = block.translate(None, _NO_MARKS)
-    return b'"' not in marks.replace(b'""', b"") and b' "' not in block and b'" ' not in block
-
-
-_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'"\n')
+    if b'"' in marks.replace(b'""', b""):
+        return False
+    letters = np.frombuffer(block, np.uint8)
+    quotes, blanks = letters == ord('"'), letters == ord(BLANK)
+    return not bool((quotes[1:] & blanks[:-1]).any() or (blanks[1:] & quotes[:-1]).any())
 
 
 def _mended(lines: list[bytes], file: CsvFile) -> Iterator[bytes]:
