@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeAlias
 from uuid import uuid4
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.duckdb_sql import quoted
+from tetraodon.engine.private_folder import PrivateFolder
 from tetraodon.engine.refusal import DataRefusal
 from tetraodon.errors import TableError
 
@@ -51,8 +51,8 @@ class DuckDBTable:
     """
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="tetraodon-")
-        self.connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": self._folder.name})
+        self._folder = PrivateFolder()
+        self.connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": str(self.folder)})
         self.connection.execute("SET enable_progress_bar = false")
         self.relation: duckdb.DuckDBPyRelation | None = None
         self.view = f"tetraodon_{uuid4().hex}"  # DuckDB puts it into the relation's own connection
@@ -63,7 +63,7 @@ class DuckDBTable:
     @property
     def folder(self) -> Path:
         """A private folder that goes with the table."""
-        return Path(self._folder.name)
+        return self._folder.path
 
     def describe(self, origin: str) -> None:
         """Scan the table from `origin` and take its columns from there."""
@@ -98,7 +98,7 @@ class DuckDBTable:
                 self.relation.query(self.view, f"DROP VIEW {self.view}")
             self.relation = None
         self.connection.close()
-        self._folder.cleanup()
+        self._folder.remove()
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation:
         if self.relation is not None:
