@@ -10,6 +10,8 @@ PAPERS: Final = {
     "policies. SIGMOD 2014.",
     "MK15": "A. Machanavajjhala and D. Kifer. Designing statistical privacy for your data. CACM 58(3), 2015.",
     "RS07": "V. Rastogi, D. Suciu and S. Hong. The boundary between privacy and utility in data publishing. VLDB 2007.",
+    "CL68": "C. K. Chow and C. N. Liu. Approximating discrete probability distributions with dependence trees. IEEE "
+    "Transactions on Information Theory 14(3), 1968.",
     "DN03": "I. Dinur and K. Nissim. Revealing information while preserving privacy. PODS 2003.",
     "WFWP07": "R. C.-W. Wong, A. W.-C. Fu, K. Wang and J. Pei. Minimality attack in privacy preserving data "
     "publishing. VLDB 2007.",

@@ -28,7 +28,7 @@ def test_a_view_is_planned_without_data(view_place: Path, run: Run, run_json: Ca
     assert "1,200 possible tuples" in told
     found = run_json("plan", "view.policy.yaml")
     assert set(found) == {"dataset", "budget", "view"}
-    assert found["view"]["channel"]["keep"] == "3/5"
+    assert found["view"]["channel"]["keep"] == "1413/2500"
 
 
 def test_a_plan_can_have_answers_and_a_view(view_place: Path, run: Run, run_json: Callable[..., Any]) -> None:
@@ -41,15 +41,16 @@ def test_a_plan_can_have_answers_and_a_view(view_place: Path, run: Run, run_json
 @pytest.mark.usefixtures("view_place")
 def test_publishing(run: Run, run_json: Callable[..., Any]) -> None:
     run("ledger", "open", "view.policy.yaml", "--total", "20")
-    told = run("publish", "view.policy.yaml", "rows.csv").stdout
-    assert "nobody can tell" in told
-    assert "Charged epsilon 2.3025" in told
+    told = run("publish", "view.policy.yaml", "rows.csv", "--accept-exposure").stdout
+    assert "nobody can tell" not in told
+    assert "By their own reckoning" in told
+    assert "Charged epsilon 2.2191" in told
     assert td.load_view("view").n == 120
-    run("publish", "view.policy.yaml", "rows.csv", code=1)  # the folder exists
-    found = run_json("publish", "view.policy.yaml", "rows.csv", "--out", "view", "--force")
-    keys = {"dataset", "folder", "report", "ledger", "keep", "noise", "rows", "tuples", "charged", "left"}
+    run("publish", "view.policy.yaml", "rows.csv", "--accept-exposure", code=1)  # the folder exists
+    found = run_json("publish", "view.policy.yaml", "rows.csv", "--accept-exposure", "--out", "view", "--force")
+    keys = {"dataset", "folder", "report", "ledger", "keep", "noise", "rows", "tuples", "charged", "left", "exposure"}
     assert set(found) == keys
-    assert (found["keep"], found["tuples"]) == ("3/5", 1200)
+    assert (found["keep"], found["tuples"]) == ("1413/2500", 1200)
     assert "a published view" in run("ledger", "show").stdout
 
 
@@ -62,9 +63,9 @@ def test_a_policy_without_an_adversary_is_refused(run: Run) -> None:
 @pytest.mark.usefixtures("view_place")
 def test_a_view_is_shown_and_verified(run: Run, run_json: Callable[..., Any]) -> None:
     run("ledger", "open", "view.policy.yaml", "--total", "20")
-    run("publish", "view.policy.yaml", "rows.csv")
+    run("publish", "view.policy.yaml", "rows.csv", "--accept-exposure")
     assert "What it hides" in run("show", "view").stdout
-    keys = {"dataset", "title", "date", "charged", "tuples", "n", "m", "channel", "plan"}
+    keys = {"dataset", "title", "date", "charged", "tuples", "exposure", "n", "m", "channel", "plan"}
     assert set(run_json("show", "view")) == keys
     assert "a view has no items" in run("show", "view", "--item", "ages", code=2).stderr
     assert run_json("verify", "view")["verified"] is True

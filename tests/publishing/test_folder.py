@@ -1,15 +1,13 @@
-"""The view folder: long views come without CSV, and public tables are looked for beside the policy."""
+"""The view folder: long views come without CSV."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.publishing.test_run import POLICY
-from tetraodon.errors import PolicyError
 from tetraodon.foreign import plain_files
 from tetraodon.policy.load import load_policy
 from tetraodon.publishing import folder
@@ -27,12 +25,3 @@ def test_long_views_have_no_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     folder.fill_folder(out, plan, drawn, side={}, charged="1", when="2026-01-01")
     names = ["README.md", "estimate.sql", "policy.yaml", "report.html", "tuples.parquet"]
     assert list(plain_files(out)) == [*names, "view.json"] == [*folder.file_names(3, {}, False), "view.json"]
-
-
-@pytest.mark.parametrize("public", [{"regions": "nowhere.csv"}, {"regions": "x.txt"}, {"people": "x.csv"}])
-def test_side_tables_that_cannot_be_used(tmp_path: Path, public: dict[str, Any]) -> None:
-    (tmp_path / "x.txt").touch()
-    (tmp_path / "x.csv").touch()
-    policy = load_policy({**POLICY, "public": {name: str(tmp_path / file) for name, file in public.items()}})
-    with pytest.raises(PolicyError, match="public"):
-        folder.side_tables(policy)

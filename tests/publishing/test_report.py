@@ -8,6 +8,7 @@ import pytest
 
 from tests.publishing.test_run import POLICY
 from tetraodon.policy.load import load_policy
+from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import plan_view
 from tetraodon.publishing.report import report_html, report_text
 
@@ -17,9 +18,20 @@ from tetraodon.publishing.report import report_html, report_text
 def test_page_and_text_say_the_same(kind: str, rows: str) -> None:
     adversary: dict[str, Any] = {**POLICY["adversary"], "kind": kind, "rows": rows}
     plan = plan_view(load_policy({**POLICY, "title": "<b>People</b>", "adversary": adversary}))
-    page, text = report_html(plan, 334, "2.31"), report_text(plan, 334, "2.31")
+    found = Exposure(named=7, right=0.95, records=0.06, new=3, new_records=0.02)
+    page, text = report_html(plan, 334, "2.31", found), report_text(plan, 334, "2.31", found)
     assert "<b>People" not in page
     assert "<script" not in page
-    for words in ("334 rows", "Nobody can tell", "50% after", "Epsilon 2.31", "the paper", "10% of all"):
+    assert "can tell which" not in page + text
+    for words in (
+        "334 rows",
+        "names 7 of its tuples",
+        "95% of these",
+        "2% of all records",
+        "50% after",
+        "Epsilon 2.31",
+        "the paper",
+        "10% of all",
+    ):
         assert words in page
         assert words in text

@@ -50,10 +50,10 @@ def test_what_is_quoted_is_charged(tmp_path: Path, book: td.Ledger) -> None:
     found = quote_view(plan, book)
     assert (found.charge, found.refusal) == (plan.loss, None)
     while quote_view(plan, book).refusal is None:
-        td.publish(policy, people(), ledger=book, out=tmp_path / "view", force=True)
+        td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view", force=True)
     assert all(entry.charged == found.charge for entry in book.entries("people"))
     with pytest.raises(td.BudgetExhausted) as refused:
-        td.publish(policy, people(), ledger=book, out=tmp_path / "view", force=True)
+        td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view", force=True)
     assert str(refused.value) == str(quote_view(plan, book).refusal)
     other = plan_view(td.load_policy({**POLICY, "attributes": {**POLICY["attributes"], "age": {"integer": [20, 49]}}}))
     assert isinstance(quote_view(other, book).refusal, td.Refused)
@@ -61,7 +61,9 @@ def test_what_is_quoted_is_charged(tmp_path: Path, book: td.Ledger) -> None:
 
 def test_a_view_is_charged_written_and_read_back(tmp_path: Path, book: td.Ledger) -> None:
     policy, stages = td.load_policy(POLICY), []
-    view = td.publish(policy, people(), ledger=book, out=tmp_path / "view", progress=stages.append)
+    view = td.publish(
+        policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view", progress=stages.append
+    )
     [entry] = book.entries("people")
     plan = plan_view(policy)
     assert entry.charged == plan.loss == plan.channel.loss_replace
@@ -82,14 +84,14 @@ def test_a_view_is_charged_written_and_read_back(tmp_path: Path, book: td.Ledger
 
 
 def test_the_rows_are_sorted_so_their_order_tells_nothing(tmp_path: Path, book: td.Ledger) -> None:
-    view = td.publish(td.load_policy(POLICY), people(), ledger=book, out=tmp_path / "view")
+    view = td.publish(td.load_policy(POLICY), people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     rows = polars.read_parquet(view.rows)
     cells = [view.domain.cell(row) for row in rows.iter_rows()]
     assert cells == sorted(cells)
 
 
 def test_the_script_estimates_like_the_channel(tmp_path: Path, book: td.Ledger) -> None:
-    view = td.publish(td.load_policy(POLICY), people(), ledger=book, out=tmp_path / "view")
+    view = td.publish(td.load_policy(POLICY), people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     script = (tmp_path / "view" / "estimate.sql").read_text()
     with duckdb.connect() as connection:
         connection.execute(script.replace("tuples.parquet", str(view.rows)))
@@ -105,13 +107,22 @@ def test_the_script_estimates_like_the_channel(tmp_path: Path, book: td.Ledger) 
 def test_distinct_rows_and_an_adversary_in_python(tmp_path: Path, book: td.Ledger) -> None:
     adversary = td.Adversary(k=2, gamma="0.5", records=60, rows="distinct")
     table = people().unique()
-    view = td.publish(td.load_policy(POLICY), table, adversary=adversary, ledger=book, out=tmp_path / "view")
+    view = td.publish(
+        td.load_policy(POLICY), table, adversary=adversary, ledger=book, accept_exposure=True, out=tmp_path / "view"
+    )
     assert isinstance(view.channel, SetChannel)
     rows = polars.read_parquet(view.rows)
     assert len(rows.unique()) == len(rows)
     doubled = polars.concat([table, table])
     with pytest.raises(DataRefusal, match="repeats rows"):
-        td.publish(td.load_policy(POLICY), doubled, adversary=adversary, ledger=book, out=tmp_path / "other")
+        td.publish(
+            td.load_policy(POLICY),
+            doubled,
+            adversary=adversary,
+            ledger=book,
+            accept_exposure=True,
+            out=tmp_path / "other",
+        )
     assert len(book.entries("people")) == 1
     assert [refusal.kind for refusal in book.refusals("people")] == ["table-refused"]
 
@@ -119,7 +130,7 @@ def test_distinct_rows_and_an_adversary_in_python(tmp_path: Path, book: td.Ledge
 def test_a_domain_that_does_not_cover_the_data_costs_nothing(tmp_path: Path, book: td.Ledger) -> None:
     table = people().with_columns(age=polars.lit(17))
     with pytest.raises(DataRefusal, match="do not cover") as caught:
-        td.publish(td.load_policy(POLICY), table, ledger=book, out=tmp_path / "view")
+        td.publish(td.load_policy(POLICY), table, ledger=book, accept_exposure=True, out=tmp_path / "view")
     assert "17" not in str(caught.value)
     assert not book.entries("people")
     assert not (tmp_path / "view").exists()
@@ -132,36 +143,44 @@ def test_a_table_without_the_known_counts_costs_nothing(tmp_path: Path, book: td
         policy = td.load_policy({**POLICY, "dataset": f"d{wrong}", "known": [answers[wrong]]})
         book.open(policy.dataset, 10, policy.document)
         with pytest.raises(DataRefusal, match="does not have the counts") as caught:
-            td.publish(policy, people(), ledger=book, out=tmp_path / "view")
+            td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
         assert "80" not in str(caught.value)
         assert not book.entries(policy.dataset)
     policy = td.load_policy({**POLICY, "dataset": "right", "known": known})
     book.open("right", 100, policy.document)
-    td.publish(policy, people(), ledger=book, out=tmp_path / "view")
+    td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
 
 
 def test_public_presence_makes_the_number_public(tmp_path: Path, book: td.Ledger) -> None:
     said = {**POLICY, "presence": "public", "adversary": {"prior": {"k": 2}, "posterior": 0.5}}
     with pytest.raises(td.Refused, match="number of records is public here and a secret"):
-        td.publish(td.load_policy(said), people(), ledger=book, out=tmp_path / "view")
+        td.publish(td.load_policy(said), people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     assert book.account("people").charged == 0
     with td.Ledger(tmp_path / "public.db") as public:
         public.open("people", 10, td.load_policy(said).document)
-        view = td.publish(td.load_policy(said), people(), ledger=public, out=tmp_path / "view")
+        view = td.publish(td.load_policy(said), people(), ledger=public, accept_exposure=True, out=tmp_path / "view")
     assert view.n == 120
     secret = {**said, "presence": "secret"}
     with pytest.raises(td.PolicyError, match="public number"):
-        td.publish(td.load_policy(secret), people(), ledger=book, out=tmp_path / "other")
+        td.publish(td.load_policy(secret), people(), ledger=book, accept_exposure=True, out=tmp_path / "other")
 
 
 def test_side_tables_travel_with_the_view(tmp_path: Path, book: td.Ledger) -> None:
     (tmp_path / "regions.csv").write_text("country,gdp\nI,5000\n")
     (tmp_path / "policy.yaml").write_text(json.dumps({**POLICY, "public": {"regions": "regions.csv"}}))
-    view = td.publish(td.load_policy(tmp_path / "policy.yaml"), people(), ledger=book, out=tmp_path / "view")
+    view = td.publish(
+        td.load_policy(tmp_path / "policy.yaml"), people(), ledger=book, accept_exposure=True, out=tmp_path / "view"
+    )
     assert view.public["regions"].read_text() == "country,gdp\nI,5000\n"
     (tmp_path / "regions.csv").unlink()
     with pytest.raises(td.PolicyError, match="public table regions"):
-        td.publish(td.load_policy(tmp_path / "policy.yaml"), people(), ledger=book, out=tmp_path / "other")
+        td.publish(
+            td.load_policy(tmp_path / "policy.yaml"),
+            people(),
+            ledger=book,
+            accept_exposure=True,
+            out=tmp_path / "other",
+        )
 
 
 def test_a_crash_after_the_charge_leaves_no_folder(
@@ -172,7 +191,7 @@ def test_a_crash_after_the_charge_leaves_no_folder(
 
     monkeypatch.setattr("tetraodon.publishing.run.fill_folder", full)
     with pytest.raises(td.ReleaseError, match="disk is full"):
-        td.publish(td.load_policy(POLICY), people(), ledger=book, out=tmp_path / "view")
+        td.publish(td.load_policy(POLICY), people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     assert [entry.state for entry in book.entries("people")] == ["reserved"]
     assert {path.name for path in tmp_path.iterdir()} == {"ledger.db", "ledger.key", ".view.pending"}
 
@@ -180,15 +199,15 @@ def test_a_crash_after_the_charge_leaves_no_folder(
 def test_the_total_is_kept(tmp_path: Path, book: td.Ledger) -> None:
     policy = td.load_policy(POLICY)
     for number in range(4):
-        td.publish(policy, people(), ledger=book, out=tmp_path / f"view{number}")
+        td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / f"view{number}")
     with pytest.raises(td.BudgetExhausted):
-        td.publish(policy, people(), ledger=book, out=tmp_path / "one-too-many")
+        td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "one-too-many")
     assert not (tmp_path / "one-too-many").exists()
 
 
 def test_repricing_says_that_a_view_is_no_table_of_answers(tmp_path: Path, book: td.Ledger) -> None:
     policy = td.load_policy(POLICY)
-    td.publish(policy, people(), ledger=book, out=tmp_path / "view")
+    td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     with pytest.raises(td.Refused, match="published view"):
         book.reprice(policy)
 
@@ -198,6 +217,6 @@ def test_a_wrong_public_number_of_records_is_refused_before_anything_is_spent(tm
     with td.Ledger(tmp_path / "ledger.db") as book:
         book.open("people", 10, policy.document)
         with pytest.raises(DataRefusal, match="number of records that the policy states"):
-            td.publish(policy, people(121), ledger=book, out=tmp_path / "view")
+            td.publish(policy, people(121), ledger=book, accept_exposure=True, out=tmp_path / "view")
         assert book.account("people").left == 10
-        assert td.publish(policy, people(120), ledger=book, out=tmp_path / "view").n == 120
+        assert td.publish(policy, people(120), ledger=book, accept_exposure=True, out=tmp_path / "view").n == 120

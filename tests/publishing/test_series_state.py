@@ -28,11 +28,11 @@ def book(tmp_path: Path) -> Iterator[td.Ledger]:
 
 def test_month_by_month(tmp_path: Path, book: td.Ledger) -> None:
     policy, out = td.load_policy(SERIES), tmp_path / "series"
-    first = td.publish(policy, people(40), ledger=book, out=out)
+    first = td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
     assert first.seen is None
-    second = td.publish(policy, people(60), ledger=book, out=out)
+    second = td.publish(policy, people(60), ledger=book, accept_exposure=True, out=out)
     assert second.seen is not None
-    third = td.publish(policy, people(120), ledger=book, out=out)
+    third = td.publish(policy, people(120), ledger=book, accept_exposure=True, out=out)
     assert [path.name for path in sorted(out.glob("view-*"))] == ["view-1", "view-2", "view-3"]
     assert td.load_view(out / "view-3") == third
     assert third.ask("age < 30").interval
@@ -46,39 +46,39 @@ def test_month_by_month(tmp_path: Path, book: td.Ledger) -> None:
     assert len(charges) == 1
     assert charges == {max(first.channel.loss_replace, third.seen.channel.loss_replace)}
     with pytest.raises(td.Refused, match="all 3 planned views"):
-        td.publish(policy, people(), ledger=book, out=out)
+        td.publish(policy, people(), ledger=book, accept_exposure=True, out=out)
     assert len(book.entries("people")) == 3
     assert len(shown_cells(out, policy.domain)) >= len(shown)
 
 
 def test_other_terms_are_refused(tmp_path: Path, book: td.Ledger) -> None:
     out = tmp_path / "series"
-    td.publish(td.load_policy(SERIES), people(40), ledger=book, out=out)
+    td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=out)
     other = td.load_policy({**SERIES, "adversary": {**TERMS, "posterior": 0.7}})
     with pytest.raises(td.Refused, match="earlier views"):
-        td.publish(other, people(40), ledger=book, out=out)
+        td.publish(other, people(40), ledger=book, accept_exposure=True, out=out)
     shutil.rmtree(out / "view-1")
     with pytest.raises(td.ReleaseError, match="view 1 of the series is missing"):
-        td.publish(td.load_policy(SERIES), people(40), ledger=book, out=out)
+        td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=out)
     (out / "series.json").write_text("{")
     with pytest.raises(td.ReleaseError, match="cannot be read"):
-        td.publish(td.load_policy(SERIES), people(40), ledger=book, out=out)
+        td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=out)
 
 
 def test_a_growing_prior_is_refused(tmp_path: Path, book: td.Ledger) -> None:
     def said(records: int) -> td.Policy:
         return td.load_policy({**SERIES, "adversary": {**TERMS, "prior": {"k": 1}, "records": records}})
 
-    td.publish(said(24), people(24), ledger=book, out=tmp_path / "series")
+    td.publish(said(24), people(24), ledger=book, accept_exposure=True, out=tmp_path / "series")
     with pytest.raises(td.Refused, match="has grown"):
-        td.publish(said(240), people(40), ledger=book, out=tmp_path / "series")
+        td.publish(said(240), people(40), ledger=book, accept_exposure=True, out=tmp_path / "series")
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, book: td.Ledger) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.jpg").touch()
     with pytest.raises(td.ReleaseError, match="not a series"):
-        td.publish(td.load_policy(SERIES), people(40), ledger=book, out=tmp_path / "photos")
+        td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=tmp_path / "photos")
 
 
 def test_a_view_that_was_begun_counts(tmp_path: Path, book: td.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,15 +90,17 @@ def test_a_view_that_was_begun_counts(tmp_path: Path, book: td.Ledger, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr("tetraodon.publishing.run.fill_folder", full)
         with pytest.raises(td.ReleaseError, match="disk is full"):
-            td.publish(policy, people(40), ledger=book, out=out)
+            td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
     with pytest.raises(td.ReleaseError, match="--resume"):
-        td.publish(policy, people(40), ledger=book, out=out)
-    first = td.publish(policy, people(40), ledger=book, out=out, resume=True)
+        td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
+    first = td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out, resume=True)
     assert first.rows.parts[-2:] == ("view-1", "tuples.parquet")
     assert len(book.entries("people")) == 1
-    assert td.publish(policy, people(40), ledger=book, out=out, resume=True) == first  # nothing is left to be finished
+    assert (
+        td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out, resume=True) == first
+    )  # nothing is left to be finished
     assert len(book.entries("people")) == 1
-    view = td.publish(policy, people(40), ledger=book, out=out)
+    view = td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
     assert view.rows.parts[-3:] == ("view-2", "parts", "fresh.parquet")
     state = json.loads((out / "series.json").read_text())
     assert (state["begun"], state["published"]) == (2, [1, 2])
@@ -107,7 +109,7 @@ def test_a_view_that_was_begun_counts(tmp_path: Path, book: td.Ledger, monkeypat
 def test_a_view_that_was_begun_by_version_0_1_counts(tmp_path: Path, book: td.Ledger) -> None:
     """It kept nothing to be resumed, so its number is spent."""
     policy, out = td.load_policy(SERIES), tmp_path / "series"
-    td.publish(policy, people(40), ledger=book, out=out)
+    td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
     state = json.loads((out / "series.json").read_text())
     (out / "series.json").write_text(json.dumps({**state, "begun": 2}))
-    assert td.publish(policy, people(40), ledger=book, out=out).rows.parts[-3] == "view-3"
+    assert td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out).rows.parts[-3] == "view-3"

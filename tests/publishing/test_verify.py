@@ -21,7 +21,7 @@ def view(tmp_path: Path) -> Path:
     policy = td.load_policy(POLICY)
     with td.Ledger(tmp_path / "ledger.db") as ledger:
         ledger.open(policy.dataset, 20, policy.document)
-    td.publish(policy, people(), ledger=str(tmp_path / "ledger.db"), out=tmp_path / "view")
+    td.publish(policy, people(), ledger=str(tmp_path / "ledger.db"), accept_exposure=True, out=tmp_path / "view")
     return tmp_path / "view"
 
 
@@ -127,7 +127,7 @@ def test_every_view_of_a_series_holds(tmp_path: Path) -> None:
     with td.Ledger(tmp_path / "ledger.db") as book:
         book.open("people", 100, policy.document)
         for _ in range(2):
-            td.publish(policy, people(), ledger=book, out=tmp_path / "series")
+            td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "series")
     assert failed(tmp_path / "series" / "view-1") == failed(tmp_path / "series" / "view-2") == []
 
 

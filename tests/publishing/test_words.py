@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from tests.publishing.test_run import POLICY
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
 from tetraodon.publishing.channel import CopyChannel
+from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import plan_view
-from tetraodon.publishing.words import errors, estimator, plan_in_words
+from tetraodon.publishing.words import errors, estimator, exposed, exposure_ahead, plan_in_words, what_it_is
 
 PLAN = plan_view(load_policy(POLICY))
 
 
 def test_the_plan_for_the_terminal() -> None:
     told = " ".join(plan_in_words(PLAN))
-    for words in ("1,200 possible tuples", "keep 3/5", "(repeated rows)", "more than 50% after", "n/sqrt(m)"):
+    for words in ("1,200 possible tuples", "keep 1413/2500", "(repeated rows)", "more than 50% after", "n/sqrt(m)"):
         assert words in told
 
 
@@ -33,3 +35,24 @@ def test_errors_stop_at_single_tuples() -> None:
 def test_the_formula() -> None:
     told = estimator(CopyChannel(Fraction(1, 2), Fraction(1, 101)))
     assert told == "(rows of the view - 1/100 * tuples of the domain) / (1/2)"
+
+
+def test_a_chance_below_one_does_not_read_as_certainty() -> None:
+    plan = plan_view(load_policy(POLICY))
+    nearly = replace(plan, channel=CopyChannel(Fraction(99997, 100000), Fraction(1, 10**6)))
+    assert "probability 99.997%," in what_it_is(nearly)
+    closer = replace(plan, channel=CopyChannel(1 - Fraction(1, 10**9), Fraction(1, 10**6)))
+    assert "probability more than 99.9999%," in what_it_is(closer)
+
+
+def test_what_is_exposed() -> None:
+    told = exposed(Exposure(named=13900, right=0.9843, records=0.7985, new=10170, new_records=0.4))
+    for words in ("names 13,900 of its tuples", "98.4% of these", "79.8% of all records", "10,170 of the tuples"):
+        assert words in told
+    assert "can name none" in exposed(Exposure(0, 0.0, 0.0, 0, 0.0))
+
+
+def test_what_can_be_said_of_it_beforehand() -> None:
+    assert "dense regime" in exposure_ahead(PLAN)[0]
+    sparse = plan_view(load_policy({**POLICY, "budget": {"epsilon": 20}}), Adversary(d="0.001", gamma="0.5"))
+    assert "--accept-exposure" in exposure_ahead(sparse)[0]

@@ -67,7 +67,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (ledger, "key", "The public key that releases are signed with.", key_command.key),
     (ledger, "reprice", "What past releases have cost under another policy.", reprice_command.reprice),
     (app, "release", "Count, charge the ledger, add noise, write the folder.", release_commands.release),
-    (app, "publish", "Publish a view of a whole table that hides who is in it.", publish_command.publish),
+    (app, "publish", "Publish a view of a whole table: records among noise.", publish_command.publish),
     (app, "show", "A release: its promise and its answers.", release_commands.show),
     (app, "verify", "Recompute every certificate and hash, without the data.", release_commands.verify),
     (app, "ask", "Ask a release or a view how many records satisfy a condition.", ask_command.ask),

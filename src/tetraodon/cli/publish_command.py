@@ -1,4 +1,4 @@
-"""`tetraodon publish`: a view of a whole table that hides who is in it."""
+"""`tetraodon publish`: a view of a whole table, records among tuples that nobody has."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def publish(
     out: Annotated[Path, typer.Option(help="The view folder to write.")] = Path("view"),
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier view folder.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Finish a view that was charged and interrupted.")] = False,
+    accept_exposure: Annotated[
+        bool, typer.Option("--accept-exposure", help="Publish it however many records it gives away by itself.")
+    ] = False,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -31,12 +34,16 @@ def publish(
     large as it is, and never taken back; --resume finishes what was interrupted after it, at no further charge.
     `tetraodon plan` tells everything beforehand, without data.
 
+    The view is then attacked with what it tells by itself about how common values are. If that newly exposes more than
+    1% of the records it is held back; --resume --accept-exposure publishes it under the same charge.
+
     \b
     Example:
       tetraodon publish people.policy.yaml people.csv --out view/
 
     \b
-    --json gives {"dataset", "folder", "report", "ledger", "keep", "noise", "rows", "tuples", "charged", "left"};
+    --json gives {"dataset", "folder", "report", "ledger", "keep", "noise", "rows", "tuples", "charged", "left",
+      "exposure": {"belief", "before", "named", "right", "records", "new", "new_records"}};
     "keep" and "noise" are exact fractions, "rows" the rows of the view, "tuples" those of the domain.
     """
     with Edge(as_json) as edge:
@@ -45,13 +52,23 @@ def publish(
         source = existing_table(data)
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy
+        from tetraodon.policy.side_table import side_tables
+        from tetraodon.publishing.exposure import Exposure
         from tetraodon.publishing.run import publish
         from tetraodon.publishing.view import read_manifest
+        from tetraodon.publishing.words import exposed
 
         read = load_policy(policy)
         with working("planning") as progress, Ledger(ledger) as book:
             made = publish(
-                read, source, ledger=book, out=out, force=force, resume=resume, progress=follow(edge, progress)
+                read,
+                source,
+                ledger=book,
+                out=out,
+                force=force,
+                resume=resume,
+                accept_exposure=accept_exposure,
+                progress=follow(edge, progress),
             )
             left = shown_below(book.account(read.dataset).left)
         folder = made.rows.parent if made.seen is None else made.rows.parent.parent
@@ -69,9 +86,13 @@ def publish(
                     "tuples": made.domain.size,
                     "charged": manifest["charged"],
                     "left": left,
+                    "exposure": manifest["exposure"],
                 }
             )
             return
-        say(f"Published {manifest['tuples']:,} rows to {folder}; nobody can tell which of them are records.")
+        say(f"Published {manifest['tuples']:,} rows to {folder}, records among tuples that nobody has.")
+        say(exposed(Exposure.of(manifest["exposure"])))
+        for table in side_tables(read).values():
+            say(table.sentence.replace("is copied", "was copied"))
         say(charged_in_words(edge, manifest["charged"], read.dataset, left))
         say(f"The report: {folder / 'report.html'}")

@@ -140,7 +140,8 @@ def show(
     \b
     --json gives {"dataset", "title", "date", "epsilon", "charged", "promise", "confidence",
       "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}]}; of a view,
-      {"dataset", "title", "date", "charged", "tuples", "n", "m", "channel", "plan"}.
+      {"dataset", "title", "date", "charged", "tuples", "exposure", "n", "m", "channel",
+      "plan"}.
     """
     with Edge(as_json):
         existing(folder, option="FOLDER", folder=True)
@@ -173,6 +174,7 @@ def _show_view(folder: Path, as_json: bool) -> None:
         manifest, text = read_manifest(folder), (folder / "README.md").read_text(encoding="utf-8")
         names = ("title", "date", "charged", "tuples", "n", "m", "channel", "plan")
         document = {"dataset": manifest["name"]} | {name: manifest[name] for name in names}
+        document["exposure"] = manifest.get("exposure")
     except (KeyError, OSError, ValueError):
         raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
     if as_json:

@@ -8,12 +8,19 @@ from fractions import Fraction
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.delta_in_words import shown_epsilon
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.rational import decimal_text
 
 GO_TOGETHER = (
     "Somebody who knows that records go together, such as two members of a family, may learn more: seeing both is no "
     "accident."
+)
+
+LEARNS = (
+    "The view itself tells how common values are. Somebody who learns that from it believes more of common tuples than "
+    "was assumed, and may then tell records from noise. How many is computed for every view that is drawn, and told "
+    "with it."
 )
 
 
@@ -41,9 +48,10 @@ def view_sentences(policy: Policy) -> tuple[str, ...]:
     return (
         *told,
         GO_TOGETHER,
+        LEARNS,
         f"What a view loses as the odds above are counted is charged to the ledger, and may be up to epsilon "
         f"{shown_epsilon(policy.epsilon)}; `tetraodon plan` says how much it is.",
-        "A table with a value that is not listed, or beyond the ends, is not published but refused.",
+        *(table.sentence for table in side_tables(policy).values()),
     )
 
 

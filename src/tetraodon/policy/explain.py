@@ -6,7 +6,6 @@ import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tetraodon.domain import Attribute
 from tetraodon.policy.adversary_in_words import view_sentences
 from tetraodon.policy.attackers import Chain
 from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up
@@ -19,6 +18,7 @@ from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.rows_in_words import cost_of_rows, rows_in_a_step, whose_rows
 from tetraodon.policy.secrets_in_words import has_secrets, secret_sentences, why_two_steps
+from tetraodon.policy.stand_ins_in_words import stand_in_sentences
 from tetraodon.policy.words import as_if, listing, moves, odds
 
 WIDTH = 100
@@ -81,7 +81,8 @@ def explain(policy: AnyPolicy) -> Explanation:
     groups = policy.graph.groups
     secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
     view = Part("A published view", view_sentences(policy))
-    parts = [_promise(policy), _known(policy), *secrets, _costs(policy), view, _assumed(policy), _stand_ins(policy)]
+    stand_ins = Part("Values that should not be there", stand_in_sentences(policy))
+    parts = [_promise(policy), _known(policy), *secrets, _costs(policy), view, _assumed(policy), stand_ins]
     return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
 
 
@@ -255,22 +256,6 @@ def _assumed(policy: Policy) -> Part:
         + (" With a delta it keeps what they lose together at that delta." if policy.delta else ""),
     ]
     return Part("What is assumed", tuple(sentences))
-
-
-def _stand_ins(policy: Policy) -> Part:
-    return Part("Values that should not be there", tuple(_stand_in(attribute) for attribute in policy.domain))
-
-
-def _stand_in(attribute: Attribute) -> str:
-    missing = attribute.text(attribute.missing)
-    if attribute.other is None:
-        return (
-            f"{attribute.name}: a missing value counts as {missing}; a value beyond the ends counts as the nearer end."
-        )
-    other = attribute.text(attribute.other)
-    if attribute.other == attribute.missing:
-        return f"{attribute.name}: a missing value, and one that is not listed, count as {missing}."
-    return f"{attribute.name}: a missing value counts as {missing}; one that is not listed counts as {other}."
 
 
 def _by_design() -> Part:

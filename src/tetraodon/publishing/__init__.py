@@ -1,1 +1,1 @@
-"""Publishing microdata: views that hide who is in them, and what can be learnt from such a view."""
+"""Publishing microdata: views of whole tables, records among noise, and what can be learnt from them."""

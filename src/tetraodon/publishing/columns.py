@@ -78,6 +78,35 @@ def columns(domain: Domain, cells: NDArray[np.uint64]) -> dict[str, pyarrow.Arra
     return {a.name: column(a, codes) for a, codes in zip(domain, codes_of(domain, cells), strict=True)}
 
 
+def codes_in(attribute: Attribute, found: pyarrow.Array) -> NDArray[np.uint64]:
+    """The positions of the values in a column that `column` made."""
+    values = attribute.values
+    match values:
+        case Categories():
+            places = {label: place for place, label in enumerate(values.labels)}
+            listed = found if hasattr(found, "dictionary") else found.dictionary_encode()
+            own = np.array([places[str(label)] for label in listed.dictionary.to_pylist()], np.uint64)
+            return np.asarray(own[_held(listed.indices, np.int32)], np.uint64)
+        case Booleans():
+            bits = np.unpackbits(np.frombuffer(found.buffers()[1], np.uint8), bitorder="little")
+            return bits[found.offset : found.offset + len(found)].astype(np.uint64)
+        case Integers():
+            return (_held(found, np.int64) - np.int64(values.low)).astype(np.uint64)
+        case Grid():
+            low, step = float(values.low), float(values.step)
+            return np.rint((_held(found, np.float64) - low) / step).astype(np.uint64)
+        case Dates():
+            first = np.datetime64(values.first, "D").astype(np.int64)
+            return (_held(found, np.int32).astype(np.int64) - first).astype(np.uint64)
+        case _:
+            assert_never(values)
+
+
+def _held(found: pyarrow.Array, kind: Any) -> NDArray[Any]:
+    """A column's numbers, where they lie."""
+    return np.frombuffer(found.buffers()[1], kind)[found.offset : found.offset + len(found)]
+
+
 def codes_of(domain: Domain, cells: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
     """The positions of some cells in each attribute."""
     codes = []
@@ -90,10 +119,15 @@ def codes_of(domain: Domain, cells: NDArray[np.uint64]) -> list[NDArray[np.uint6
 
 def cells_of(domain: Domain, codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The numbers of the cells at some positions, one row of `codes` for each."""
-    cells = np.zeros(len(codes), np.uint64)
-    for place, size in enumerate(domain.shape):
+    return cells_at(domain, [codes[:, place].astype(np.uint64) for place in range(len(domain.shape))])
+
+
+def cells_at(domain: Domain, codes: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """The numbers of the cells at some positions, one array of `codes` for each attribute."""
+    cells = np.zeros(len(codes[0]), np.uint64)
+    for part, size in zip(codes, domain.shape, strict=True):
         cells *= np.uint64(size)
-        cells += codes[:, place].astype(np.uint64)
+        cells += part
     return cells
 
 

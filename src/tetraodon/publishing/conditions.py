@@ -1,4 +1,4 @@
-"""When a channel withstands an adversary, and the channel with the least error that does ([RS07] 4.2, tightened)."""
+"""When a channel withstands an adversary, and the best channel that does ([RS07] 4.2, tightened)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 
 DIGITS = 9
 """Probabilities are chosen with so many digits, rounded to the safe side."""
+SPARE = Fraction(103, 100)
+"""The error may be this much of the least, if less is lost."""
+STEPS = 1000
 
 
 def largest_ratio(d: Fraction, gamma: Fraction) -> Fraction:
@@ -37,28 +40,29 @@ def withstands(channel: ViewChannel, adversary: Adversary, d: Fraction) -> bool:
 
 
 def best_channel(adversary: Adversary, d: Fraction, share: Fraction) -> ViewChannel:
-    """The channel with the least error among those that withstand the adversary.
+    """Of the channels that withstand the adversary and err hardly more than the best, the one that loses least.
 
-    `share` is the number of records for each tuple of the domain, which matters to exclusive adversaries only.
+    `share` is the number of records for each tuple of the domain.
     Why  for a fixed chance s of showing a record the least noise that withstands is best. Independent adversaries: the
-         variance then falls as s grows, so s is the largest that the second condition allows. Exclusive ones: it
-         falls and rises again, and s is searched.
+         variance falls as s grows to the largest that the second condition allows, but hardly at its end, where leaving
+         out a record becomes a rarity that gives it away. Exclusive ones: it falls and rises again. So s is searched.
     """
     up, down = largest_ratio(d, adversary.gamma), d / adversary.gamma
-    distinct = adversary.rows == "distinct"
-    make = _least_noise(adversary, up)
+    most = Fraction(1)
     if adversary.kind == "independent":
-        most = (1 - down) / (1 - down / up) if distinct else 1 - down
-        channel = make(_below(most))
-    else:
-        channel = make(_search(make, share))
-    if channel is None or not withstands(channel, adversary, d):
+        most = (1 - down) / (1 - down / up) if adversary.rows == "distinct" else 1 - down
+    make = _least_noise(adversary, up)
+    made = [make(_below(most * step / STEPS)) for step in range(1, STEPS + 1)]
+    good = [channel for channel in made if channel is not None and withstands(channel, adversary, d)]
+    if not good:
         raise Refused(
             "no probabilities keep the adversary's bounds",
             fix="allow a larger posterior, or assume an attacker who knows less",
             where="adversary",
         )
-    return channel
+    bound = min(_variance(channel, share) for channel in good) * SPARE**2
+    near = [channel for channel in good if _variance(channel, share) <= bound]
+    return min(near, key=lambda channel: channel.replace_ratio * channel.presence_ratio)
 
 
 def paper_channel(adversary: Adversary, d: Fraction) -> SetChannel | None:
@@ -85,16 +89,9 @@ def _least_noise(adversary: Adversary, up: Fraction) -> Callable[[Fraction], Vie
     return make
 
 
-def _search(make: Callable[[Fraction], ViewChannel | None], share: Fraction) -> Fraction:
-    """The chance of showing a record with the least variance for a tuple that `share` records have."""
-
-    def cost(thousandths: int) -> Fraction:
-        channel = make(Fraction(thousandths, 1000))
-        if channel is None:
-            return Fraction(10**30)
-        return (share * channel.variance_per_record + channel.variance_per_tuple) / channel.keep**2
-
-    return Fraction(min(range(1, 1000), key=cost), 1000)
+def _variance(channel: ViewChannel, share: Fraction) -> Fraction:
+    """The variance of a count for each tuple of the domain, of which `share` records have each."""
+    return (share * channel.variance_per_record + channel.variance_per_tuple) / channel.keep**2
 
 
 def _below(number: Fraction) -> Fraction:

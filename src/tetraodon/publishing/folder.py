@@ -17,14 +17,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tetraodon.errors import PolicyError, ReleaseError
+from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.policy.dump import dump_policy
 from tetraodon.policy.load import stated_policy
-from tetraodon.policy.policy import Policy
+from tetraodon.policy.side_table import SideTable
 from tetraodon.publishing.conditions import paper_channel
 from tetraodon.publishing.drawn import PARTS, TUPLES, take_drawn
 from tetraodon.publishing.estimate_sql import estimate_sql
+from tetraodon.publishing.exposure import Exposure
+from tetraodon.publishing.folder_exposure import folder_exposure, refuse_exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.report import report_html, report_text
 from tetraodon.publishing.series import Series
@@ -36,7 +38,6 @@ VERSION = 1
 ROWS_AS_TEXT = "tuples.csv"
 CSV_ROWS = 2_000_000
 """Longer views come as Parquet only: a CSV file of them is a burden."""
-SIDE_TABLES = (".csv", ".parquet")
 
 
 def fill_folder(
@@ -44,12 +45,16 @@ def fill_folder(
     plan: ViewPlan,
     drawn: Path,
     *,
-    side: Mapping[str, Path],
+    side: Mapping[str, SideTable],
     charged: str,
     when: str,
     number: int = 1,
+    accept_exposure: bool = False,
 ) -> str:
-    """Write a view that was drawn into an empty folder; the hash of view.json. `number` is its place in a series."""
+    """Write a view that was drawn into an empty folder; the hash of view.json. `number` is its place in a series.
+
+    Raises Refused if the view exposes too many by itself, unless that is accepted.
+    """
     policy = plan.policy
     tuples = take_drawn(drawn, folder)
     later = plan.series if number > 1 else None
@@ -57,13 +62,17 @@ def fill_folder(
     if tuples <= CSV_ROWS:
         write_csv(folder / TUPLES, folder / ROWS_AS_TEXT)
     public = {}
-    for name, path in side.items():
+    for name, table in side.items():
         (folder / "public").mkdir(exist_ok=True)
-        public[name] = f"public/{name}{path.suffix.lower()}"
-        shutil.copyfile(path, folder / public[name])
+        public[name] = f"public/{name}{table.path.suffix.lower()}"
+        shutil.copyfile(table.path, folder / public[name])
     document = {**policy.document, "adversary": plan.adversary.document(), **({"public": public} if public else {})}
     (folder / "policy.yaml").write_text(dump_policy(document), encoding="utf-8")
-    for name, text in pages_of(plan, tuples, charged, later=later is not None).items():
+    exposed = folder_exposure(folder, plan, seen)
+    if not accept_exposure:
+        refuse_exposure(exposed)
+    stated = exposed.document()
+    for name, text in pages_of(plan, tuples, charged, Exposure.of(stated), later=later is not None).items():
         (folder / name).write_text(text, encoding="utf-8")
     manifest: dict[str, Any] = {
         "tetraodon_view": VERSION,
@@ -78,6 +87,7 @@ def fill_folder(
         "channel": channel_document(plan.channel),
         "rows": TUPLES,
         "tuples": tuples,
+        "exposure": stated,
         "n": plan.records,
         "m": str(policy.domain.size),
         "public": public,
@@ -106,13 +116,13 @@ def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:
         raise ReleaseError("view.json does not describe a view", fix="ask for a new copy") from None
 
 
-def pages_of(plan: ViewPlan, tuples: int, charged: str, *, later: bool) -> dict[str, str]:
-    """The texts of a view folder that follow from its plan, its length and its charge, by their file's name."""
+def pages_of(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure, *, later: bool) -> dict[str, str]:
+    """The texts of a view folder that follow from what its manifest states, by their file's name."""
     policy = plan.policy
     channel = plan.series.seen if later and plan.series is not None else None
     return {
-        "report.html": report_html(plan, tuples, charged),
-        "README.md": report_text(plan, tuples, charged),
+        "report.html": report_html(plan, tuples, charged, exposed),
+        "README.md": report_text(plan, tuples, charged, exposed),
         "estimate.sql": estimate_sql(policy.dataset, policy.domain, plan.channel, seen=channel),
     }
 
@@ -122,18 +132,3 @@ def file_names(tuples: int, public: Mapping[str, str], later: bool) -> tuple[str
     names = ["README.md", "estimate.sql", "policy.yaml", "report.html", TUPLES, *public.values()]
     names += [ROWS_AS_TEXT] if tuples <= CSV_ROWS else []
     return tuple(sorted([*names, *(PARTS.values() if later else ())]))
-
-
-def side_tables(policy: Policy) -> dict[str, Path]:
-    """The policy's public tables, looked for beside its file. Refuses those that are not there."""
-    found = {}
-    for name, file in policy.public:
-        path = policy.folder / file
-        if path.suffix.lower() not in SIDE_TABLES or not path.is_file():
-            raise PolicyError(
-                f"the public table {name} is not a CSV or Parquet file", fix="check its path", where=f"public {name}"
-            )
-        if name == policy.dataset:
-            raise PolicyError("a public table is called like the data set", fix="rename it", where=f"public {name}")
-        found[name] = path
-    return found

@@ -28,7 +28,7 @@ class ViewPlan:
     ----------
     prior:   the adversary's largest prior, d.
     records: the public number of records; None where it is not public.
-    channel: the probabilities with the least error that withstand the adversary.
+    channel: the probabilities that withstand the adversary: the least loss within 3% of the least error.
     paper:   the choice of [RS07], for comparison; None where it has none.
     series:  the probabilities of all views, where several are planned; `channel` is that of the first.
     """
@@ -105,7 +105,7 @@ SHARES = tuple(Fraction(1, 10**power) for power in range(7))
 
 
 def plan_view(policy: Policy, adversary: Adversary | None = None, *, records: int | None = None) -> ViewPlan:
-    """The view with the least error that withstands the adversary. It never sees the data.
+    """The view that withstands the adversary with the least loss within 3% of the least error. It never sees the data.
 
     `records` is a public number of records that the adversary does not state.
     Raises Refused where the count of everything would be off by more than everything.
@@ -157,7 +157,7 @@ def plan_view(policy: Policy, adversary: Adversary | None = None, *, records: in
 def boundary(plan: ViewPlan) -> str:
     """Where privacy and utility part, in words ([RS07] Theorem 3.3)."""
     edge = float(plan.most_records) / math.sqrt(plan.tuples)
-    return (
-        f"no view at all is of use against an attacker whose prior is well above n/sqrt(m), here about {edge:.2g}; "
-        f"the one assumed has {float(plan.prior):.2g}"
-    )
+    told = "no view at all is of use against an attacker whose prior is well above n/sqrt(m)"
+    if edge >= 1:
+        return f"{told}, but that is above 1 here and excludes nobody"
+    return f"{told}, here about {edge:.2g}; the one assumed has {float(plan.prior):.2g}"

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tetraodon.publishing import words
+from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.releasing.report import page
 from tetraodon.releasing.report_element import Html, element, joined
 
 
-def sections(plan: ViewPlan, tuples: int, charged: str) -> list[tuple[str, Sequence[str]]]:
+def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> list[tuple[str, Sequence[str]]]:
     """The report: titles and sentences."""
     return [
         ("What this is", [words.what_it_is(plan), f"The view has {tuples:,} rows."]),
         ("What it hides", words.promise(plan)),
+        ("Whom it exposes", [words.exposed(exposed)]),
         ("What it costs", [words.cost(plan, charged)]),
         (
             "How to count with it",
@@ -30,10 +32,10 @@ def sections(plan: ViewPlan, tuples: int, charged: str) -> list[tuple[str, Seque
     ]
 
 
-def report_text(plan: ViewPlan, tuples: int, charged: str) -> str:
+def report_text(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> str:
     """The report as Markdown."""
     parts = [f"# {plan.policy.title or plan.policy.dataset}: a published view"]
-    parts += [f"## {title}\n\n" + "\n\n".join(told) for title, told in sections(plan, tuples, charged)]
+    parts += [f"## {title}\n\n" + "\n\n".join(told) for title, told in sections(plan, tuples, charged, exposed)]
     head, *rows = words.errors(plan)
     lines = [head, ("---", "---:", "---:"), *rows]
     parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
@@ -47,7 +49,7 @@ def report_text(plan: ViewPlan, tuples: int, charged: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def report_html(plan: ViewPlan, tuples: int, charged: str) -> str:
+def report_html(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> str:
     """The report as a page."""
     title = plan.policy.title or plan.policy.dataset
     head, *rows = words.errors(plan)
@@ -57,12 +59,12 @@ def report_html(plan: ViewPlan, tuples: int, charged: str) -> str:
         element("tbody", joined(element("tr", *(element("td", cell) for cell in row)) for row in rows)),
     )
     main: list[Html] = []
-    for heading, told in sections(plan, tuples, charged):
+    for heading, told in sections(plan, tuples, charged, exposed):
         main.append(element("h2", heading))
         main += [element("p", sentence) for sentence in told]
     header = element(
         "header",
-        element("p", "A published view that hides who is in it, made with Tetraodon", class_="over"),
+        element("p", "A published view: records among noise, made with Tetraodon", class_="over"),
         element("h1", title),
     )
     return page(title, [header, element("main", *main, element("div", table, class_="scroll short"))])

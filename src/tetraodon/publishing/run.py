@@ -17,13 +17,15 @@ from tetraodon.ledger import Entry, Ledger, document_hash, shown_above
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.side_table import SideTable, side_tables
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.drawn import write_later, write_view
-from tetraodon.publishing.folder import fill_folder, side_tables, stated_plan
+from tetraodon.publishing.folder import fill_folder, stated_plan
 from tetraodon.publishing.later import fresh_cells, seen_cells
 from tetraodon.publishing.plan import ViewPlan, plan_view
 from tetraodon.publishing.sampling import view_cells
 from tetraodon.publishing.series_state import Turn, begin, finish, next_number, next_turn, view_folder
+from tetraodon.publishing.side_check import check_side_tables, refuse_the_table, shared_names
 from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.charge import check_same_data, check_same_size
 from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
@@ -40,6 +42,7 @@ def publish(
     out: str | os.PathLike[str] = "view",
     force: bool = False,
     resume: bool = False,
+    accept_exposure: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> View:
     """Publish a view of a table that withstands the adversary of its policy, charging the ledger first.
@@ -48,14 +51,26 @@ def publish(
     under the governing policy is committed before a tuple is drawn. With an adversary of several `views`, `out` is the
     folder of the series: each call publishes the next one into it, and none beyond the planned number. With `resume`, a
     view that was charged and not finished is finished, with the same tuples if they were drawn.
+
+    A view that is drawn is attacked with what it tells by itself (`publishing/exposure.py`). If that exposes too many,
+    Refused is raised, and the view waits: `accept_exposure` with `resume` publishes it under the same charge.
     """
     policy = load_policy(policy)
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
             return publish(
-                policy, table, adversary=adversary, ledger=book, out=out, force=force, resume=resume, progress=progress
+                policy,
+                table,
+                adversary=adversary,
+                ledger=book,
+                out=out,
+                force=force,
+                resume=resume,
+                accept_exposure=accept_exposure,
+                progress=progress,
             )
     side = side_tables(policy)
+    refuse_the_table(side, table)
     chosen = adversary or policy.adversary
     if chosen is not None and not (policy.size_is_public and chosen.k is not None and chosen.records is None):
         plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
@@ -73,8 +88,8 @@ def publish(
         else:
             plan = None if way.entry is None else charged_plan(way.entry)
             if plan is None or way.drawn is None:
-                plan = _draw(way, policy, chosen, table, governing, plan, (series, number), progress)
-            _finish(way, plan, side, number, progress)
+                plan = _draw(way, policy, chosen, table, governing, plan, side, (series, number), progress)
+            _finish(way, plan, side, number, accept_exposure, progress)
     if series is not None:
         finish(series, number)
     return load_view(place.path)
@@ -87,13 +102,14 @@ def _draw(
     table: Source,
     governing: Policy,
     charged: ViewPlan | None,
+    side: dict[str, SideTable],
     where: tuple[Path | None, int],
     progress: Callable[[str], None],
 ) -> ViewPlan:
     """Count, charge, draw, and keep what was drawn. A plan that is `charged` already is kept to."""
     progress("counting")
     with way.counting():
-        counts = _counts(policy, table, governing)
+        counts = _counts(policy, table, governing, side)
         n = counts.total if policy.size_is_public else None
         plan = charged or plan_view(policy, chosen, records=n)
         _check_distinct(plan, counts)
@@ -123,7 +139,14 @@ def _write(folder: Path, plan: ViewPlan, counts: Counts, turn: Turn | None, perm
     write_later(folder, domain, fresh, rows, turn.seen)
 
 
-def _finish(way: Passage, plan: ViewPlan, side: dict[str, Path], number: int, progress: Callable[[str], None]) -> None:
+def _finish(
+    way: Passage,
+    plan: ViewPlan,
+    side: dict[str, SideTable],
+    number: int,
+    accept: bool,
+    progress: Callable[[str], None],
+) -> None:
     """Publish what was drawn and is paid for, and settle."""
     progress("writing the report")
     when = dt.datetime.now(dt.UTC).date().isoformat()
@@ -131,7 +154,9 @@ def _finish(way: Passage, plan: ViewPlan, side: dict[str, Path], number: int, pr
     def fill(folder: Path, entry: Entry) -> str:
         assert way.drawn is not None
         charged = shown_above(entry.charged)
-        return fill_folder(folder, plan, way.drawn, side=side, charged=charged, when=when, number=number)
+        return fill_folder(
+            folder, plan, way.drawn, side=side, charged=charged, when=when, number=number, accept_exposure=accept
+        )
 
     way.finish(fill)
 
@@ -166,7 +191,7 @@ def _terms(plan: ViewPlan, governing: Policy) -> Terms:
     return Terms(plan.certificate(governing), plan.loss, document, {"view": plan.document()})
 
 
-def _counts(policy: Policy, table: Source, governing: Policy) -> Counts:
+def _counts(policy: Policy, table: Source, governing: Policy, side: dict[str, SideTable]) -> Counts:
     """How many records each tuple has. Refuses a table with values outside the declared ones, or other known counts."""
     facts = told_facts(policy, governing)
     with open_policy_table(policy, table, governing) as engine:
@@ -177,9 +202,11 @@ def _counts(policy: Policy, table: Source, governing: Policy) -> Counts:
                     fix="declare every value, or bring the column into its range first",
                     where=report.name,
                 )
-        groups = [policy.domain.names, *sorted(known_groups(policy, facts) - {policy.domain.names})]
+        shared = {shared_names(policy.domain, one) for one in side.values()} - {()}
+        groups = [policy.domain.names, *sorted((known_groups(policy, facts) | shared) - {policy.domain.names})]
         counted = dict(zip(groups, engine.counts(groups), strict=True))
     check_known_data(policy, facts, counted)
+    check_side_tables(policy.domain, side, counted)
     return counted[policy.domain.names]
 
 

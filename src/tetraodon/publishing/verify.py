@@ -11,7 +11,9 @@ from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.publishing.conditions import withstands
 from tetraodon.publishing.drawn import TUPLES
+from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, VERSION, file_names, pages_of, stated_plan
+from tetraodon.publishing.folder_exposure import folder_exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.stated_rows import check_parts, check_rows
 from tetraodon.publishing.view import MANIFEST, channel_document, load_view, read_manifest
@@ -28,7 +30,7 @@ from tetraodon.releasing.verify import (
     same_text,
 )
 
-KEYS = {"tetraodon_view", "m", "n", "tuples", "seen", "public", "rows", "channel", "inference"}
+KEYS = {"tetraodon_view", "m", "n", "tuples", "seen", "public", "rows", "channel", "inference", "exposure"}
 
 
 def verify_view(folder: Path) -> list[Check]:
@@ -52,6 +54,7 @@ def verify_view(folder: Path) -> list[Check]:
             if view.seen is not None:
                 checks.append(check_parts(folder, plan.policy.domain))
         if all(check.passed for check in checks):
+            checks.append(_check_exposure(folder, plan, manifest))
             checks += _check_texts(folder, plan, manifest)
     except BROKEN:
         raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
@@ -74,9 +77,18 @@ def _check_texts(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any]) -> l
             mine = (Path(place) / ROWS_AS_TEXT).read_text(encoding="utf-8")
         checks.append(Check(f"{ROWS_AS_TEXT} has the same rows", same_text(folder / ROWS_AS_TEXT, mine), ""))
     if manifest["software"] == software():
-        made = pages_of(plan, manifest["tuples"], manifest["charged"], later=manifest["seen"] is not None)
+        exposed = Exposure.of(manifest["exposure"])
+        made = pages_of(plan, manifest["tuples"], manifest["charged"], exposed, later=manifest["seen"] is not None)
         checks += [check_text(folder, name, text) for name, text in made.items()]
     return checks
+
+
+def _check_exposure(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any]) -> Check:
+    """That the view exposes what it says, by playing the attack on it anew. The first views said nothing of it."""
+    found = folder_exposure(folder, plan, manifest["seen"])
+    stated = manifest.get("exposure")
+    told = f"{found.new:,} tuples newly exposed{'; nothing is stated' if stated is None else ''}"
+    return Check("the exposure is as stated", stated is None or found.agrees(stated), told)
 
 
 def _check_plan(plan: ViewPlan, manifest: Mapping[str, Any]) -> Check:

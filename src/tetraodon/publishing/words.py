@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.policy.adversary_in_words import GO_TOGETHER, beliefs
+from tetraodon.policy.adversary_in_words import GO_TOGETHER, LEARNS, beliefs
+from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, ViewChannel
+from tetraodon.publishing.exposure import BEFORE, BELIEF, MOST_EXPOSED, Exposure, is_dense, named_from
 from tetraodon.publishing.plan import SHARES, ViewPlan, boundary
 from tetraodon.releasing.report_words import about
 
@@ -25,9 +27,7 @@ def what_it_is(plan: ViewPlan) -> str:
             f"A record is in the view with probability {_percent(channel.shown)}; each of the other "
             f"{plan.tuples:,} possible tuples with probability {_small(channel.noise)}"
         )
-    return (
-        f"{told}: about {about(float(plan.noise_tuples))} noise tuples in all. Nobody can tell which rows are records."
-    )
+    return f"{told}: about {about(float(plan.noise_tuples))} noise tuples in all."
 
 
 def promise(plan: ViewPlan) -> list[str]:
@@ -38,7 +38,40 @@ def promise(plan: ViewPlan) -> list[str]:
             f"That holds for all {plan.series.views} planned views together, whenever the record was in the table. A "
             "tuple that one view has shown gets much more noise in the next, so that showing up again tells little."
         )
-    return [*told, GO_TOGETHER]
+    return [*told, GO_TOGETHER, LEARNS]
+
+
+def exposed(found: Exposure) -> str:
+    """What the view gives away by itself."""
+    whom = "somebody who has nothing but this view, and learns from it how common values are,"
+    if not found.named:
+        return f"By their own reckoning, {whom} can name none of its tuples as a record with a belief of {BELIEF:.0%}."
+    return (
+        f"By their own reckoning, {whom} names {found.named:,} of its tuples as records, each with a belief of at "
+        f"least {BELIEF:.0%}: {_share(found.right)} of these are to be expected to be records, and they are "
+        f"{_share(found.records)} of all records. {found.new:,} of the tuples, with {_share(found.new_records)} of all "
+        f"records, are newly exposed: how common their values are left a belief of at most {BEFORE:.0%}."
+    )
+
+
+def exposure_ahead(plan: ViewPlan) -> list[str]:
+    """What can be said of it before anything is drawn: how common a tuple must be to be given away."""
+    if plan.series is not None:
+        return []
+    if is_dense(plan.channel):
+        return [
+            "This is the dense regime: one copy of a tuple takes nobody from a belief of at most "
+            f"{BEFORE:.0%} to one of {BELIEF:.0%}, however common its values are."
+        ]
+    expected = named_from(plan.channel)
+    average = float(plan.most_records) / plan.tuples
+    return [
+        f"But somebody who learns from the view how common values are names a tuple that it shows, with a belief of "
+        f"{BELIEF:.0%}, if {_small(Fraction(expected))} records or more were to be expected there: "
+        f"{about(expected / average)} times the average. Most tables have many such tuples. `publish` counts them once "
+        f"the view is drawn, and holds it back if more than {MOST_EXPOSED:.0%} of the records are exposed so, unless "
+        "--accept-exposure is given. The charge stands either way."
+    ]
 
 
 def cost(plan: ViewPlan, charged: str) -> str:
@@ -85,6 +118,8 @@ def plan_in_words(plan: ViewPlan) -> list[str]:
         f"A view of {number_of(plan.tuples, 'possible tuple')}, with about {about(float(plan.noise_tuples))} of noise.",
         f"keep {_exact(channel.keep)}, noise {_exact(channel.noise)} ({plan.adversary.rows} rows).",
         *promise(plan),
+        *exposure_ahead(plan),
+        *(table.sentence for table in side_tables(plan.policy).values()),
         f"It loses epsilon {float(plan.loss):.6g} under this policy.",
         against_the_paper(plan),
         f"For comparison: {boundary(plan)}.",
@@ -105,7 +140,20 @@ def _exact(number: Fraction) -> str:
 
 
 def _percent(number: Fraction) -> str:
-    return f"{float(100 * number):.4g}%"
+    """A share in per cent; one that is not all or nothing never reads as if it were.
+
+    >>> _percent(Fraction(99997, 100000)), _percent(Fraction(1)), _percent(Fraction(99999999, 10**8))
+    ('99.997%', '100%', 'more than 99.9999%')
+    """
+    for digits in range(4, 7):
+        told = f"{float(100 * number):.{digits}g}%"
+        if told != "100%" or number >= 1:
+            return told
+    return "more than 99.9999%"
+
+
+def _share(number: float) -> str:
+    return f"{100 * number:.3g}%" if number < 0.9995 else "nearly all"
 
 
 def _small(number: Fraction) -> str:

@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 
 from tetraodon.domain import Domain
-from tetraodon.publishing.columns import columns
+from tetraodon.publishing.columns import cells_at, codes_in, columns
 from tetraodon.publishing.sampling import Cells
 
 GROUP = 1 << 20
@@ -49,6 +49,15 @@ def write_tuples(domain: Domain, parts: Iterable[Cells], path: Path, *, group: i
         if waiting is not None:
             waiting.result()
     return written
+
+
+def read_tuples(domain: Domain, path: Path, *, group: int = GROUP) -> Iterator[Cells]:
+    """The cells of a file that `write_tuples` wrote, in parts."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=group, columns=list(domain.names)):
+            yield cells_at(domain, [codes_in(attribute, batch.column(attribute.name)) for attribute in domain])
 
 
 def regrouped(parts: Iterable[Cells], group: int) -> Iterator[Cells]:

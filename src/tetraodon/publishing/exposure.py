@@ -1,0 +1,182 @@
+"""What a view gives away by itself: an attacker who has nothing but the view learns from it how common values are.
+
+Noise is spread evenly over the domain, and people are not. Somebody who has seen only the view can estimate how common
+every value is, and which values go together. A tuple that is shown where many records were to be expected is
+then hardly noise. The promise of [RS07] is kept all the same: such a prior exceeds d, and it was learnt from the view.
+So the attack is played on every view that is drawn, which costs no privacy, and what it finds is told with the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.publishing.commonness import Floats, Learner
+from tetraodon.publishing.shown import Shown
+
+BELIEF: Final = 0.9
+"""Tuples are named that somebody believes to be records with at least this probability."""
+BEFORE: Final = 0.5
+"""A tuple is newly exposed if the attacker, before looking whether it is shown, believed in it with at most this."""
+MOST_EXPOSED: Final = 0.01
+"""A view is not published by itself if more than this share of the records is newly exposed."""
+ROUNDS: Final = 2
+LEAST_WEIGHT: Final = 1e-4
+"""Tuples that are noise with more certainty than this leaves say nothing about which values go together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """What the attacker finds in a view, as they themselves can tell: nothing here needs the table.
+
+    Attributes
+    ----------
+    named:       tuples of the view that are believed to be records with at least `BELIEF`.
+    right:       the share of them that is expected to be.
+    records:     the share of all records that is expected among them.
+    new:         those of them in which the same attacker believed with at most `BEFORE` without looking at the tuple.
+    new_records: the share of all records that is expected among those.
+    """
+
+    named: int
+    right: float
+    records: float
+    new: int
+    new_records: float
+
+    def document(self) -> dict[str, Any]:
+        """The finding as JSON, for view.json."""
+        return {
+            "belief": BELIEF,
+            "before": BEFORE,
+            "named": self.named,
+            "right": float(f"{self.right:.6g}"),
+            "records": float(f"{self.records:.6g}"),
+            "new": self.new,
+            "new_records": float(f"{self.new_records:.6g}"),
+        }
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Exposure:
+        """The finding that a document states."""
+        return cls(**{name: document[name] for name in cls.__slots__})
+
+    def agrees(self, stated: Mapping[str, Any]) -> bool:
+        """Whether a document states this finding, up to what rounding on another machine may change."""
+        mine = self.document()
+        counts = all(abs(mine[key] - stated[key]) <= 3 + mine[key] / 1000 for key in ("named", "new"))
+        shares = all(abs(mine[key] - stated[key]) <= 0.002 for key in ("right", "records", "new_records"))
+        return counts and shares and mine.keys() == stated.keys() and stated["belief"] == BELIEF
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What the attacker thinks of each tuple that is shown.
+
+    Attributes
+    ----------
+    before: the belief that it is a record, from how common its values are alone.
+    after:  the belief after seeing how often it is shown.
+    held:   how many records are expected to have it.
+    total:  how many records there are, known or estimated.
+    """
+
+    before: Floats
+    after: Floats
+    held: Floats
+    total: float
+
+
+def suspect(domain: Domain, channel: ViewChannel, seen: Shown, *, records: int | None = None) -> Suspicion:
+    """Play the attack: how common is each tuple, by the view alone; which of those shown are then no noise?
+
+    Why  values are taken as independent first. Weighed by the beliefs that follow, the tuples show which attributes go
+         together; twice round, along the tree of the strongest ties, comes close to the likeliest such model.
+         Beliefs hold in the long run: of tuples believed with 95%, about 95% are records.
+    """
+    added = float(channel.added_per_tuple) * domain.size
+    rows = int(seen.copies.sum()) * seen.every
+    total = float(records) if records is not None else max((rows - added) / float(channel.keep), 1.0)
+    expected = Learner(domain, seen.cells).from_margins(seen.copies * seen.every, channel, total)
+    after, held = beliefs(channel, expected * seen.lift, seen.copies)
+    on = held > LEAST_WEIGHT
+    learner = Learner(domain, seen.cells[on])
+    for _ in range(ROUNDS if on.any() else 0):
+        expected[on] = learner.from_ties(held[on], total)
+        after[on], held[on] = beliefs(channel, expected[on] * seen.lift[on], seen.copies[on])
+    if isinstance(channel, CopyChannel):
+        held = held + (1 - float(channel.keep)) * expected
+    return Suspicion(-np.expm1(-expected), after, held, total)
+
+
+def exposure(domain: Domain, channel: ViewChannel, seen: Shown, *, records: int | None = None) -> Exposure:
+    """What the attack finds, added up."""
+    if not len(seen.cells):
+        return Exposure(0, 0.0, 0.0, 0, 0.0)
+    found = suspect(domain, channel, seen, records=records)
+    named = (found.after >= BELIEF) & seen.here
+    new = named & (found.before <= BEFORE)
+    count = int(named.sum())
+    return Exposure(
+        count * seen.every,
+        float(found.after[named].mean()) if count else 0.0,
+        min(1.0, float(found.held[named].sum()) * seen.every / found.total),
+        int(new.sum()) * seen.every,
+        min(1.0, float(found.held[new].sum()) * seen.every / found.total),
+    )
+
+
+def beliefs(channel: ViewChannel, expected: Floats, copies: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """How likely each tuple that is shown is a record, and how many of its copies are expected to be.
+
+    Pre   the number of records of a tuple follows Poisson's law with the `expected` mean; of distinct rows there is one
+          or none.
+    Why   with x = keep * expected / noise, c copies were none of them kept with probability 1 / sum(x^j / j!, j <= c),
+          and that sum is e^x Q(c + 1, x), an incomplete gamma function.
+    """
+    if isinstance(channel, SetChannel):
+        odds = np.expm1(np.minimum(expected, 500.0)) * float(channel.shown / channel.noise)
+        belief = odds / (1 + odds)
+        return belief, belief.copy()
+    keep = float(channel.keep)
+    x = np.minimum(keep * expected / float(channel.noise), 1e12)
+    none, kept = 1 / (1 + x), x / (1 + x)  # for the many tuples of one copy
+    several = copies > 1
+    none[several], kept[several] = _of_several(x[several], copies[several])
+    return 1 - none * np.exp(-(1 - keep) * expected), kept
+
+
+def _of_several(x: Floats, copies: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The chance that none of the copies was kept, and how many are expected to be."""
+    from scipy.special import gammaincc  # it takes a while to import, and plans need none of it
+
+    below, upto = gammaincc(copies, x), gammaincc(copies + 1, x)
+    certain = upto < 1e-250  # x is far above the number of copies: each of them was kept
+    upto[certain] = 1.0
+    return np.where(certain, 0.0, np.exp(-x) / upto), np.where(certain, copies, x * below / upto)
+
+
+def named_from(channel: ViewChannel) -> float:
+    """How many records have to be expected at a tuple for one copy of it to be believed with `BELIEF`.
+
+    >>> from fractions import Fraction
+    >>> round(named_from(SetChannel(Fraction(4, 10), Fraction(1, 10))), 3)  # odds of 9 to 1, a fifth of it before
+    1.03
+    """
+    low, high = 0.0, 50.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        short = beliefs(channel, np.array([middle]), np.array([1]))[0][0] < BELIEF
+        low, high = (middle, high) if short else (low, middle)
+    return high
+
+
+def is_dense(channel: ViewChannel) -> bool:
+    """Whether one copy of a tuple takes nobody from a belief of at most `BEFORE` to one of `BELIEF`."""
+    return -float(np.expm1(-named_from(channel))) > BEFORE
