@@ -52,3 +52,26 @@ def test_exact_items_take_nothing() -> None:
     total = Strategy("exact", (), (LinearQuery(One()),))
     table = Strategy("identity", (LinearQuery(One(), splits(["x"])),))
     assert fill(policy, [(total, Fraction(0)), (table, Fraction(5))]) == [0, 2]
+
+
+@pytest.mark.parametrize(("together", "times"), [("all at once", 2), ("one attribute at a time", 60)])
+def test_a_budget_is_filled_with_few_certificates(monkeypatch: pytest.MonkeyPatch, together: str, times: int) -> None:
+    """Two for each step that the budget stops at, not one for each item each time: planning grew cubically."""
+    names = [f"a{number}" for number in range(30)]
+    policy = td.load_policy(
+        {
+            "tetraodon": 1,
+            "dataset": "wide",
+            "together": together,
+            "attributes": {name: ["x", "y", "z"] for name in names},
+            "budget": {"epsilon": 1},
+            "release": [{"name": name, "histogram": [name]} for name in names],
+        }
+    )
+    chosen = [(item.strategy, Fraction(number + 1)) for number, item in enumerate(td.plan(policy))]
+    asked = []
+    certified = budget.certify_measurements
+    monkeypatch.setattr(budget, "certify_measurements", lambda *a, **more: asked.append(1) or certified(*a, **more))
+    scales = budget.fill(policy, chosen)
+    assert len(asked) <= times
+    assert budget.certify(policy, chosen, scales).epsilon == 1

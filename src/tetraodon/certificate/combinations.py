@@ -18,25 +18,40 @@ def combinations(axes: Sequence[Axis], at_most: int) -> Iterator[tuple[Pattern, 
     On an axis where nothing but splits is measured, a pattern that costs no more and crosses no less than another
     makes the other superfluous. Of axes that are alike, those change first that move the most.
     """
-    choices = [_worth_trying(axis, at_most, sum_of_other_costs=_most(axes, axis)) for axis in axes]
+    most = [max(pattern.cost for pattern in axis.patterns()) for axis in axes]
+    all_ = sum(most)
+    choices = [_worth_trying(axis, at_most, all_ - own) for axis, own in zip(axes, most, strict=True)]
     bundles = list(_bundles(axes, choices))
     if math.prod(len(ways) for _, ways in bundles) > COMBINATION_LIMIT and at_most > 2:
         raise Refused("too many attributes are asked about at once", fix="split the release into several")
     places = [place for bundle, _ in bundles for place in bundle]
-
-    def extend(rest: Sequence[Sequence[tuple[Pattern, ...]]], left: int) -> Iterator[tuple[Pattern, ...]]:
-        if not rest:
-            yield ()
-            return
-        for way in rest[0]:
-            cost = sum(pattern.cost for pattern in way)
-            if cost <= left:
-                for more in extend(rest[1:], left - cost):
-                    yield (*way, *more)
-
-    for combination in extend([ways for _, ways in bundles], at_most):
+    order = [number for number, _ in sorted(enumerate(places), key=itemgetter(1))]
+    for combination in _within([ways for _, ways in bundles], at_most):
         if any(pattern.cost for pattern in combination):
-            yield tuple(pattern for _, pattern in sorted(zip(places, combination, strict=True), key=itemgetter(0)))
+            yield tuple(map(combination.__getitem__, order))
+
+
+def _within(bundles: Sequence[Sequence[tuple[Pattern, ...]]], at_most: int) -> Iterator[list[Pattern]]:
+    """Every way to take one of each bundle at a cost of `at_most`; the first bundle changes last.
+
+    Why   where nothing is left to spend, and the rest can be free in one way only, the rest is known at once: with one
+          factor changing at a time, hundreds of axes would otherwise be gone through for every one of them.
+    """
+    costs = [[sum(pattern.cost for pattern in way) for way in ways] for ways in bundles]
+    free: list[list[Pattern] | None] = [[]]
+    for ways, cost in zip(reversed(bundles), reversed(costs), strict=True):
+        rest, idle = free[-1], [way for way, own in zip(ways, cost, strict=True) if own == 0]
+        free.append([*idle[0], *rest] if rest is not None and len(idle) == 1 else None)
+    free.reverse()
+    waiting: list[tuple[int, int, list[Pattern]]] = [(0, at_most, [])]
+    while waiting:
+        place, left, begun = waiting.pop()
+        rest = free[place]
+        if place == len(bundles) or (left == 0 and rest is not None):
+            yield begun + (rest or [])
+            continue
+        priced = zip(bundles[place], costs[place], strict=True)
+        waiting += reversed([(place + 1, left - own, [*begun, *way]) for way, own in priced if own <= left])
 
 
 def _bundles(
@@ -61,10 +76,6 @@ def _bundles(
         moved = {place: axes[place].peak(key, key.crossed) for place in bundle}
         first = sorted(bundle, key=lambda place: (-moved[place].value, not moved[place].exact, -place))
         yield first, [(key,) * count + (UNCHANGED,) * (len(first) - count) for count in range(len(first) + 1)]
-
-
-def _most(axes: Sequence[Axis], one: Axis) -> int:
-    return sum(max(p.cost for p in axis.patterns()) for axis in axes if axis is not one)
 
 
 def _worth_trying(axis: Axis, at_most: int, sum_of_other_costs: int) -> list[Pattern]:

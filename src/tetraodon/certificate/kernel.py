@@ -48,6 +48,9 @@ from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.squared import Measured, signed, squared
 
+STILL = Peak(0, 0, 0)
+"""An axis along which nothing changes and nothing that is crossed is added up."""
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -195,10 +198,14 @@ def _over_edges(
     plain = [with_fixed_weight(query, int(weight * common), heaviest, squares) for query, weight in queries]
     axes = _axes(graph, plain, squares)
     ones = [Term(n, q.contribution, w) for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)]
+    numbers = [frozenset(term.number for term in axis.terms) for axis in axes]
     best = Loss(Fraction(0), None, True)
     for combination in combinations(axes, graph.at_most):
-        crossed = frozenset[int]().union(*(pattern.crossed for pattern in combination))
-        peaks = [axis.peak(pattern, crossed) for axis, pattern in zip(axes, combination, strict=True)]
+        crossed = frozenset[int]().union(*(pattern.crossed for pattern in combination if pattern.cost))
+        peaks = [
+            STILL if not pattern.cost and crossed.isdisjoint(mine) else axis.peak(pattern, crossed)
+            for axis, pattern, mine in zip(axes, combination, numbers, strict=True)
+        ]
         total = sum(peak.value for peak in peaks) + 2 * sum(one.weight for one in ones if one.number in crossed)
         if total > best.value or (best.witness is None and total == best.value):
             exact = all(peak.exact for peak in peaks)
@@ -218,27 +225,30 @@ def _over_edges(
 
 def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:
     """The touched factors, grouped so that every contribution lives in one group."""
-    touched = [f for f in graph.factors if any(set(f.names) & set(q.names) for q, _ in queries)]
-    groups: list[set[Factor]] = [{factor} for factor in touched]
-    for query, _ in queries:
-        looked_at = set(query.contribution.names)
-        joined = [group for group in groups if any(looked_at & set(f.names) for f in group)]
+    asked = {name for query, _ in queries for name in query.names}
+    groups = [[place] for place, factor in enumerate(graph.factors) if not asked.isdisjoint(factor.names)]
+    for looked_at in dict.fromkeys(query.contribution.names for query, _ in queries):
+        if len(looked_at) < 2:
+            continue
+        joined = [g for g in groups if any(not set(looked_at).isdisjoint(graph.factors[place].names) for place in g)]
         if len(joined) > 1:
-            groups = [group for group in groups if group not in joined] + [set().union(*joined)]
+            together = sorted(place for group in joined for place in group)
+            groups = [*(group for group in groups if group not in joined), together]
+    of_name = {name: n for n, group in enumerate(groups) for place in group for name in graph.factors[place].names}
+    terms: list[list[Term]] = [[] for _ in groups]
+    crossings: list[list[Crossing]] = [[] for _ in groups]
+    for n, (query, weight) in enumerate(queries):
+        home = next((of_name[name] for name in query.contribution.names if name in of_name), None)
+        if home is not None:
+            terms[home].append(Term(n, _seen(query, squares), weight))
+        for split in query.by:
+            if split.name in of_name:
+                crossings[of_name[split.name]].append(Crossing(n, split, squares and signed(query.contribution)))
     axes: list[Axis] = []
-    for group in groups:
-        factors = tuple(f for f in graph.factors if f in group)
-        names = tuple(a.name for a in graph.domain if any(a.name in f.names for f in factors))
-        terms = tuple(
-            Term(n, _seen(q, squares), w) for n, (q, w) in enumerate(queries) if set(q.contribution.names) & set(names)
-        )
-        crossings = tuple(
-            Crossing(n, split, squares and signed(q.contribution))
-            for n, (q, _) in enumerate(queries)
-            for split in q.by
-            if split.name in names
-        )
-        axes.append(_axis(graph, factors, names, terms, crossings))
+    for n, group in enumerate(groups):
+        factors = tuple(graph.factors[place] for place in group)
+        names = tuple(sorted((name for f in factors for name in f.names), key=graph.domain.position))
+        axes.append(_axis(graph, factors, names, tuple(terms[n]), tuple(crossings[n])))
     return axes
 
 

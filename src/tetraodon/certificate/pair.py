@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,36 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
 
     Pre   no measurement is exact.
     """
-    return sum((Fraction(_moved(domain, m, pair)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
+    codes = _codes(domain, pair)
+    return sum((Fraction(_moved(domain, m, pair, codes)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
 
 
 def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
     """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
-    moved = (Fraction(_moved(domain, m, pair, squares=True)) * m.noise.rate(m.scale) ** 2 / 2 for m in measurements)
-    return sum(moved, Fraction(0))
+    codes = _codes(domain, pair)
+    moved = [Fraction(_moved(domain, m, pair, codes, squares=True)) for m in measurements]
+    return sum(
+        (moves * m.noise.rate(m.scale) ** 2 / 2 for moves, m in zip(moved, measurements, strict=True)), Fraction(0)
+    )
 
 
-def _moved(domain: Domain, measurement: Measurement, pair: tuple[Any, Any], *, squares: bool = False) -> int:
+Codes: TypeAlias = "list[tuple[int, ...]]"
+
+
+def _codes(domain: Domain, pair: tuple[Any, Any]) -> Codes:
+    """The codes of the records of a pair that are there; none if it is of datasets."""
+    return [domain.codes(value) for value in pair if value is not ABSENT and not isinstance(value, Dataset)]
+
+
+def _moved(
+    domain: Domain, measurement: Measurement, pair: tuple[Any, Any], present: Codes, *, squares: bool = False
+) -> int:
     first, second = pair
     if isinstance(first, Dataset) and isinstance(second, Dataset):
         answers = [_answers(domain, measurement, dataset) for dataset in (first, second)]
         apart = np.abs(answers[0] - answers[1])
         return int((apart.astype(object) ** 2).sum() if squares else apart.sum())
     contribution = squared(measurement.query.contribution) if squares else measurement.query.contribution
-    present = [domain.codes(value) for value in pair if value is not ABSENT]
     places = [tuple(codes[domain.position(name)] for name in contribution.names) for codes in present]
     shape = [domain[name].size for name in contribution.names]
     cells = [np.asarray(int(np.ravel_multi_index(place, shape)) if place else 0) for place in places]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tetraodon.domain.attribute import Attribute
 from tetraodon.domain.values import Value
@@ -24,17 +24,18 @@ class Domain:
     """
 
     attributes: tuple[Attribute, ...]
+    places: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        names = self.names
-        if not names:
+        if not self.attributes:
             raise DomainError("the domain has no attribute", fix="declare at least one attribute")
-        if len(set(names)) != len(names):
+        object.__setattr__(self, "places", {attribute.name: place for place, attribute in enumerate(self.attributes)})
+        if len(self.places) != len(self.attributes):
             raise DomainError("two attributes share a name", fix="give each its own name")
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(attribute.name for attribute in self.attributes)
+        return tuple(self.places)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -54,8 +55,8 @@ class Domain:
     def position(self, name: str) -> int:
         """Where an attribute stands among the attributes."""
         try:
-            return self.names.index(name)
-        except ValueError:
+            return self.places[name]
+        except (KeyError, TypeError):
             raise DomainError(f"there is no attribute {name!r}", fix=did_you_mean(name, self.names)) from None
 
     def project(self, names: Sequence[str]) -> Domain:

@@ -21,9 +21,6 @@ from tetraodon.policy.policy import Policy
 from tetraodon.workload.linear import Measurement
 from tetraodon.zcdp import rho_at, sqrt_above
 
-NEARLY = 1 + Fraction(1, 10**6)
-"""Widths of Gaussian noise are rounded up, so that what is left of a budget may be a little, and is then nothing."""
-
 
 @dataclass(frozen=True)
 class Limit:
@@ -76,16 +73,13 @@ def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Lim
     scales = [scale for _, scale in chosen]
     rising = {number for number, scale in enumerate(scales) if scale > 0}
     while rising:
-        factor = _rise(policy, chosen, scales, rising, limit)
-        if factor is None:
+        found = _rise(policy, chosen, scales, rising, limit)
+        if found is None:
             times = limit.amount / limit.loss(certify(policy, chosen, scales))
             return [limit.scale(scale, times) if scale else scale for scale in scales]
+        factor, step = found
         scales = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
-        more = {number: _rise(policy, chosen, scales, {number}, limit) for number in rising}
-        stuck = {number for number, rise in more.items() if rise is None or rise < NEARLY}
-        if not stuck:
-            break
-        rising -= stuck
+        rising -= {n for n in rising if limit.of_pair(policy, _noisy(chosen, scales, {n}), step)}
     return scales
 
 
@@ -108,23 +102,29 @@ def _rise(
     scales: Sequence[Fraction],
     rising: set[int],
     limit: Limit,
-) -> Fraction | None:
-    """The largest factor by which the losses of the rising items may grow; None where a loss is not exact.
+) -> tuple[Fraction, tuple[Any, Any]] | None:
+    """The largest factor by which the losses of the rising items may grow, and the step that then costs the budget.
+
+    None where a loss is not exact.
 
     Why   the loss is a maximum of functions c + t d, one for every step. From a factor that is too large, the step
-          that attains the maximum gives the next, smaller one, and after finitely many the maximum is the budget.
+          that attains the maximum gives the next, smaller one, and after finitely many the maximum is the budget. The
+          last such step costs all of it: whatever item it moves can rise no more, and it moves at least one that rose.
     """
     alone = certify_measurements(policy.graph, _all(chosen, scales, rising), rows_per_person=policy.rows_per_person)
-    factor = limit.amount / limit.loss(alone)
+    if not alone.exact or alone.witness is None:
+        return None
+    factor, step = limit.amount / limit.loss(alone), alone.witness
     while True:
         raised = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
         found = certify(policy, chosen, raised)
         if not found.exact or found.witness is None:
             return None
         if limit.loss(found) <= limit.amount:
-            return factor
+            return factor, step
+        step = found.witness
         moving, still = (
-            limit.of_pair(policy, _noisy(chosen, scales, numbers), found.witness)
+            limit.of_pair(policy, _noisy(chosen, scales, numbers), step)
             for numbers in (rising, set(range(len(scales))) - rising)
         )
         factor = (limit.amount - still) / moving
