@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.worlds import graphs, positive, queries
 
+import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.releasing import budget
 from tetraodon.releasing.budget import certify, fill
 from tetraodon.workload.contribution import AllRanges
 from tetraodon.workload.query import count
