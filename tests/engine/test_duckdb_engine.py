@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
-from tetraodon.engine import DataRefusal, Individuals, open_table
+from tetraodon.engine import Individuals, open_table
 
 AGE = Domain((Attribute("age", Integers(0, 99)),))
 
@@ -70,8 +70,7 @@ def test_a_database_is_only_read_and_settings_are_locked(tmp_path):
 
 def test_a_table_whose_rows_belong_to_nobody_is_empty():
     with open_table(duckdb.sql("SELECT 1 AS age, NULL::INTEGER AS k"), AGE, Individuals("k")) as engine:
-        with pytest.raises(DataRefusal, match="no rows"):
-            engine.counts([("age",)])
+        assert engine.counts([("age",)])[0].total == 0
         assert engine.dry_run()[-1].missing == 1
 
 

@@ -32,6 +32,7 @@ POLICY = {
 }
 VIEW = {
     "dataset": "people",
+    "presence": "public",
     "attributes": ATTRIBUTES,
     "budget": {"epsilon": 20},
     "adversary": {"prior": {"k": 2}, "posterior": 0.5, "records": 120},

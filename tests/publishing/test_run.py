@@ -165,6 +165,12 @@ def test_public_presence_makes_the_number_public(tmp_path: Path, book: td.Ledger
         td.publish(td.load_policy(secret), people(), ledger=book, accept_exposure=True, out=tmp_path / "other")
 
 
+def test_a_view_of_nobody_is_like_any_other_where_presence_is_a_secret(tmp_path: Path, book: td.Ledger) -> None:
+    td.publish(td.load_policy(POLICY), people().clear(), ledger=book, out=tmp_path / "view")
+    assert book.account("people").charged > 0
+    assert all(check.passed for check in td.verify(tmp_path / "view"))
+
+
 def test_side_tables_travel_with_the_view(tmp_path: Path, book: td.Ledger) -> None:
     (tmp_path / "regions.csv").write_text("country,gdp\nI,5000\n")
     (tmp_path / "policy.yaml").write_text(json.dumps({**POLICY, "public": {"regions": "regions.csv"}}))

@@ -234,6 +234,20 @@ def _through_engine(policy: Policy, bag: Bag) -> Bag:
     return tuple(sorted((cells - Counter([0])).elements()))
 
 
+@pytest.mark.parametrize("rows", [0, 2, 3])
+def test_a_table_whose_only_person_is_left_out_is_released_all_the_same(rows: int, tmp_path: Path) -> None:
+    """Were it refused, one row more would decide whether there is a release."""
+    items = [{"name": "h", "histogram": "y"}, {"name": "m", "mean": "y"}, {"name": "c", "cdf": "x"}]
+    policy = td.load_policy({**ISSUE, "individuals": {"key": "p", "at most": 2}, "release": items})
+    with td.Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open("d", 1, policy.document)
+        columns = {"p": ["me"] * rows, "x": [1] * rows, "y": [1] * rows}
+        frame = pl.DataFrame(columns, schema={"p": pl.String, "x": pl.Int64, "y": pl.Int64})
+        made = td.release(td.plan(policy), frame, ledger=ledger, out=tmp_path / "out")
+        assert len(made["h"].to_polars()) == 7
+        assert ledger.account("d").charged == 1
+
+
 def test_a_column_that_says_whose_row_it_is_cannot_be_a_secret() -> None:
     for changed in (
         {"individuals": {"key": "x", "at most": 2}},

@@ -130,7 +130,7 @@ def _show_reports(reports: list[ColumnReport]) -> None:
     rows = [[r.name, *(f"{n:,}" for n in (r.rows, r.missing, r.unreadable, r.outside))] for r in reports]
     table(names, rows, right=names[1:])
     if any(report.rows == 0 for report in reports):
-        wrapped("The table has no rows: a release would be refused.")
+        wrapped("The table has no rows.")
     for report in reports:
         if report.another_type:
             wrapped(

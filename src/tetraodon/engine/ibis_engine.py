@@ -141,7 +141,7 @@ class IbisEngine:
     def _grouped(self, rows: Expression, sets: list[list[str]], sums: list[str]) -> Expression:
         """Cells of each set of columns; with several sets, `g<position>` is 1 where a column is not in the set."""
         if len(sets) == 1:
-            totals = {name: rows[name].sum().cast("int64") for name in sums}
+            totals = {name: rows[name].sum().cast("int64").coalesce(0) for name in sums}
             parts = {"n": rows.count(), **totals}
             return rows.group_by(sets[0]).aggregate(**parts) if sets[0] else rows.aggregate(**parts)
         columns = list(dict.fromkeys(name for names in sets for name in names))
@@ -149,7 +149,7 @@ class IbisEngine:
             *columns,
             *(f"GROUPING({name}) AS g{name[1:]}" for name in columns),
             "COUNT(*) AS n",
-            *(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in sums),
+            *(f"COALESCE(CAST(SUM({name}) AS BIGINT), 0) AS {name}" for name in sums),
         ]
         shown = ", ".join(f"({', '.join(names)})" for names in sets)
         inner = self._behind.compile(rows)

@@ -21,7 +21,7 @@ class Engine(Protocol):
         Post  one `Counts` per group, in the order asked, its cells non-empty and sorted; equal on every
               engine. What a row counts as depends on that row and, for keyed tables, on the other rows
               of the same individual; on nothing else.
-        Raises DataRefusal if the table has no rows or cannot be read.
+        Raises DataRefusal if the table cannot be read. A table without rows is counted like any other.
         """
         ...
 

@@ -37,6 +37,7 @@ from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.releasing.charge import check_same_data
+from tetraodon.releasing.known_data import check_not_empty
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
 from tetraodon.workload.condition import truth_table
 
@@ -83,6 +84,7 @@ def perturb(
             if way.drawn is None:
                 with way.counting(), open_policy_table(policy, table, governing) as engine:
                     counts = engine.counts([policy.domain.names])[0]
+                    check_not_empty(governing, [counts])
                 permit = way.spend(Terms(certificate_of(governing, matrices), asked, policy.document, plan))
                 way.keep(lambda folder: _draw(folder, policy.domain, matrices, counts, permit))
             way.finish(lambda folder, _: _fill(folder, way.drawn, manifest))

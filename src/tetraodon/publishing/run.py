@@ -28,7 +28,7 @@ from tetraodon.publishing.series_state import Turn, begin, finish, next_number, 
 from tetraodon.publishing.side_check import check_side_tables, refuse_the_table, shared_names
 from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.charge import check_same_data, check_same_size
-from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
+from tetraodon.releasing.known_data import check_known_data, check_not_empty, known_groups, told_facts
 from tetraodon.releasing.quote import Quote, checked
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
 
@@ -205,13 +205,14 @@ def _counts(policy: Policy, table: Source, governing: Policy, side: dict[str, Si
         shared = {shared_names(policy.domain, one) for one in side.values()} - {()}
         groups = [policy.domain.names, *sorted((known_groups(policy, facts) | shared) - {policy.domain.names})]
         counted = dict(zip(groups, engine.counts(groups), strict=True))
+    check_not_empty(governing, counted.values())
     check_known_data(policy, facts, counted)
     check_side_tables(policy.domain, side, counted)
     return counted[policy.domain.names]
 
 
 def _check_distinct(plan: ViewPlan, counts: Counts) -> None:
-    if plan.adversary.rows == "distinct" and int(np.max(counts.counts)) > 1:
+    if plan.adversary.rows == "distinct" and int(np.max(counts.counts, initial=0)) > 1:
         raise DataRefusal(
             "the table repeats rows, and the policy says that it does not",
             fix="write `rows: repeated` under `adversary`",

@@ -23,6 +23,15 @@ def told_facts(policy: Policy, governing: Policy) -> dict[Known, str]:
     return found
 
 
+def check_not_empty(governing: Policy, counts: Iterable[Counts]) -> None:
+    """Refuse an empty table where the number of records is public.
+
+    Why  where it is a secret, so is whether anybody is in the table, or has few enough rows to count.
+    """
+    if governing.size_is_public and any(counted.total == 0 for counted in counts):
+        raise DataRefusal("the table has no rows", fix="check that this is the right table")
+
+
 def known_groups(policy: Policy, facts: Iterable[Known]) -> set[tuple[str, ...]]:
     """The attributes that have to be counted together to look."""
     return {known_query(entry, policy.domain).names for entry in facts}

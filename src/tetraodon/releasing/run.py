@@ -19,7 +19,7 @@ from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.exact_answer import added_by, exact_answer, group_of
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
-from tetraodon.releasing.known_data import check_known_data, known_groups, told_facts
+from tetraodon.releasing.known_data import check_known_data, check_not_empty, known_groups, told_facts
 from tetraodon.releasing.measured import read_measured, write_measured
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan import plan as planned
@@ -134,6 +134,7 @@ def _count(plan: Plan, table: Source, governing: Policy | None = None) -> Mappin
     groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
     with open_policy_table(plan.policy, table, governing) as engine:
         counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
+    check_not_empty(governing or plan.policy, counts.values())
     check_known_data(plan.policy, facts, counts)
     return {
         item.name: tuple(exact_answer(m.query, domain, counts[group_of(m.query)]) for m in item.measurements)
