@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, overload
 
 from tetraodon.errors import QueryError
+from tetraodon.foreign import read_plain
+from tetraodon.ledger.signature import judged, stated_entry
 from tetraodon.publishing.verify import verify_view
 from tetraodon.publishing.view import MANIFEST
 from tetraodon.publishing.view import read_manifest as read_view
 from tetraodon.pufferfish import Definition, Verdict
 from tetraodon.pufferfish import verify as verify_mechanism
+from tetraodon.releasing.folder import MANIFEST as RELEASE
 from tetraodon.releasing.manifest import read_manifest as read_release
 from tetraodon.releasing.verify import NOT_CHECKED, Check, unchecked_pages
 from tetraodon.releasing.verify import verify as verify_folder
 
 
 @overload
-def verify(mechanism: str | os.PathLike[str]) -> list[Check]: ...
+def verify(mechanism: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None) -> list[Check]: ...
 
 
 @overload
 def verify(mechanism: Any, definition: Definition, **options: Any) -> Verdict: ...
 
 
-def verify(mechanism: Any, definition: Definition | None = None, **options: Any) -> list[Check] | Verdict:
+def verify(
+    mechanism: Any, definition: Definition | None = None, *, key: str | os.PathLike[str] | None = None, **options: Any
+) -> list[Check] | Verdict:
     """Check a release or view folder without its data, or a mechanism against a definition of privacy.
 
-    `verify("release/")` recomputes every hash and certificate. `verify(mechanism, definition)` finds the smallest
-    epsilon for which the mechanism keeps the definition, or the attacker who breaks it.
+    `verify("release/")` recomputes every hash and certificate, and says who signed the folder; with `key`, a public key
+    that you trust, a file with one or its fingerprint, it must be signed with that.
+
+    `verify(mechanism, definition)` finds the smallest epsilon for which the mechanism keeps the definition, or the
+    attacker who breaks it.
     """
     if definition is not None:
         if not isinstance(definition, Definition):
@@ -38,7 +47,9 @@ def verify(mechanism: Any, definition: Definition | None = None, **options: Any)
     if not isinstance(mechanism, str | os.PathLike) or options:
         raise QueryError("a mechanism is verified against a definition", fix="write td.verify(mechanism, definition)")
     folder = Path(mechanism)
-    return verify_view(folder) if is_view(folder) else verify_folder(folder)
+    view = is_view(folder)
+    checks = verify_view(folder) if view else verify_folder(folder)
+    return checks + _signature(folder, MANIFEST if view else RELEASE, key)
 
 
 def is_view(folder: Path) -> bool:
@@ -50,3 +61,10 @@ def not_checked(folder: str | os.PathLike[str]) -> tuple[str, ...]:
     """What `verify` cannot tell about a release or view folder, in words."""
     path = Path(folder)
     return (*NOT_CHECKED, *unchecked_pages(read_view(path) if is_view(path) else read_release(path)))
+
+
+def _signature(folder: Path, name: str, key: str | os.PathLike[str] | None) -> list[Check]:
+    """Which entry of a ledger paid for a folder, as it says, and who signed that."""
+    content = read_plain(folder / name)
+    entry = stated_entry(json.loads(content))
+    return [*([] if entry is None else [Check(*entry)]), Check(*judged(folder, name, content, key))]

@@ -11,7 +11,7 @@ from tetraodon.cli.edge import Edge, existing, existing_table
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, say, working
 from tetraodon.cli.policy_commands import PolicyPath
-from tetraodon.cli.release_commands import STATES, charged_in_words, follow
+from tetraodon.cli.release_commands import STATES, charged_in_words, follow, note_unsigned
 
 
 def publish(
@@ -73,6 +73,7 @@ def publish(
             left = shown_below(book.account(read.dataset).left)
         folder = made.rows.parent if made.seen is None else made.rows.parent.parent
         manifest = read_manifest(folder)
+        note_unsigned(folder)
         if as_json:
             emit(
                 {

@@ -10,7 +10,7 @@ import typer
 
 from tetraodon.cli.edge import Edge, WrongUse, existing, existing_table, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
-from tetraodon.cli.output import Json, emit, listed, say, table, working, wrapped
+from tetraodon.cli.output import Json, emit, listed, note, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release or view folder.", show_default=False)]
@@ -42,6 +42,14 @@ def charged_in_words(edge: Edge, charged: str, dataset: str, left: str) -> str:
     if edge.state == STATES[COMPLETE]:
         return f"It was complete already: nothing was charged now, epsilon {charged} before; {left} left."
     return f"Charged epsilon {charged} to {dataset}; {left} left."
+
+
+def note_unsigned(folder: Path) -> None:
+    """Say of a folder that was just written that nobody signed it, if so."""
+    from tetraodon.ledger.signature import SIGNATURE
+
+    if not (folder / SIGNATURE).exists():
+        note("Not signed: the private key of the ledger is not at hand. `tetraodon ledger key` says why.")
 
 
 def release(
@@ -91,6 +99,7 @@ def release(
                 plan(read), source, ledger=book, out=out, force=force, resume=resume, progress=follow(edge, progress)
             )
             left = shown_below(book.account(read.dataset).left)
+        note_unsigned(out)
         if as_json:
             epsilon = made.plan.epsilon
             emit(
@@ -187,14 +196,21 @@ def _show_view(folder: Path, as_json: bool) -> None:
             say(line)
 
 
-def verify(folder: Folder, as_json: Json = False) -> None:
+def verify(
+    folder: Folder,
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The public key it must be signed with.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Recompute every certificate and hash of a release, and its answers, or of a view, without the data.
 
-    Exit code 0 if everything holds, 1 if anything does not.
+    Exit code 0 if everything holds, 1 if anything does not. It is said who signed the folder; with --key, a public key,
+    a file with one or its fingerprint, it must be signed with that key.
 
     \b
     Examples:
-      tetraodon verify release/
+      tetraodon verify release/ --key office.pem
       tetraodon verify view/
 
     \b
@@ -205,7 +221,7 @@ def verify(folder: Folder, as_json: Json = False) -> None:
         from tetraodon.verifying import not_checked, verify
 
         with working("verifying"):
-            checks, open_questions = verify(folder), not_checked(folder)
+            checks, open_questions = verify(folder, key=key), not_checked(folder)
         good = all(check.passed for check in checks)
         if as_json:
             told = [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks]
@@ -214,7 +230,7 @@ def verify(folder: Folder, as_json: Json = False) -> None:
             files = sum(check.passed and check.what.startswith("file ") for check in checks)
             rows = [["ok", f"hashes of {files} files", ""]] if files else []
             rows += [
-                ["ok" if check.passed else "FAILED", check.what, str(check.detail)[:40]]
+                ["ok" if check.passed else "FAILED", check.what, str(check.detail)[:64]]
                 for check in checks
                 if not (check.passed and check.what.startswith("file "))
             ]

@@ -29,9 +29,10 @@ from tetraodon.gate.permit import Permit, permit_for
 from tetraodon.gate.place import Place
 from tetraodon.gate.terms import Terms
 from tetraodon.ledger import Entry, Ledger, Reservation, document_hash
+from tetraodon.ledger.signature import stamp
 
-Fill = Callable[[Path, Entry], str]
-"""Fills an empty folder, told the ledger's entry that pays for it, and returns the hash of its manifest."""
+Fill = Callable[[Path, Entry], object]
+"""Fills an empty folder, told the ledger's entry that pays for it. Its manifest is JSON."""
 
 COMPLETE = "nothing to do"
 """What `progress` is told when a release to be resumed was finished already."""
@@ -230,12 +231,13 @@ class Passage:
         return self.drawn
 
     def finish(self, fill: Fill) -> None:
-        """Write what is paid for into its place, and settle. `fill` is called again if that is interrupted."""
+        """Write what is paid for into its place, signed, and settle. `fill` is called again if that is interrupted."""
         if self._pending is None or self._place is None or self.entry is None:
             raise ReleaseError("nothing was charged for what is to be written", fix="spend first, with a place")
         try:
             draft = self._pending.draft()
-            digest = fill(draft, self.entry)
+            fill(draft, self.entry)
+            digest = stamp(draft, self._place.manifest, self._ledger, self._reservation(self.entry))
             self._pending.note(digest)
             self._place.take(draft, self._pending.folder / OLD, replace=self._replaces)
         except OSError as error:
@@ -247,8 +249,11 @@ class Passage:
         """Note in the ledger that what is paid for is out, with a hash of it. For what goes to no folder."""
         if self.entry is None:
             raise ReleaseError("nothing was charged that could be settled", fix="spend first")
-        e = self.entry
-        self._ledger.settle(Reservation(e.id, e.dataset, e.asked, e.charged, e.when), manifest_hash=digest)
+        self._ledger.settle(self._reservation(self.entry), manifest_hash=digest)
+
+    @staticmethod
+    def _reservation(entry: Entry) -> Reservation:
+        return Reservation(entry.id, entry.dataset, entry.asked, entry.charged, entry.when)
 
 
 def _same(entry: Entry, terms: Terms) -> bool:

@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import json
+import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -64,7 +65,7 @@ def _signed(manifest: str, content: bytes, signer: Signer) -> str:
     return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
-def judged(folder: Path, manifest: str, content: bytes, key: str | None) -> tuple[str, bool, str]:
+def judged(folder: Path, manifest: str, content: bytes, key: str | os.PathLike[str] | None) -> tuple[str, bool, str]:
     """Who signed a manifest of these bytes: what is said of it, whether that is as it should be, and the fingerprint.
 
     Pre   `key` is one that the reader trusts, in any form that `named_fingerprint` takes, or None.

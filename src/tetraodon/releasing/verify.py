@@ -19,6 +19,7 @@ from typing import Any
 from tetraodon.errors import ReleaseError, TetraodonError
 from tetraodon.foreign import empty_folders, plain_files, read_plain
 from tetraodon.ledger import document_hash
+from tetraodon.ledger.signature import SIGNATURE, STATEMENT
 from tetraodon.policy.dump import dump_policy
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
@@ -80,9 +81,10 @@ def verify(path: str | Path) -> list[Check]:
 
 
 def files_beside(folder: Path, manifest: str) -> tuple[str, ...]:
-    """Every file of a folder but its manifest, and every folder in it that is empty."""
+    """Every file of a folder but its manifest and what signs it, and every folder in it that is empty."""
     try:
-        return tuple(name for name in (*plain_files(folder), *empty_folders(folder)) if name != manifest)
+        found = (*plain_files(folder), *empty_folders(folder))
+        return tuple(name for name in found if name not in (manifest, SIGNATURE))
     except OSError:
         raise ReleaseError("the folder cannot be read", fix="ask for a new copy", where=str(folder)) from None
 
@@ -108,7 +110,7 @@ def check_statements(stated: Mapping[str, Any], mine: Mapping[str, Any]) -> Chec
     Pre   `mine` is the manifest that we would write. What differs between versions may differ.
     """
     free = ("software", "date", "charged", "files", "policy", "policy_sha256", "plan")
-    wrong = [name for name in stated if name not in mine]
+    wrong = [name for name in stated if name not in (*mine, STATEMENT)]
     same = {*stated} & {*mine} - {*free}
     wrong += [name for name in same if not same_numbers(mine[name], stated[name])]
     if not all(isinstance(stated.get(name), str) for name in free[:3]) or not _was(stated["date"]):
