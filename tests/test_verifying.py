@@ -80,7 +80,7 @@ def test_a_folder_says_whose_it_is(office: tuple[Path, td.Ledger], tmp_path: Pat
     assert book.entries("d")[0].manifest_hash == hashlib.sha256((folder / "release.json").read_bytes()).hexdigest()
 
 
-def test_a_folder_made_anew_is_not_the_offices(office: tuple[Path, td.Ledger], tmp_path: Path) -> None:
+def test_a_folder_made_anew_is_not_the_offices(office: tuple[Path, td.Ledger]) -> None:
     """Why  invented numbers, with everything that follows from them, are a folder that holds; but not a signed one."""
     folder, book = office
     path = folder / "release.json"
