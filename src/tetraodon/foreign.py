@@ -89,7 +89,7 @@ def read_plain(path: Path, *, most: int = JSON_BYTES) -> bytes:
         if found.st_size > most:
             raise ReleaseError("the file is too large", fix="ask for a new copy", where=path.name)
         with os.fdopen(os.dup(file), "rb") as stream:
-            return stream.read(most)
+            return stream.read(found.st_size)
     finally:
         os.close(file)
 

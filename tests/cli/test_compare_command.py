@@ -49,6 +49,7 @@ def test_pictures(run: Run, place: Path, name: str) -> None:
         ("--theta", "wide"),
         ("--epsilon", "much"),
         ("--pair", "3"),
+        ("--theta", "1" * 10_000),
         ("--chart", "picture.png"),
         ("--attribute", "loss", "--chart", "nowhere/picture.json"),
     ],
@@ -65,6 +66,8 @@ def test_wrong_use(run_json: Callable[..., Any], wrong: tuple[str, ...]) -> None
         ("--attribute", "loss", "--theta", "0"),
         ("--attribute", "loss", "--epsilon", "0"),
         ("--attribute", "loss", "--pair", "1,900"),
+        ("--attribute", "loss", "--pair", "Female,Male"),
+        ("--attribute", "x" * 10_000),
     ],
 )
 def test_refusals(run_json: Callable[..., Any], refused: tuple[str, ...]) -> None:

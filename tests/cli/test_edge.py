@@ -314,3 +314,24 @@ def test_what_may_be_an_address_is_not_shown_in_place_of_a_path(run: Run, addres
     for arguments in (("init", address), ("check", "people.policy.yaml", address), ("check", address)):
         told = run(*arguments, code=2)
         assert "hunter2" not in told.stdout + told.stderr
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", LONG),
+        ("plan", LONG),
+        ("verify", LONG),
+        ("show", LONG),
+        ("ask", LONG, "age < 30"),
+        ("check", "people.policy.yaml", LONG + ".csv"),
+        ("release", "people.policy.yaml", LONG + ".csv"),
+        ("release", "people.policy.yaml", "people.csv", "--out", LONG),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_paths_that_are_too_long_are_refused_in_words(run: Run, arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).exit_code in (1, 2)

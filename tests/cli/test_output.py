@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tetraodon.cli.output import emit, shown_number, table, working
+from tetraodon.cli.output import emit, harmless, heading, note, say, shown_number, table, working, wrapped
 
 
 def test_json_is_ascii_where_it_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,3 +62,22 @@ def test_a_spinner_shows_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_numbers(number: float, text: str) -> None:
     assert shown_number(number) == text
+
+
+HOSTILE = "a\x1b[2J\x1b]0;owned\x07\x9b31m\r\x08\u202egnp.exe\u2066\x7f"
+
+
+def test_nothing_that_a_terminal_obeys_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    for show in (say, note, heading, wrapped):
+        show(HOSTILE)
+    table([HOSTILE], [[HOSTILE]])
+    emit({HOSTILE: HOSTILE})
+    out, err = capsys.readouterr()
+    assert not set(out + err) & set(HOSTILE) - set("a[2J]0;owned31mgnp.exe")
+    assert "\\x1b[2J" in out
+    assert "\\x1b[2J" in err
+    assert json.loads(out[out.index("{\n") :]) == {HOSTILE: HOSTILE}
+
+
+def test_lines_and_letters_of_all_languages_stay() -> None:
+    assert harmless("Grüße\n\tπ 漢字 ‘quoted’") == "Grüße\n\tπ 漢字 ‘quoted’"

@@ -15,6 +15,7 @@ the parser itself finds wrong (an unknown option) stays text on standard error.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -77,6 +78,8 @@ class Edge:
             self._report("Interrupted", "stopped by Ctrl-C", fix=self.state, code=INTERRUPTED)
         if isinstance(error, TetraodonError):
             self._refuse(error)
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            self._refuse(WrongUse("a path is too long", fix="use a shorter name"))
         if os.environ.get(DEBUG):
             return
         self._internal(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,11 +21,24 @@ WIDTH = 100
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys instead of showing: they move the cursor, hide text or turn it round."""
+
+
+def harmless(text: str) -> str:
+    """A text as it may be shown: what a terminal would obey is spelt out. Whatever we print goes through here.
+
+    >>> print(harmless("a" + chr(27) + "[2Jb"))
+    a\\x1b[2Jb
+    """
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def emit(document: Any) -> None:
     """Print a document as JSON."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(document, indent=2, ensure_ascii=not utf8, allow_nan=False, default=_day)
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def _day(value: object) -> str:
@@ -36,12 +50,12 @@ def _day(value: object) -> str:
 
 def note(text: str, *, colour: str | None = None) -> None:
     """Print a line for the person at the terminal, on standard error."""
-    typer.secho(text, fg=colour, err=True)
+    typer.secho(harmless(text), fg=colour, err=True)
 
 
 def say(text: str = "") -> None:
     """Print text on standard output, as it is."""
-    typer.echo(text)
+    typer.echo(harmless(text))
 
 
 def wrapped(text: str) -> None:
@@ -78,15 +92,15 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seque
 
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in columns:
-        shown.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+        shown.add_column(Text(harmless(name)), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
+        shown.add_row(*(Text(harmless(cell)) for cell in row))
     console().print(shown)
 
 
 def heading(text: str) -> None:
     """Print a heading."""
-    typer.secho(text, bold=True)
+    typer.secho(harmless(text), bold=True)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+from pydantic_core import PydanticCustomError
+
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
 from tetraodon.errors import DomainError, PolicyError, did_you_mean
 from tetraodon.policy.document import AttributeSection, PolicyDocument
@@ -81,7 +83,7 @@ def code_of(attribute: Attribute, text: str) -> int:
         code = attribute.code(number)
         if attribute.number(code) == number:
             return code
-    except DomainError:
+    except (DomainError, PydanticCustomError):  # `exact` speaks to pydantic, and may be asked by others
         pass
     raise PolicyError(f"{shown(text)} is not a value of {attribute.name}", fix=_nearest(attribute, text))
 

@@ -22,12 +22,13 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.engine import Counts
 from tetraodon.engine.open_table import Source
 from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.foreign import plain_file, read_json
 from tetraodon.gate import Passage, Permit, Place, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.ledger import Ledger, document_hash
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.policy.load import AnyPolicy, load_policy
+from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of, require_numbered
 from tetraodon.publishing.drawn import TUPLES, take_drawn, write_view
@@ -35,7 +36,7 @@ from tetraodon.publishing.estimate import counts_in_view
 from tetraodon.publishing.inverse import fall_of, geometric
 from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.publishing.sandbox import Sandbox
-from tetraodon.rational import Number, decimal_text, rational
+from tetraodon.rational import Number, decimal_text, rational, stated_number
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.known_data import check_not_empty
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
@@ -178,12 +179,12 @@ def load_perturbed(path: str | os.PathLike[str]) -> Perturbed:
     """A folder of `perturb`, read back."""
     folder = Path(path)
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        policy = load_policy(manifest["policy"])
+        manifest = read_json(plain_file(folder, MANIFEST))
+        policy = stated_policy(manifest["policy"])
         matrices = {
             a.name: _read(a, policy.graph.factor_of(a.name).graph, manifest["matrices"][a.name]) for a in policy.domain
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
         raise ReleaseError("the perturbed table cannot be read", fix="ask for a new copy", where=str(folder)) from None
     return Perturbed(policy.domain, matrices, folder / TUPLES)
 
@@ -198,5 +199,5 @@ def matrix_document(made: Perturbation) -> dict[str, Any]:
 
 def _read(attribute: Attribute, graph: Any, document: Mapping[str, Any]) -> Perturbation:
     if "geometric" in document:
-        return Perturbation(attribute, graph, geometric(Fraction(document["geometric"]), attribute.size))
-    return Perturbation(attribute, graph, [[Fraction(p) for p in row] for row in document["rows"]])
+        return Perturbation(attribute, graph, geometric(stated_number(document["geometric"]), attribute.size))
+    return Perturbation(attribute, graph, [[stated_number(p) for p in row] for row in document["rows"]])

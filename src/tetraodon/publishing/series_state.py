@@ -18,6 +18,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.engine import open_table
 from tetraodon.errors import Refused, ReleaseError
+from tetraodon.foreign import plain_file, read_json
 from tetraodon.gate.durable import write_whole
 from tetraodon.gate.place import Place
 from tetraodon.ledger import document_hash
@@ -157,8 +158,8 @@ def _terms(plan: ViewPlan) -> dict[str, Any]:
 
 def _read(folder: Path) -> dict[str, Any]:
     try:
-        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        state = read_json(plain_file(folder, STATE))
+    except (OSError, ValueError):
         state = None
     if not isinstance(state, dict):
         raise ReleaseError(f"{STATE} cannot be read", fix="restore it", where=str(folder))

@@ -7,6 +7,7 @@ many tuples of a group are noise.
 from __future__ import annotations
 
 import errno
+import glob
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -15,8 +16,10 @@ import duckdb
 import numpy as np
 
 from tetraodon.domain import Domain
+from tetraodon.engine.duckdb_sql import quoted as identifier
 from tetraodon.publishing.columns import cells_at, codes_in, columns
 from tetraodon.publishing.sampling import Cells
+from tetraodon.releasing.spreadsheet import harmless_cell, harmless_sql
 
 GROUP = 1 << 20
 
@@ -80,12 +83,20 @@ def regrouped(parts: Iterable[Cells], group: int) -> Iterator[Cells]:
 
 
 def write_csv(parquet: Path, csv: Path) -> None:
-    """The same rows as CSV, in the same order."""
+    """The same rows as CSV, in the same order; what a spreadsheet would run is spelt as `spreadsheet.py` says."""
+    source = f"read_parquet({quoted(glob.escape(str(parquet)))})"
     with duckdb.connect() as connection:
         try:
-            connection.execute(f"COPY (SELECT * FROM read_parquet({quoted(parquet)})) TO {quoted(csv)} (HEADER)")
+            found = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            cells = ", ".join(_cell(str(name), str(kind)) for name, kind, *_ in found)
+            connection.execute(f"COPY (SELECT {cells} FROM {source}) TO {quoted(csv)} (HEADER)")
         except duckdb.Error as error:
             raise OSError(errno.ENOSPC, "cannot write") from error
+
+
+def _cell(name: str, kind: str) -> str:
+    value = harmless_sql(identifier(name)) if kind == "VARCHAR" else identifier(name)
+    return f"{value} AS {identifier(harmless_cell(name))}"
 
 
 def quoted(word: Path | str) -> str:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import csv as csv_module
 import errno
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 from numpy.typing import NDArray
+
+from tetraodon.releasing.spreadsheet import harmless_cell
 
 SHORT = 50_000
 TYPES = {"i": "BIGINT", "f": "DOUBLE", "b": "BOOLEAN", "M": "DATE", "O": "VARCHAR"}
@@ -33,10 +37,7 @@ def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = T
 
 
 def _write_short(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> None:
-    with text.open("w", newline="", encoding="utf-8") as file:
-        writer = csv_module.writer(file, quoting=csv_module.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(_plain(column) for column in columns.values()), strict=True))
+    _write_text(columns, text, str)
     types = ", ".join(f"{_text(name)}: '{TYPES[column.dtype.kind]}'" for name, column in columns.items())
     with duckdb.connect() as connection:
         table = (
@@ -44,21 +45,34 @@ def _write_short(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) ->
         )
         table += ", nullstr = '\x01', allow_quoted_nulls = false)"
         connection.execute(f"COPY (SELECT * FROM {table}) TO {_text(parquet)} (FORMAT parquet, COMPRESSION zstd)")
+    _write_text(columns, text, harmless_cell)
 
 
-def _plain(column: NDArray[Any]) -> list[Any]:
+def _write_text(columns: dict[str, NDArray[Any]], path: Path, spelt: Callable[[str], str]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv_module.writer(file, quoting=csv_module.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(map(spelt, columns))
+        writer.writerows(zip(*(_plain(column, spelt) for column in columns.values()), strict=True))
+
+
+def _plain(column: NDArray[Any], spelt: Callable[[str], str]) -> list[Any]:
     """Values whose text reads back as the same."""
     if column.dtype.kind == "b":
         return ["true" if value else "false" for value in column.tolist()]
+    if column.dtype.kind == "O":
+        return [spelt(value) for value in column.tolist()]
     return [str(value) for value in column.tolist()] if column.dtype.kind == "M" else list(column.tolist())
 
 
 def _write_long(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> None:
     import polars
 
-    frame = polars.DataFrame(columns)
-    frame.write_parquet(parquet)
-    frame.write_csv(text, quote_style="non_numeric")
+    polars.DataFrame(columns).write_parquet(parquet)
+    spelt = {
+        harmless_cell(name): np.array(_plain(column, harmless_cell), object) if column.dtype.kind == "O" else column
+        for name, column in columns.items()
+    }
+    polars.DataFrame(spelt).write_csv(text, quote_style="non_numeric")
 
 
 def _text(word: Path | str) -> str:

@@ -221,7 +221,7 @@ def check_files(
 
 
 def _check_file(folder: Path, name: str, digest: str | None, there: bool) -> Check:
-    if not there:
+    if not there or not (folder / name).is_file():
         return Check(f"file {name}", False, "missing")
     if not isinstance(digest, str):
         return Check(f"file {name}", False, "its hash is missing")
