@@ -333,5 +333,6 @@ LONG = "x" * 300
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_paths_that_are_too_long_are_refused_in_words(run: Run, arguments: tuple[str, ...]) -> None:
-    assert run(*arguments).exit_code in (1, 2)
+@pytest.mark.usefixtures("place")
+def test_paths_that_are_too_long_are_refused_in_words(arguments: tuple[str, ...]) -> None:
+    assert CliRunner().invoke(app, list(arguments)).exit_code in (1, 2)
