@@ -44,6 +44,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
         ("theta, ranges of 100,000 values planned", [1, 100, 10_000], _theta),
         ("known counts priced for a histogram", [2, 20, 200], _known),
         ("tables planned together", [1, 10, 100], _questions),
+        ("tables planned, each of an attribute of its own", [3, 30, 300], _attributes),
     ):
         first = None
         for size in sizes[:-1] if quick else sizes:
@@ -107,5 +108,16 @@ def _questions(number: int, _: Path) -> Iterator[Callable[[], object]]:
         release = [{"name": f"t{place}", "histogram": list(pair)} for place, pair in enumerate(pairs)]
         asked = _policy(
             {name: {"integer": [0, 9 + extra]} for name in names}, dict.fromkeys(names, "everything"), release
+        )
+        yield lambda asked=asked: td.plan(asked)
+
+
+def _attributes(number: int, _: Path) -> Iterator[Callable[[], object]]:
+    for extra in range(REPEATS):
+        names = [f"a{k}" for k in range(number)]
+        asked = _policy(
+            {name: {"integer": [0, 9 + extra]} for name in names},
+            {name: {"within": 1 + place % 5} for place, name in enumerate(names)},
+            [{"name": name, "histogram": [name]} for name in names],
         )
         yield lambda asked=asked: td.plan(asked)

@@ -18,6 +18,7 @@ from tetraodon.mechanism.expected_error import expected_error, noise_terms
 from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
+from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, rational
@@ -87,6 +88,7 @@ class Plan:
         return Fraction(self.certificate.epsilon)
 
 
+@on_one_thread
 def plan(
     policy: AnyPolicy,
     *,
