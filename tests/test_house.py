@@ -20,7 +20,7 @@ TESTS = ROOT / "tests"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    {"errors", "rational", "server_address", "whole_sums", "zcdp", "papers", "demo", "foreign"},
+    {"errors", "one_thread", "rational", "server_address", "whole_sums", "zcdp", "papers", "demo", "foreign"},
     {"domain", "noise"},
     {"workload", "engine"},
     {"policy"},
