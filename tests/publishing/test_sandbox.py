@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import polars
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, TableError
-from tetraodon.publishing.sandbox import Sandbox
+from tetraodon.publishing.sandbox import TUPLES, Sandbox
 
 DOMAIN = Domain((Attribute("age", Integers(0, 3)), Attribute("score", Integers(1, 2))))
 
@@ -89,3 +90,20 @@ def test_names_of_our_own_are_kept(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="does not start with"):
         Sandbox(DOMAIN, {"tetraodon_tuples": tmp_path / "side.csv"})
     assert Sandbox(DOMAIN, {"tuples": tmp_path / "side.csv"}).public == {"tuples": ("a",)}
+
+
+def test_files_are_large_by_their_values_and_not_by_their_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal rows compress to next to nothing, and would fill the memory."""
+    monkeypatch.setattr("tetraodon.publishing.sandbox.LARGE", 1000)
+    size = len(DOMAIN.attributes)
+    rows = {a.name: [int(a.number(0))] * (1000 // size + 1) for a in DOMAIN}
+    polars.DataFrame(rows).write_parquet(tmp_path / "tuples.parquet")
+    sandbox = Sandbox(DOMAIN)
+    sandbox.hold(tmp_path / "tuples.parquet")
+    [(kind,)] = sandbox.connection.execute(
+        f"SELECT table_type FROM information_schema.tables WHERE table_name = '{TUPLES}'"
+    ).fetchall()
+    assert kind == "VIEW"
+    assert sandbox.run(f"SELECT count(*) FROM {TUPLES}").fetchall() == [(1000 // size + 1,)]

@@ -20,8 +20,10 @@ from tetraodon.publishing.sql_value import sql_type, sql_value
 Public: TypeAlias = Mapping[str, Any]
 """Public side tables by name: paths of CSV or Parquet files, frames, or arrow tables."""
 NOTHING: Final[Public] = {}
-LARGE: Final = 2**28
-"""Files above this size are read anew for each question."""
+LARGE: Final = 2**24
+"""Files of more values than this, however well they are compressed, are read anew for each question."""
+MEMORY: Final = "400MB"
+"""What the database may use where a large file is read."""
 OWN: Final = "tetraodon_"
 """How our own tables are called, so that no public table is mistaken for one of them."""
 ROW: Final = f"{OWN}row"
@@ -55,9 +57,13 @@ class Sandbox:
 
     def hold(self, file: Path) -> None:
         """Keep the tuples of a Parquet file as the table `tuples`; a large file is read anew each time."""
-        large = file.stat().st_size > LARGE
+        [(rows,)] = self.connection.execute(
+            f"SELECT coalesce(sum(num_rows), 0) FROM parquet_file_metadata({text(str(file))})"
+        ).fetchall()
+        large = int(rows) * len(self.domain.attributes) > LARGE
         if large:
             self.connection.execute(f"SET allowed_paths = [{text(str(file))}]")
+            self.connection.execute(f"SET memory_limit = '{MEMORY}'")
         kind = "VIEW" if large else "TABLE"
         columns = ", ".join(
             f"CAST({quoted(attribute.name)} AS {sql_type(attribute)}) AS a{place}"
