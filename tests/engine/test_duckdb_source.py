@@ -41,6 +41,26 @@ def test_several_parquet_files(tmp_path):
         assert engine.counts([("age",)])[0].codes.tolist() == [[0], [1], [2]]
 
 
+@pytest.mark.parametrize("other", ["'5' AS age", "'x' AS age", "5 AS years", "5::DECIMAL(4, 1) AS age"])
+def test_parquet_files_of_several_types_are_refused_whatever_is_in_them(other, tmp_path):
+    duckdb.sql("SELECT 1 AS age, 2 AS rest").write_parquet(str(tmp_path / "a.parquet"))
+    duckdb.sql(f"SELECT {other}, 'x' AS rest").write_parquet(str(tmp_path / "b.parquet"))
+    with pytest.raises(TableError, match="not of the same type in all files") as refusal:
+        open_table(tmp_path / "*.parquet", DOMAIN)
+    assert not isinstance(refusal.value, DataRefusal)
+
+
+def test_whole_numbers_that_no_double_holds_are_read_from_text_and_reals():
+    domain = Domain((Attribute("age", Integers(0, 10**17)),))
+    for number, code in (
+        ("'50000000000000001'", 5 * 10**16 + 1),
+        ("5e16::DOUBLE", 5 * 10**16),
+        ("1e18::DOUBLE", 10**17),
+    ):
+        with open_table(duckdb.sql(f"SELECT {number} AS age"), domain) as engine:
+            assert engine.counts([("age",)])[0].codes.tolist() == [[code]]
+
+
 def test_labels_of_a_frame_are_not_in_its_type():
     nested = polars.DataFrame({"age": [{MARKER: 1}]})
     with pytest.raises(TableError) as error:

@@ -83,8 +83,8 @@ def _require_declared(file: CsvFile, wanted: Collection[str]) -> None:
             )
 
 
-def use_parquet(table: DuckDBTable, path: Path) -> None:
-    """One Parquet file, or all that match a pattern."""
+def use_parquet(table: DuckDBTable, path: Path, wanted: Collection[str] = ()) -> None:
+    """One Parquet file, or all that match a pattern, in which the wanted columns are of the same types."""
     if path.exists():
         files = [_file(path)]
     else:
@@ -92,7 +92,26 @@ def use_parquet(table: DuckDBTable, path: Path) -> None:
     if not files:
         raise _not_found(path)
     table.describe(f"read_parquet([{', '.join(files)}])")
+    if wanted and len(files) > 1:
+        _require_alike(table, files, wanted, path)
     table.lock(files=True)
+
+
+def _require_alike(table: DuckDBTable, files: list[str], wanted: Collection[str], path: Path) -> None:
+    """Refuse files that differ: DuckDB would convert, and fail or not as their records have it."""
+    rows = None
+    with suppress(duckdb.Error):  # ours is raised outside, for DuckDB's may quote a file
+        rows = table.connection.execute(
+            "SELECT count(DISTINCT file_name), count(DISTINCT (type, type_length, converted_type, scale, precision, "
+            f"CAST(logical_type AS VARCHAR))) FROM parquet_schema([{', '.join(files)}]) "
+            f"WHERE name IN ({', '.join(map(text, wanted))}) GROUP BY name"
+        ).fetchall()
+    if rows is None or any(row != (len(files), 1) for row in rows):
+        raise TableError(
+            "a column is not of the same type in all files, or not in all of them",
+            fix="write the files anew with one type for each column",
+            where=path.name,
+        )
 
 
 def use_database(table: DuckDBTable, path: Path, name: str) -> None:

@@ -20,6 +20,10 @@ SHORT_LIST = 64
 """Up to here a list is searched faster than an enumeration is hashed, on dictionary-encoded Parquet."""
 
 
+SURE = 9 * 10**15
+"""Up to here a double holds every whole number."""
+
+
 def quoted(name: str) -> str:
     """A name as SQL, whatever is in it."""
     return '"' + _plain(name).replace('"', '""') + '"'
@@ -106,10 +110,11 @@ def rungs(values: Integers | Grid, column: Column) -> Ladder:
 
 
 def _number(values: Integers | Grid, column: Column, decimal: str) -> str:
-    place, narrow = column.place, rungs(values, column).narrow
+    place, steps = column.place, rungs(values, column)
+    narrow = max(-steps.first, steps.last) <= SURE and steps.narrow
     match column.kind:
         case Kind.INTEGER:
-            return f"CAST({place} AS {'BIGINT' if narrow else 'HUGEINT'})"
+            return f"CAST({place} AS {'BIGINT' if steps.narrow else 'HUGEINT'})"
         case Kind.WIDE:  # an unsigned 128-bit number may be larger than any signed one
             return f"CASE WHEN {place} IS NOT NULL THEN coalesce(TRY_CAST({place} AS HUGEINT), {2**126}) END"
         case Kind.DECIMAL if column.width + column.scale < 38:

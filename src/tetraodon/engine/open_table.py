@@ -134,7 +134,7 @@ def _show_path(table: DuckDBTable, path: str, wanted: list[str], csv: CsvFormat 
     if database := DATABASE.fullmatch(path):
         duckdb_source.use_database(table, Path(database["file"]), database["table"] or "")
     elif path.lower().endswith(PARQUET):
-        duckdb_source.use_parquet(table, Path(path))
+        duckdb_source.use_parquet(table, Path(path), wanted)
     elif path.lower().endswith(CSV):
         duckdb_source.use_csv(table, Path(path), csv or CsvFormat(), wanted)
     else:
