@@ -182,3 +182,14 @@ def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach
         assert found.rho == max(looked) if found.exact else found.rho >= max(looked)
         errors.append(expected_error(ranges("x"), strategy, Fraction(1), policy.domain) * float(found.rho) ** 0.5)
     assert errors[1] < errors[0]
+
+
+def test_smoothed_counts_of_very_many_values_are_not_proposed() -> None:
+    """Twenty million values ended in an error of the sparse solver, after gigabytes."""
+    document = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 19_999_999]}},
+        "budget": {"epsilon": 1},
+    }
+    assert list(propose(cdf("x"), td.load_policy(document))) == []

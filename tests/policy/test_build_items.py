@@ -31,9 +31,11 @@ def test_bins_mean_the_same_to_the_query() -> None:
     assert by[1].bins == (0, 1, 1)
 
 
-def test_bins_of_ordered_categories_that_skip_a_value_are_refused_and_not_read_as_a_range() -> None:
-    with pytest.raises(PolicyError, match="overlap"):
-        policy_with({"histogram": "o", "bins": {"o": [["low", "high"], ["middle"]]}})
+def test_bins_of_ordered_categories_that_skip_a_value_are_lists_and_not_read_as_a_range() -> None:
+    policy = policy_with({"histogram": "o", "bins": {"o": [["low", "high"], ["middle"]]}})
+    assert linear(policy.items[0].query, policy.domain).by[0].bins == (0, 1, 0)
+    with pytest.raises(PolicyError, match="leave middle out"):
+        policy_with({"histogram": "o", "bins": {"o": [["high", "low"]]}})
 
 
 def test_ranges_without_a_name_are_called_after_their_ends() -> None:
@@ -85,3 +87,30 @@ def test_what_nobody_can_satisfy_is_refused(condition: str) -> None:
 def test_quantiles_at_no_place_are_refused() -> None:
     with pytest.raises(PolicyError, match="list of quantiles is empty"):
         load_policy(small(release=[{"name": "q", "quantiles": "x", "at": []}]))
+
+
+@pytest.mark.parametrize(
+    ("bins", "groups"),
+    [
+        ([["low", "high"], ["top"]], (0, 0, 0, 1)),
+        ([["low", "middle"], ["high", "top"]], (0, 0, 1, 1)),
+        ([["low", "high"], ["middle", "top"]], (0, 1, 0, 1)),
+        ([["low", "middle", "high"], ["top"]], (0, 0, 0, 1)),
+    ],
+)
+def test_bins_of_ordered_labels_are_ends_or_lists_whichever_has_every_value(
+    bins: list[list[str]], groups: tuple[int, ...]
+) -> None:
+    """[low, high] was refused for leaving the middle out, and two lists that interleave for overlapping."""
+    import tetraodon as td
+    from tetraodon.workload.query import histogram, linear
+
+    document = {
+        "dataset": "d",
+        "attributes": {"x": {"ordered": ["low", "middle", "high", "top"]}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "h", "histogram": "x", "bins": {"x": bins}}],
+    }
+    policy = td.load_policy(document)
+    assert linear(policy.items[0].query, policy.domain).by[0].bins == groups
+    assert linear(histogram("x", bins={"x": bins}), policy.domain).by[0].bins == groups

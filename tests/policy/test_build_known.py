@@ -71,3 +71,18 @@ def test_what_is_listed_twice_is_known_once() -> None:
     assert twice.known == known({"count": "x = 1", "is": 4}).known
     with pytest.raises(td.PolicyError, match="contradict"):
         known({"count": "x = 1", "is": 3}, {"count": "x = 1", "is": 4})
+
+
+def test_a_thousand_known_counts_are_refused_at_once() -> None:
+    """They took 16 seconds and a gigabyte, or had no end."""
+    import tetraodon as td
+
+    document = {
+        "dataset": "d",
+        "attributes": {"x": {"integer": [0, 1999]}},
+        "budget": {"epsilon": 1},
+        "known": [{"count": f"x < {k}"} for k in range(1, 1001)],
+        "release": [{"name": "h", "histogram": "x"}],
+    }
+    with pytest.raises(td.PolicyError, match="more than 200 entries are known"):
+        td.load_policy(document)

@@ -30,6 +30,8 @@ from tetraodon.workload.smooth import Hats, Ramps
 EVERY_POSITION = 8192
 """Up to this many values, predictions look at every running count; above, at a sample good to about one percent."""
 SAMPLED = 100
+LONGEST = 2_000_000
+"""Values for which smoothed counts are proposed: least squares takes some 160 bytes for each."""
 
 
 def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
@@ -38,7 +40,7 @@ def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
         return
     attribute = policy.domain[query.attribute]
     graph = policy.graph.factor_of(query.attribute).graph
-    if not attribute.ordered or not isinstance(graph, Everything | Within):
+    if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within):
         return
     by = tuple(Split(name) for name in query.by)
     table = (*by, Split(attribute.name))

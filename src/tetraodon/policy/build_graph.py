@@ -222,7 +222,7 @@ def _pairs(section: SecretSection, attribute: Attribute) -> Pairs:
 
 
 def partition(attribute: Attribute, groups: Sequence[Sequence[str]], word: str) -> tuple[int, ...]:
-    """The group of each code: [low, high] for numbers and dates, lists of values for the rest.
+    """The group of each code: [low, high] for numbers and dates, lists for the rest, either for ordered labels.
 
     Post  every value is in exactly one group, and groups are numbered in the order of their first values.
     """
@@ -232,8 +232,8 @@ def partition(attribute: Attribute, groups: Sequence[Sequence[str]], word: str) 
             fix="use a coarser attribute",
         )
     owner = np.full(attribute.size, -1, np.int64)
-    for number, group in enumerate(groups):
-        codes = members(attribute, group)
+    listed = [members(attribute, group) for group in groups]
+    for number, codes in enumerate(spanned(listed, attribute)):
         place = slice(codes.start, codes.stop) if isinstance(codes, range) else codes
         taken = owner[place] >= 0
         if taken.any():
@@ -263,6 +263,18 @@ def members(attribute: Attribute, group: Sequence[str]) -> range | list[int]:
     if len(set(codes)) < len(codes):
         raise PolicyError(f"a group of {attribute.name} lists a value twice", fix="list each value once")
     return codes
+
+
+def spanned(listed: Sequence[Sequence[int]], attribute: Attribute) -> list[Sequence[int]]:
+    """Groups of ordered labels, where two labels may be the ends of a range.
+
+    Why   if the groups as listed have every value once, any range that is longer than its two ends would overlap
+          another group. So at most one reading has every value once, and nothing is ambiguous.
+    """
+    found: list[Sequence[int]] = list(listed)
+    if not attribute.ordered or sum(map(len, listed)) >= attribute.size:
+        return found
+    return [range(codes[0], codes[1] + 1) if len(codes) == 2 and codes[0] < codes[1] else codes for codes in found]
 
 
 def by_ends(attribute: Attribute) -> bool:

@@ -17,11 +17,21 @@ from tetraodon.policy.problems import Problems
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.query import Count, Histogram
 
+MOST_ENTRIES = 200
+"""Entries of `known`: what neighbours look like takes a time that grows with their square, and more."""
+
 
 def build_known(
     sections: Sequence[KnownSection], domain: Domain, folder: Path, problems: Problems
 ) -> tuple[Known, ...]:
     """The known facts. Stops with every problem of the list. Tables are looked for in the policy's folder."""
+    if len(sections) > MOST_ENTRIES:
+        with problems.at("known"):
+            raise PolicyError(
+                f"more than {MOST_ENTRIES} entries are known, too many to be compared with each other",
+                fix="list counts that make up a table as one `marginal` or as `blocks`",
+            )
+        problems.stop()
     known: list[Known] = []
     cells = 0
     for number, section in enumerate(sections):

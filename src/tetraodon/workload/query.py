@@ -9,7 +9,7 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.domain import Attribute, Domain
+from tetraodon.domain import Attribute, Categories, Domain
 from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.rational import Number as Typed
 from tetraodon.rational import rational
@@ -268,9 +268,12 @@ def _binned(query: Histogram, attribute: Attribute) -> Split:
     if groups is None:
         return Split(attribute.name)
     bins = np.full(_listable(attribute).size, -1)
+    # two ordered labels are ends where the groups do not have every value as they are listed
+    listed = isinstance(attribute.values, Categories) and sum(map(len, groups)) >= attribute.size
+    ends = attribute.ordered and not listed
     for number, group in enumerate(groups):
         members: slice | list[int] = [attribute.code(value) for value in group]
-        if attribute.ordered and len(group) == 2:
+        if len(group) == 2 and ends:
             members = slice(attribute.code(group[0]), attribute.code(group[1]) + 1)
         if not bins[members].size:
             raise QueryError(f"a bin of {attribute.name} is empty", fix="write the smaller end first")
@@ -279,9 +282,11 @@ def _binned(query: Histogram, attribute: Attribute) -> Split:
         bins[members] = number
     if (bins < 0).any():
         raise QueryError(f"the bins of {attribute.name} leave values out", fix="put each value in one bin")
-    return Split(attribute.name, tuple(bins.tolist()), tuple(_label(attribute, group) for group in groups))
+    return Split(attribute.name, tuple(bins.tolist()), tuple(_label(attribute, group, ends) for group in groups))
 
 
-def _label(attribute: Attribute, group: Sequence[object]) -> str:
-    texts = [attribute.text(attribute.code(value)) for value in group]
-    return "..".join(texts) if attribute.ordered and len(group) == 2 else ", ".join(texts)
+def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:
+    codes = [attribute.code(value) for value in group]
+    texts = [attribute.text(code) for code in codes]
+    ranged = attribute.ordered and len(group) == 2 and (ends or codes[1] - codes[0] == 1)
+    return "..".join(texts) if ranged else ", ".join(texts)
