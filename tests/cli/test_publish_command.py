@@ -70,3 +70,12 @@ def test_a_view_is_shown_and_verified(run: Run, run_json: Callable[..., Any]) ->
     assert "a view has no items" in run("show", "view", "--item", "ages", code=2).stderr
     assert run_json("verify", "view")["verified"] is True
     assert "an adversary" in run("check", "view.policy.yaml").stdout
+
+
+def test_what_is_complete_is_said_to_be(view_place: Path, run: Run, run_json: Callable[..., Any]) -> None:
+    run("ledger", "open", "view.policy.yaml")
+    before = run_json("publish", "view.policy.yaml", "rows.csv")
+    told = run("publish", "view.policy.yaml", "rows.csv", "--resume").stdout
+    assert f"complete already: nothing was charged now, epsilon {before['charged']} before" in told
+    assert run_json("publish", "view.policy.yaml", "rows.csv", "--resume") == before
+    assert sorted(path.name for path in view_place.iterdir() if "pending" in path.name) == []

@@ -73,3 +73,27 @@ def test_a_manifest_that_cannot_be_read(run_json: Callable[..., Any], released: 
     found = run_json("verify", "release", code=1)
     assert found["verified"] is False
     assert found["error"]["type"] == "ReleaseError"
+
+
+def test_what_is_complete_is_said_to_be(released: Path, run: Run, run_json: Callable[..., Any]) -> None:
+    told = run("release", "people.policy.yaml", "people.csv", "--resume").stdout
+    assert "complete already: nothing was charged now, epsilon 1 before; 2 left" in told
+    assert run_json("release", "people.policy.yaml", "people.csv", "--resume")["charged"] == "1"
+    assert len(run_json("ledger", "show")["datasets"][0]["entries"]) == 1
+    assert not (released.parent / ".release.pending").exists()
+
+
+def test_the_gate_says_complete_in_the_same_words() -> None:
+    from tetraodon import gate
+    from tetraodon.cli import release_commands
+
+    assert release_commands.COMPLETE == gate.COMPLETE
+
+
+def test_a_place_that_cannot_be_written_costs_nothing(place: Path, run: Run, run_json: Callable[..., Any]) -> None:
+    run("ledger", "open", "people.policy.yaml")
+    (place / "f").touch()
+    for out in ("f/x", "f", "/proc/x"):
+        for resume in ([], ["--resume"]):
+            run("release", "people.policy.yaml", "people.csv", "--out", out, *resume, code=1)
+    assert run_json("ledger", "show")["datasets"][0]["charged"] == "0"
