@@ -10,8 +10,10 @@ from tetraodon.attacks import (
     everything_at_once,
     exam,
     floating_point,
+    from_the_view,
     gaussian_tail,
     known_sums,
+    linking,
     low_prior,
     markov_chain,
     minimality,
@@ -40,6 +42,8 @@ GALLERY: Final[tuple[Attack, ...]] = (
     repeated_views.ATTACK,
     brothers.ATTACK,
     markov_chain.ATTACK,
+    from_the_view.ATTACK,
+    linking.ATTACK,
 )
 
 
