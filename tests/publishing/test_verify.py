@@ -26,7 +26,9 @@ def view(tmp_path: Path) -> Path:
 
 
 def failed(view: Path) -> list[str]:
-    return [check.what for check in td.verify(view) if not check.passed]
+    """What fails beside the signature, which no change of a manifest survives."""
+    found = [check.what for check in td.verify(view) if not check.passed]
+    return [what for what in found if not what.startswith("signature: ")]
 
 
 def rewritten(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
