@@ -54,7 +54,6 @@ def test_every_cell_reads_back(written: Path) -> None:
         {"yes": pl.lit(None, pl.Boolean)},
         {"n": pl.lit("1")},
     ],
-    ids=str,
 )
 def test_other_values_are_no_tuples(written: Path, change: dict[str, Any]) -> None:
     rows = pl.read_parquet(written)
