@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
     from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
-    from tetraodon.releasing.plan import Plan, plan, plan_for_error
+    from tetraodon.releasing.least_epsilon import plan_for_error
+    from tetraodon.releasing.plan import Plan, plan
     from tetraodon.releasing.release import Release
     from tetraodon.releasing.run import release
     from tetraodon.verifying import verify
@@ -100,7 +101,7 @@ _HOMES = {
     "perturb": "tetraodon.publishing.perturb",
     "perturbation": "tetraodon.publishing.perturbation",
     "plan": "tetraodon.releasing.plan",
-    "plan_for_error": "tetraodon.releasing.plan",
+    "plan_for_error": "tetraodon.releasing.least_epsilon",
     "publish": "tetraodon.publishing.run",
     "quantiles": "tetraodon.workload.query",
     "ranges": "tetraodon.workload.query",

@@ -11,7 +11,8 @@ from tests.cli.conftest import POLICY, Run
 
 from tetraodon.policy.load import load_policy
 from tetraodon.releasing.documents import plan_document
-from tetraodon.releasing.plan import plan, plan_for_error
+from tetraodon.releasing.least_epsilon import plan_for_error
+from tetraodon.releasing.plan import plan
 
 
 def test_the_shape_of_a_plan(run_json: Callable[..., Any]) -> None:

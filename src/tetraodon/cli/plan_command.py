@@ -130,7 +130,8 @@ def _show_view(policy: Policy, ledger: str) -> None:
 
 
 def _plan(policy: Policy, error: Fraction | None, confidence: Fraction) -> Plan:
-    from tetraodon.releasing.plan import plan, plan_for_error
+    from tetraodon.releasing.least_epsilon import plan_for_error
+    from tetraodon.releasing.plan import plan
 
     if error is not None:
         return plan_for_error(policy, error, confidence=confidence)

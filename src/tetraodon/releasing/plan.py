@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import certify_release, priced_for_each
@@ -109,20 +110,23 @@ def plan(
             None if epsilon is None else rational(epsilon, name="epsilon"),
             None if delta is None else rational(delta, name="delta"),
         )
-    if not policy.items:
-        raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
     law = None if noise is None else law_named(noise)
     if law is not None and law.currency is not Currency.PURE and not policy.delta:
         raise PolicyError(f"{law.words} noise needs a delta", fix="write `budget: {epsilon: 1, delta: 1e-6}`")
-    if law is not None or not policy.delta:
-        return _plan_with(policy, law or LAPLACE)
+    return reduce(better, offers(policy)) if law is None else _plan_with(policy, law)
+
+
+def offers(policy: Policy) -> tuple[Plan, ...]:
+    """The plans with each kind of noise that a policy's budget allows; the `better` one is its plan."""
     if policy.rho is not None:
-        return _plan_with(policy, GAUSSIAN)
+        return (_plan_with(policy, GAUSSIAN),)
     pure = _plan_with(policy, LAPLACE)
+    if not policy.delta:
+        return (pure,)
     try:
-        return better(pure, _plan_with(policy, GAUSSIAN))
+        return pure, _plan_with(policy, GAUSSIAN)
     except Refused:  # squares are harder to certify; what has no certificate is not offered
-        return pure
+        return (pure,)
 
 
 def better(one: Plan, other: Plan) -> Plan:
@@ -141,6 +145,8 @@ def keeps_budget(certificate: Certificate, policy: Policy) -> bool:
 
 
 def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
+    if not policy.items:
+        raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
     priced = priced_for_each(policy)
     chosen, scales = _settle(priced, limit_of(priced, noise))
     planned = tuple(
@@ -245,49 +251,6 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
     terms = noise_terms(item.item.query, item.strategy, policy.domain)
     reach = item.strategy.noise.sum_quantile(item.scale, terms, confidence)
     return reach * float(item.strategy.noisy[0].contribution.unit)
-
-
-def plan_for_error(policy: AnyPolicy, error: Number, *, confidence: Number = 95) -> Plan:
-    """The plan with the least epsilon, to three digits, at which every answer is within `error` of the truth with
-    `confidence` percent.
-    """
-    asked = load_policy(policy)
-    limit, sure = rational(error, name="error"), rational(confidence, name="confidence") / 100
-    if limit <= 0:
-        raise PolicyError("the error is not positive", fix="write an error above zero")
-    if not 0 < sure < 1:
-        raise PolicyError("the confidence is not between 0 and 100", fix="write a percentage such as 95")
-
-    def good(epsilon: Fraction) -> Plan | None:
-        tried = plan(asked, epsilon=epsilon)
-        return tried if all(error_bound(item, asked, sure) <= limit for item in tried) else None
-
-    high = Fraction(1)
-    while good(high) is None:
-        high *= 2
-        if high > 2**20:
-            raise Refused("no reasonable epsilon reaches this error", fix="allow a larger error")
-    low = high / 2
-    while good(low) is not None:
-        low, high = low / 2, low
-        if high < Fraction(1, 2**40):
-            break
-    while high - low > high / 1000:
-        middle = (low + high) / 2
-        low, high = (low, middle) if good(middle) is not None else (middle, high)
-    rounded = _three_digits_up(high)
-    found = good(rounded)
-    assert found is not None
-    return found
-
-
-def _three_digits_up(number: Fraction) -> Fraction:
-    unit = Fraction(1)
-    while number / unit >= 1000:
-        unit *= 10
-    while number / unit < 100:
-        unit /= 10
-    return -(-number // unit) * unit
 
 
 def with_items(policy: Policy, items: Sequence[Item]) -> Policy:

@@ -1,0 +1,225 @@
+"""The least epsilon that keeps every answer within a wanted error.
+
+More epsilon does not always mean a smaller bound: plans choose strategies and noise by their mean squared error, and
+where the choice changes the bound may jump up. So epsilons that keep the error need not be all above the least one, and
+halving an interval may end at a later one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import TypeAlias
+
+from tetraodon.errors import PolicyError, Refused, TetraodonError
+from tetraodon.mechanism.expected_error import expected_error
+from tetraodon.mechanism.strategy import Strategy
+from tetraodon.noise.laws import LAPLACE, NoiseLaw
+from tetraodon.one_thread import on_one_thread
+from tetraodon.policy.load import AnyPolicy, load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.rational import Number, rational
+from tetraodon.releasing.budget import limit_of
+from tetraodon.releasing.plan import Plan, better, error_bound, offers
+
+DECADE = 900
+LEAST, MOST = -9 * DECADE, 6 * DECADE
+"""Places of the smallest and the largest epsilon that are looked at."""
+BELOW = (1, 40, 120, 300)
+"""How many places below an answer plans are made, to see whether they choose otherwise there."""
+PLANS = 60
+Shape: TypeAlias = tuple[Strategy, ...]
+
+
+@on_one_thread
+def plan_for_error(policy: AnyPolicy, error: Number, *, confidence: Number = 95) -> Plan:
+    """The plan with the least epsilon, to three digits, at which every answer is within `error` of the truth with
+    `confidence` percent.
+
+    Post  `td.plan` finds the same plan at that epsilon, and none that keeps the error at the next smaller one of three
+          digits.
+    Why   with the same strategies the bounds follow from the scales, so that one plan tells where its strategies will
+          do, and two tell where the choice between them changes. Only there, and a few places below, are plans made.
+    """
+    asked = load_policy(policy)
+    limit, sure = rational(error, name="error"), rational(confidence, name="confidence") / 100
+    if limit <= 0:
+        raise PolicyError("the error is not positive", fix="write an error above zero")
+    if not 0 < sure < 1:
+        raise PolicyError("the confidence is not between 0 and 100", fix="write a percentage such as 95")
+    return _Search(asked, limit, sure).least()
+
+
+def epsilon_at_place(place: int) -> Fraction:
+    """The numbers of three digits in their order, 1 at place 0.
+
+    >>> [str(epsilon_at_place(place)) for place in (-1, 0, 1, 899, 900)]
+    ['999/1000', '1', '101/100', '999/100', '10']
+    """
+    power, digits = divmod(place, DECADE)
+    return Fraction(100 + digits) * Fraction(10) ** (power - 2)
+
+
+def place_of(epsilon: float) -> int:
+    """The last place whose epsilon is not above a given one, but for rounding; never beyond those looked at.
+
+    >>> place_of(1.0), place_of(1.015), place_of(0.0) == LEAST
+    (0, 1, True)
+    """
+    if epsilon <= float(epsilon_at_place(LEAST)):
+        return LEAST
+    if epsilon >= float(epsilon_at_place(MOST)):
+        return MOST
+    power = math.floor(math.log10(epsilon))
+    return DECADE * power + int(epsilon / 10.0**power * 100) - 100
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """What the strategies of one plan would do at other epsilons: their scales alone change."""
+
+    plan: Plan
+    limit: Fraction
+    sure: Fraction
+    _known: dict[int, Plan] = field(default_factory=dict)
+    _ratios: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def noise(self) -> NoiseLaw:
+        return next((item.strategy.noise for item in self.plan if item.strategy.noisy), LAPLACE)
+
+    def at(self, place: int) -> Plan:
+        """The same strategies at another epsilon, with their errors there."""
+        if place not in self._known:
+            policy = self.plan.policy
+            before = limit_of(policy, self.noise)
+            times = limit_of(policy.with_budget(epsilon_at_place(place)), self.noise).amount / before.amount
+            scales = [before.scale(item.scale, times) if item.scale else item.scale for item in self.plan]
+            moved = tuple(
+                replace(
+                    item,
+                    scale=scale,
+                    expected_error=expected_error(item.item.query, item.strategy, scale, policy.domain),
+                )
+                for item, scale in zip(self.plan, scales, strict=True)
+            )
+            self._known[place] = replace(self.plan, items=moved)
+        return self._known[place]
+
+    def ratio(self, place: int) -> float:
+        """The largest bound of an answer, in multiples of the error that is wanted."""
+        if place not in self._ratios:
+            self._ratios[place] = _largest(self.at(place), self.sure) / float(self.limit)
+        return self._ratios[place]
+
+    @cached_property
+    def threshold(self) -> int:
+        """The least place from which the bounds are kept, `MOST` + 1 if there is none.
+
+        Why  bound times epsilon is nearly constant, so two secants come close and a few doubled steps find both sides.
+        """
+        place = place_of(float(self.plan.policy.epsilon))
+        for _ in range(2):
+            place = place_of(float(epsilon_at_place(place)) * self.ratio(place))
+        step, good = 1, self.ratio(place) <= 1
+        low = high = place
+        if good:
+            while low > LEAST and self.ratio(low) <= 1:
+                low, high, step = max(LEAST, low - step), low, 2 * step
+            if self.ratio(low) <= 1:
+                return low
+        else:
+            while high <= MOST and self.ratio(high) > 1:
+                low, high, step = high, min(MOST + 1, high + step), 2 * step
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.ratio(middle) <= 1 else (middle, high)
+        return high
+
+
+@dataclass
+class _Search:
+    """Plans made so far, and what they say about those not made."""
+
+    policy: Policy
+    limit: Fraction
+    sure: Fraction
+    tried: dict[int, Plan | None] = field(default_factory=dict)
+    """The plan at each place, or None where it does not keep the error."""
+    curves: dict[Shape, _Curve] = field(default_factory=dict)
+
+    def least(self) -> Plan:
+        self.holds(place_of(float(self.policy.epsilon)))
+        while True:
+            place = self.expected()
+            if place > MOST:
+                raise Refused("no reasonable epsilon reaches this error", fix="allow a larger error")
+            if self.holds(place):
+                for below in BELOW:
+                    self.holds(max(LEAST, place - below))
+                if self.expected() == place or len(self.tried) > PLANS:
+                    found = self.tried[place]
+                    assert found is not None
+                    return found
+
+    def holds(self, place: int) -> bool:
+        """Whether the plan at a place keeps the error. What cannot be planned there keeps nothing."""
+        if place not in self.tried:
+            try:
+                offered = offers(self.policy.with_budget(epsilon_at_place(place)))
+            except TetraodonError:
+                if not self.tried:
+                    raise
+                self.tried[place] = None
+                return False
+            for plan in offered:
+                self._learn(place, plan)
+            chosen = reduce(better, offered)
+            self.tried[place] = chosen if _largest(chosen, self.sure) <= self.limit else None
+        return self.tried[place] is not None
+
+    def _learn(self, place: int, plan: Plan) -> None:
+        """Know the curve of a plan, unless one that is known goes through it."""
+        shape = tuple(item.strategy for item in plan)
+        known = self.curves.get(shape)
+        if known is None or [item.scale for item in known.at(place)] != [item.scale for item in plan]:
+            self.curves[shape] = _Curve(plan, self.limit, self.sure)
+
+    def expected(self) -> int:
+        """The least place where the error should be kept, as far as plans made so far tell; above `MOST` if none."""
+        known = min((place for place, plan in self.tried.items() if plan is not None), default=MOST + 1)
+        place = min(curve.threshold for curve in self.curves.values())
+        while place < known:
+            curve = self.chosen(place)
+            if place < curve.threshold:
+                place = self.changes(curve, place, min(curve.threshold, known))
+            elif place in self.tried:  # and it was not kept
+                place += 1
+            else:
+                return place
+        return known
+
+    def chosen(self, place: int) -> _Curve:
+        """The curve that a plan would choose at a place."""
+        plans = {id(curve.at(place)): curve for curve in self.curves.values()}
+        best: dict[NoiseLaw, Plan] = {}
+        for curve in self.curves.values():
+            plan = curve.at(place)
+            best[curve.noise] = better(best[curve.noise], plan) if curve.noise in best else plan
+        ordered = sorted(best, key=lambda law: law is not LAPLACE)  # as plans offer them
+        return plans[id(reduce(better, (best[law] for law in ordered)))]
+
+    def changes(self, curve: _Curve, low: int, high: int) -> int:
+        """The first place above `low` and up to `high` where another curve is chosen, or `high`."""
+        if self.chosen(min(high, MOST)) is curve:
+            return high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.chosen(middle) is curve else (low, middle)
+        return high
+
+
+def _largest(plan: Plan, sure: Fraction) -> float:
+    return max(error_bound(item, plan.policy, sure) for item in plan)
