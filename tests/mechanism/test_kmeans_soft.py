@@ -21,6 +21,7 @@ from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.whole_sums import LARGEST
 
 FREE = without_ledger(certify({"dataset": "d", "attributes": {"x": ["a"]}, "budget": {"epsilon": 1}}, [[0]], 1))
 
@@ -107,10 +108,34 @@ def test_equal_centres_share_alike() -> None:
     assert (steps.shares(np.array([[0], [7]]), np.array([[5], [5]]), np.ones(1)) == PARTS // 2).all()
 
 
-def test_a_table_too_long_is_refused() -> None:
-    steps = SoftSteps(1, 1, 8, (2**45,), (2**44,), Fraction(1), (Fraction(1),))
+def test_sums_too_long_are_refused_by_the_plan() -> None:
     with pytest.raises(Refused, match="Fix: use a coarser grid"):
-        steps.run(np.zeros((4, 1), np.int64), [2**45], np.ones(1), np.zeros((1, 1)), FREE)
+        SoftSteps(1, 1, 8, (2**47,), (2**46,), Fraction(1), (Fraction(1),))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 64, 200])
+def test_nothing_is_refused_for_how_many_rows_there_are(rows: int) -> None:
+    """Sums of 4 rows here leave 60 bits and those of 64 rows 63; they are added up all the same, and cut off."""
+    size, box = 2**43, 2**42
+    steps = SoftSteps(1, 1, 8, (size,), (box,), Fraction(1), (Fraction(1),))
+    codes = np.linspace(box, size - 1, rows).astype(np.int64)[:, None]
+    counts, sums = steps.asked(codes, np.zeros((1, 1), np.int64), np.ones(1))
+    whole = sum(PARTS * min(code, box) for code in codes[:, 0].tolist())
+    assert counts.tolist() == [rows * PARTS]
+    assert sums.tolist() == [min(whole, LARGEST)]
+    assert steps.run(codes, [size], np.ones(1), np.zeros((1, 1)), FREE).shape == (1, 1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32))
+def test_a_record_adds_the_same_beside_any_others(clusters: int, columns: int, seed: int) -> None:
+    """The numbers of a table are the sum of those of its records alone, to the last part."""
+    chance = np.random.default_rng(seed)
+    steps = SoftSteps(1, clusters, 64, (1001,) * columns, (250,) * columns, Fraction(1), (Fraction(1),) * columns)
+    codes, anchor = (chance.integers(0, 1001, (count, columns)) for count in (chance.integers(1, 300), clusters))
+    lengths = chance.uniform(0.1, 3, columns)
+    alone = sum(steps.asked(codes[[row]], anchor, lengths) for row in range(len(codes)))
+    assert np.array_equal(steps.asked(codes, anchor, lengths), alone)
 
 
 def test_plans_keep_the_budget() -> None:

@@ -119,3 +119,13 @@ def test_plain_privacy_pays_two_boxes() -> None:
     steps = plan_steps(policy, ("x",), Fraction(1), rounds=1)
     assert steps.box == (2,)
     assert 2 / steps.count_scale + 2 * 2 / steps.sum_scales[0] == 1
+
+
+def test_long_columns_are_added_up_exactly() -> None:
+    """In floats these sums of odd numbers above 2^53 would be rounded."""
+    box = 2**50 + 1
+    steps = Steps(1, (box,), Fraction(1), (Fraction(1),))
+    codes = np.array([[box], [box - 2], [box - 4], [7], [8]], np.int64) + 3
+    counts, sums = steps.asked(np.repeat(codes, 5, axis=0), np.array([[3]]), np.ones(1))
+    assert counts.tolist() == [25]
+    assert sums.tolist() == [5 * (3 * box - 6 + 15)]

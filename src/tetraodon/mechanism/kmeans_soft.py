@@ -25,12 +25,15 @@ from tetraodon.mechanism.kmeans_certificate import certify_rates
 from tetraodon.mechanism.kmeans_steps import COUNT_SHARE, NARROW
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
+from tetraodon.whole_sums import LARGEST, cut_off, with_noise
 from tetraodon.workload.contribution import Ints
 
 PARTS = 2**16
 """Parts that a record is divided into."""
 SHARPEST = 2**12
 """Logits stay below this times the number of columns, so that floats are wrong by far less than half a part."""
+TOGETHER = 2**16
+"""Rows that are looked at together."""
 SHARPNESSES = (4, 8, 16, 32, 64)
 BLUR = 0.06
 """What soft borders cost, for a squared width of one, in the score of `choose_grid`."""
@@ -54,6 +57,13 @@ class SoftSteps:
     def __post_init__(self) -> None:
         if not 0 < self.sharpness <= SHARPEST:
             raise Refused("the borders are too sharp for exact arithmetic", fix="use `steps`, which has hard ones")
+        if self._longest > LARGEST:
+            raise Refused("the sums would be too long for exact arithmetic", fix="use a coarser grid")
+
+    @property
+    def _longest(self) -> int:
+        """The most that one record adds to a sum."""
+        return (PARTS + self.clusters) * max(self.box)
 
     def certificate(self, policy: Policy, names: Sequence[str]) -> Certificate:
         """The loss of all rounds, by the kernel, whatever the centres turn out to be.
@@ -73,26 +83,39 @@ class SoftSteps:
 
     def run(self, codes: Ints, sizes: Sequence[int], lengths: Floats, start: Floats, permit: Permit) -> Floats:
         """Centres, in codes, from public ones. `lengths` are the steps of the grid in the data's own units."""
-        if len(codes) * PARTS * max(self.box) >= 2**60:
-            raise Refused("the sums would be too long for exact arithmetic", fix="use a coarser grid")
         centres = start.copy()
-        box = np.array(self.box)
+        scales = (self.count_scale, *self.sum_scales)
         for _ in range(self.rounds):
             anchor = np.rint(centres).astype(np.int64)
-            parts = self.shares(codes, anchor, lengths)
-            counts = parts.sum(axis=0) + permit.noise(LAPLACE, self.count_scale, self.clusters)
-            inside = [np.clip(codes - one, -box, box) for one in anchor]
-            for column, scale in enumerate(self.sum_scales):
-                sums = np.array([int(mine @ near[:, column]) for mine, near in zip(parts.T, inside, strict=True)])
-                sums = sums + permit.noise(LAPLACE, scale, self.clusters)
-                moved = np.clip(sums / np.maximum(counts, PARTS), -self.box[column], self.box[column])
+            noise = np.stack([permit.noise(LAPLACE, scale, self.clusters) for scale in scales])
+            counts, *sums = with_noise(self.asked(codes, anchor, lengths), noise)
+            for column, box in enumerate(self.box):
+                moved = np.clip(sums[column] / np.maximum(counts, PARTS), -box, box)
                 centres[:, column] = np.clip(anchor[:, column] + moved, 0, sizes[column] - 1)
         return centres
+
+    def asked(self, codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
+        """The exact numbers of one round: the counts of the cells, then the sums on each column, none beyond `LARGEST`.
+
+        Why   any number of rows is added up: as many at once as 64 bits hold for certain, and Python's integers do the
+              rest. So nothing is refused for how many rows there are.
+        """
+        whole = np.zeros((1 + len(self.box), self.clusters), object)
+        together = max(1, min(TOGETHER, LARGEST // self._longest))
+        for start in range(0, len(codes), together):
+            part = codes[start : start + together]
+            parts = self.shares(part, anchor, lengths)
+            inside = (
+                np.clip(part[:, column, None] - anchor[:, column], -box, box) for column, box in enumerate(self.box)
+            )
+            whole += np.stack([parts.sum(axis=0), *((parts * near).sum(axis=0) for near in inside)]).astype(object)
+        return cut_off(whole)
 
     def shares(self, codes: Ints, anchor: Ints, lengths: Floats) -> Ints:
         """Whole parts of every record (row) for every centre (column): soft k-means, no sharper than allowed.
 
-        Post  in exact arithmetic no two logits draw apart by more than `sharpness` along any column.
+        Post  in exact arithmetic no two logits draw apart by more than `sharpness` along any column. What one record
+              gets, no other changes: products of matrices may round a row by where it stands, so columns are added up.
         """
         ends = np.maximum(1, np.array(self.sizes) - 1)
         pull = lengths**2 * anchor  # the gradient of -|x - a|^2 / 2, but for what all centres share
@@ -101,7 +124,9 @@ class SoftSteps:
         pull = pull * (self.sharpness * (1 - 1e-9) / spread.max() if spread.any() else 0.0)
         pull = pull - pull.min(axis=0)
         level = -(pull * (anchor + anchor.min(axis=0))).sum(axis=1) / 2
-        logits = codes @ pull.T + level
+        logits = np.broadcast_to(level, (len(codes), len(anchor))).copy()
+        for column, slope in enumerate(pull.T):
+            logits += codes[:, column, None] * slope
         weight = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(np.rint(PARTS * weight / weight.sum(axis=1, keepdims=True)), np.int64)
 

@@ -21,6 +21,7 @@ from tetraodon.mechanism.kmeans_axis import Floats
 from tetraodon.mechanism.kmeans_certificate import certify_records
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
+from tetraodon.whole_sums import MOST_ROWS, add_up, with_noise
 from tetraodon.workload.contribution import Ints
 
 EDGE_LIMIT = 5_000_000
@@ -61,7 +62,7 @@ class Steps:
             scales = (self.count_scale, *self.sum_scales)
             none = np.zeros(len(start), np.int64)
             noise = [permit.noise(LAPLACE, scale, len(start)) if scale else none for scale in scales]
-            counts, *sums = asked + np.stack(noise)
+            counts, *sums = with_noise(asked, np.stack(noise))
             for column, box in enumerate(self.box):
                 moved = anchor[:, column] + sums[column] / np.maximum(counts, 1)
                 moved = np.clip(moved, anchor[:, column] - box, anchor[:, column] + box)
@@ -72,12 +73,10 @@ class Steps:
         """The exact numbers of one round: the counts of the cells, then the sums on each column."""
         columns = np.ascontiguousarray(codes.T)
         owner, clusters = _nearest(columns, anchor, lengths), len(anchor)
-        inside = (
-            np.clip(column - centre[owner], -box, box)
+        sums = [
+            _sums(clusters, owner, np.clip(column - centre[owner], -box, box), box)
             for column, centre, box in zip(columns, anchor.T, self.box, strict=True)
-        )
-        # exact: whole numbers far below 2**53
-        sums = [np.bincount(owner, column, clusters).astype(np.int64) for column in inside]
+        ]
         return np.stack([np.bincount(owner, minlength=clusters), *sums])
 
 
@@ -137,6 +136,13 @@ def centred_sum_sensitivity(policy: Policy, cell: Sequence[int], offset: Sequenc
 
 def _apart(x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
     return sum((abs(a - b) for a, b in zip(x, y, strict=True)), Fraction(0))
+
+
+def _sums(cells: int, owner: Ints, amount: Ints, longest: int) -> Ints:
+    """Exact sums by cell; how is decided by the most that a record adds, not by how many there are."""
+    if longest * MOST_ROWS <= 2**53:  # every partial sum is a whole number that floats hold
+        return np.bincount(owner, amount, cells).astype(np.int64)
+    return add_up(cells, owner, amount, np.ones(len(owner), np.int64), longest=longest)
 
 
 def _nearest(columns: Ints, anchor: Ints, lengths: Floats) -> Ints:
