@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cli.conftest import POLICY, Run
 
 
@@ -40,6 +42,52 @@ def test_a_policy_that_is_not_valid(run_json: Callable[..., Any], run: Run, plac
 def test_random_bytes_are_no_policy(run_json: Callable[..., Any], place: Path) -> None:
     (place / "bad.yaml").write_bytes(bytes(range(256)) * 10)
     assert run_json("check", "bad.yaml", code=1)["error"]["type"] == "PolicyError"
+
+
+LONG = "x" * 900_000
+NAMES = {
+    "dataset": lambda name: {"dataset": name},
+    "title": lambda name: {"title": name},
+    "attribute": lambda name: {"attributes": {name: {"integer": [0, 9]}}},
+    "unit": lambda name: {"attributes": {"x": {"integer": [0, 9], "unit": name}}},
+    "category": lambda name: {"attributes": {"x": ["a", name]}},
+    "ordered": lambda name: {"attributes": {"x": {"ordered": [name, "a"]}}},
+    "key": lambda name: {"individuals": {"key": name, "at most": 1}},
+    "item": lambda name: {"release": [{"name": name, "histogram": "x"}]},
+    "range": lambda name: {"release": [{"name": "q", "ranges": {"x": [{"name": name, "range": [0, 3]}]}}]},
+    "asked": lambda name: {"release": [{"name": "q", "histogram": name}]},
+    "known": lambda name: {"known": [{"table": name, "marginal": ["x"]}]},
+}
+
+
+@pytest.mark.parametrize("name", [LONG, "a\0b"], ids=["long", "nul"])
+@pytest.mark.parametrize("kind", NAMES)
+def test_names_that_nothing_can_hold_are_refused_in_words(kind: str, name: str, run: Run, place: Path) -> None:
+    """Before anything is charged. A very long category was released, and the folder did not verify."""
+    small = {"dataset": "d", "attributes": {"x": {"integer": [0, 9]}}, "budget": {"epsilon": 1}}
+    (place / "odd.yaml").write_text(json.dumps({**small, **NAMES[kind](name)}))
+    told = run("explain", "odd.yaml", code=1).stderr
+    assert "Fix:" in told
+    assert len(told) < 2000
+
+
+@pytest.mark.parametrize("name", ["../../etc/x", "/etc/passwd", "..", "a\"b'c;--"])
+@pytest.mark.parametrize("kind", ["dataset", "attribute", "category", "unit", "title"])
+def test_names_like_paths_and_sql_are_names(kind: str, name: str, run: Run, place: Path) -> None:
+    """They are released and verified, and nothing is written beside the folder and the ledger."""
+    changed = NAMES[kind](name)
+    column = next(iter(changed.get("attributes", {"x": 0})))
+    small = {"dataset": "d", "presence": "public", "attributes": {"x": {"integer": [0, 9]}}, "budget": {"epsilon": 1}}
+    release = [{"name": "q", "histogram": column}]
+    (place / "odd.yaml").write_text(json.dumps({**small, "release": release, **changed}))
+    cells = [column, name if kind == "category" else "1", "a" if kind == "category" else "2"]
+    (place / "odd.csv").write_text("".join('"' + cell.replace('"', '""') + '"\n' for cell in cells))
+    before = {path.name for path in place.iterdir()}
+    run("ledger", "open", "odd.yaml")
+    run("release", "odd.yaml", "odd.csv", "--out", "odd")
+    run("verify", "odd")
+    new = {path.name for path in place.iterdir()} - before
+    assert {one for one in new if not one.startswith("tetraodon.")} == {"odd"}
 
 
 def test_a_dry_run_is_for_the_curator_only(run: Run, run_json: Callable[..., Any], place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 
 from pydantic_core import PydanticCustomError
 
@@ -13,6 +14,7 @@ from tetraodon.policy.problems import Problems
 from tetraodon.policy.typed import exact, shown
 
 VALUES_LIMIT = 10**18
+LABEL_LIMIT = 1000
 LISTED_LIMIT = 5_000_000
 """The most values an attribute can have if each of them is put into a block or bin."""
 
@@ -58,13 +60,29 @@ def _values(section: AttributeSection) -> Values:
             first, last = section.date
             return Dates(_day(first), _day(last))
         case "ordered":
-            return Categories(tuple(section.ordered), ordered=True)
+            return Categories(_labels(section.ordered), ordered=True)
         case "categories":
-            return Categories(tuple(section.categories))
+            return Categories(_labels(section.categories))
         case _:
             if not section.boolean:
                 raise PolicyError("`boolean: false` says nothing", fix="write `boolean`")
             return Booleans()
+
+
+def _labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels that every engine, file and report can hold: a release that was paid for must not fail over one."""
+    for label in labels:
+        if len(label) > LABEL_LIMIT:
+            raise PolicyError(
+                f"the category {shown(label)} has more than {LABEL_LIMIT:,} characters",
+                fix="write a short one here and in the table",
+            )
+        if "\0" in label or any("\ud800" <= character <= "\udfff" for character in label):
+            raise PolicyError(
+                f"the category {shown(label)} holds a character that no database can store",
+                fix="remove the character",
+            )
+    return tuple(labels)
 
 
 def _day(text: str) -> dt.date:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from tetraodon.policy.section import Section
-from tetraodon.policy.typed import Exact, Names, Text, Truth, Whole, refuse
+from tetraodon.policy.typed import Exact, Names, Text, Truth, Whole, refuse, text
 
 SECRET_BLOCKS = "secret blocks"
 
@@ -32,6 +32,8 @@ def _ranges(value: object) -> tuple[str, list[tuple[str, str, str]]]:
     for name, pair in named:
         if not isinstance(name, str) or not (isinstance(pair, list) and [type(end) for end in pair] == [str, str]):
             refuse("a range is not a pair", "write each range as [low, high]")
+        if name:
+            text(name)
     return attribute, [(name, low, high) for name, (low, high) in named]
 
 
