@@ -1,6 +1,7 @@
 """[RS07] Figures 2 and 3 and Example 4.1: estimates from a published view of Adult beside those from FRAPP.
 
 Nine attributes of the 30,162 complete training rows, d = 10 n/m, gamma = 0.2, selections on up to three attributes.
+Beside it what the paper does not show: what such a view exposes, and what tables of counts of the same loss answer.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 
 import tetraodon as td
 from benchmarks.data import real
+from reproduce.exposed import beside
 from reproduce.figure import Chart, Check, Figure, Progress, Table, lines
+from reproduce.three_way import compared
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.channel import SetChannel
 from tetraodon.publishing.columns import cells_of, codes_of
-from tetraodon.publishing.plan import plan_view
+from tetraodon.publishing.plan import ViewPlan, plan_view
 from tetraodon.publishing.sampling import view_cells
 
 NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
@@ -34,18 +37,30 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def rows() -> tuple[Ints, str]:
-    """The nine attributes of every row, numbered by the values that occur."""
+def people() -> tuple[pl.DataFrame, str]:
+    """The nine columns of every row as they are, and where they are from."""
     path = real("adult.parquet")
     if path is None:
         coins = np.random.default_rng(2007)
-        made = [np.minimum(coins.geometric(2 / size, ROWS) - 1, size - 1) for size in SIZES]
-        return np.stack(made, axis=1), "made-up rows of the same shape (stand-in)"
+        made = {
+            name: np.minimum(coins.geometric(2 / size, ROWS) - 1, size - 1)
+            for name, size in zip(NAMES, SIZES, strict=True)
+        }
+        return pl.DataFrame(made).with_columns(pl.col("age") + 17), "made-up rows of the same shape (stand-in)"
     table = pl.read_parquet(path).filter(pl.col("split") == "train").select(NAMES)
     table = table.filter(pl.all_horizontal(pl.col(name) != "?" for name in NAMES[1:]))
-    coded = [table[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in NAMES]
-    source = f"Adult, {len(table):,} complete training rows, {table.n_unique():,} of them distinct"
-    return np.stack(coded, axis=1), source
+    return table, f"Adult, {len(table):,} complete training rows, {table.n_unique():,} of them distinct"
+
+
+def rows() -> tuple[Ints, str]:
+    """The nine attributes of every row, numbered by the values that occur."""
+    table, source = people()
+    return np.stack([numbered(table[name]) for name in NAMES], axis=1), source
+
+
+def numbered(column: pl.Series) -> Ints:
+    """Values by their order among those that occur, from zero."""
+    return column.rank("dense").to_numpy().astype(np.int64) - 1
 
 
 def run(quick: bool, progress: Progress) -> Figure:
@@ -74,15 +89,26 @@ def run(quick: bool, progress: Progress) -> Figure:
     )
     hundred = LIMITS.index(100)
     example = _example()
+    repeats, both = range(1 if quick else 10), {"dense": dense(), "sparse": (plan_view(policy(), ADVERSARY), held)}
+    answered, better = zip(
+        *(
+            compared(*both[where], progress(repeats, f"{where} tables of counts"), where=where, times=times)
+            for where, times in (("sparse", 3), ("dense", 1))
+        ),
+        strict=True,
+    )
+    exposed, held_back = beside(both["dense"], both["sparse"], progress(repeats, "attacks"))
     checks = (
         Check(
             "the view errs at least six times less than FRAPP, over all queries and over those of 100 rows or more",
             all(mean[FRAPP][at] >= 6 * mean[KNOWN][at] for at in (0, hundred)),
         ),
+        *better,
+        held_back,
         Check("Example 4.1: 549 tuples of the domain, an estimate of 3.51", example.rows[0][1:3] == (549, "3.51")),
     )
     charts = (_scatter(true, {name: all_[0] for name, all_ in found.items() if name != VIEW}), figure_3)
-    return Figure(data, (table, example), charts, checks)
+    return Figure(data, (table, *answered, exposed, example), charts, checks)
 
 
 def estimates(held: Ints, views: Iterable[int]) -> tuple[Floats, dict[str, list[Floats]]]:
@@ -112,6 +138,17 @@ def policy() -> td.Policy:
             "budget": {"epsilon": 13},
         }
     )
+
+
+def dense() -> tuple[ViewPlan, Ints]:
+    """A view over a dense domain, six of the attributes with age in bands of five years, and its table."""
+    table, _ = people()
+    names = ("workclass", "education", "race", "sex", "income")
+    codes = np.stack([table["age"].to_numpy() // 5 - 3, *(numbered(table[name]) for name in names)], axis=1)
+    sizes = {"age": 16, **{name: SIZES[NAMES.index(name)] for name in names}}
+    attributes = {name: {"integer": [1, size]} for name, size in sizes.items()}
+    made = td.load_policy({"dataset": "adult", "attributes": attributes, "budget": {"epsilon": 13}})
+    return plan_view(made, td.Adversary(d="0.05", gamma="0.2", records=ROWS)), codes
 
 
 def _estimates(domain: Domain, held: Ints, sets: list[tuple[int, ...]]) -> dict[str, Floats]:

@@ -64,7 +64,7 @@ def test_a_policy_without_an_adversary_is_refused(run: Run) -> None:
 def test_a_view_is_shown_and_verified(run: Run, run_json: Callable[..., Any]) -> None:
     run("ledger", "open", "view.policy.yaml", "--total", "20")
     run("publish", "view.policy.yaml", "rows.csv", "--accept-exposure")
-    assert "What it hides" in run("show", "view").stdout
+    assert "What it promises" in run("show", "view").stdout
     keys = {"dataset", "title", "date", "charged", "tuples", "exposure", "n", "m", "channel", "plan"}
     assert set(run_json("show", "view")) == keys
     assert "a view has no items" in run("show", "view", "--item", "ages", code=2).stderr
@@ -74,7 +74,7 @@ def test_a_view_is_shown_and_verified(run: Run, run_json: Callable[..., Any]) ->
 
 def test_what_is_complete_is_said_to_be(view_place: Path, run: Run, run_json: Callable[..., Any]) -> None:
     run("ledger", "open", "view.policy.yaml")
-    before = run_json("publish", "view.policy.yaml", "rows.csv")
+    before = run_json("publish", "view.policy.yaml", "rows.csv", "--accept-exposure")
     told = run("publish", "view.policy.yaml", "rows.csv", "--resume").stdout
     assert f"complete already: nothing was charged now, epsilon {before['charged']} before" in told
     assert run_json("publish", "view.policy.yaml", "rows.csv", "--resume") == before

@@ -63,3 +63,8 @@ def test_nothing_is_said_where_nobody_is_named() -> None:
 )
 def test_what_is_said(adversary: dict, words: str) -> None:
     assert words in told(**adversary)
+
+
+def test_whoever_links_is_told_of_unless_named() -> None:
+    assert "knows a person but for one attribute may read that one" in told(prior={"d": 0.2})
+    assert "may read that one" not in told(prior={"d": 0.2}, kind="exclusive")

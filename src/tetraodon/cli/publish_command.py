@@ -28,7 +28,7 @@ def publish(
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Publish a view of a whole table: its records, some left out, hidden among tuples that nobody has.
+    """Publish a view of a whole table: its records, some left out, among tuples that nobody has.
 
     The policy's `adversary` says whom it must withstand. The view's exact loss is charged before a tuple is drawn,
     large as it is, and never taken back; --resume finishes what was interrupted after it, at no further charge.

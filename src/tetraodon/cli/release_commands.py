@@ -139,7 +139,7 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a release: its promise, and each answer with its 95% intervals. Or a view: what it hides and costs.
+    """Show a release: its promise, and each answer with its 95% intervals. Or a view: what it promises and costs.
 
     \b
     Examples:
@@ -174,7 +174,7 @@ def show(
 
 
 def _show_view(folder: Path, as_json: bool) -> None:
-    """A view: what it hides, what it costs and how far off it is, as its own text says."""
+    """A view: what it promises, what it costs and how far off it is, as its own text says."""
     from tetraodon.errors import ReleaseError
     from tetraodon.publishing.view import load_view, read_manifest
 

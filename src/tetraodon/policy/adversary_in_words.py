@@ -23,6 +23,16 @@ LEARNS = (
     "with it."
 )
 
+LINKS = (
+    "Somebody who knows a person but for one attribute may read that one: of the few tuples that are left, the one "
+    "that is shown is likely to be theirs. `kind: exclusive` with a high prior names such an attacker."
+)
+
+
+def limits(adversary: Adversary) -> tuple[str, ...]:
+    """What is not promised to hold, whatever the prior and the posterior."""
+    return (GO_TOGETHER, LEARNS) if adversary.kind == "exclusive" else (GO_TOGETHER, LEARNS, LINKS)
+
 
 def view_sentences(policy: Policy) -> tuple[str, ...]:
     """What the policy promises of a published view; nothing where it names no adversary."""
@@ -47,8 +57,7 @@ def view_sentences(policy: Policy) -> tuple[str, ...]:
         told.append("It is taken to be known that no two records of the table are equal.")
     return (
         *told,
-        GO_TOGETHER,
-        LEARNS,
+        *limits(adversary),
         f"What a view loses as the odds above are counted is charged to the ledger, and may be up to epsilon "
         f"{shown_epsilon(policy.epsilon)}; `tetraodon plan` says how much it is.",
         *(table.sentence for table in side_tables(policy).values()),

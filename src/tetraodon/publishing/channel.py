@@ -1,4 +1,4 @@
-"""How records reach a view: kept with some probability, hidden among tuples that nobody has.
+"""How records reach a view: kept with some probability, put among tuples that nobody has.
 
 Two channels, one interface. `SetChannel` is the algorithm of [RS07] for tables whose rows all differ; `CopyChannel`
 is its form for tables that repeat rows. With n_V tuples of a view and n_D of the domain that satisfy a condition, both

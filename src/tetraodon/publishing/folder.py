@@ -4,7 +4,7 @@ view.json        the probabilities as exact fractions, the domain, the plan, and
 tuples.parquet   the rows; tuples.csv the same, unless they are very many
 public/          the side tables that conditions may read
 policy.yaml      the policy
-report.html      what it hides and how far off it is, in words; README.md says the same
+report.html      what it promises and how far off it is, in words; README.md says the same
 estimate.sql     the estimator for DuckDB
 """
 

@@ -15,7 +15,7 @@ def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> li
     """The report: titles and sentences."""
     return [
         ("What this is", [words.what_it_is(plan), f"The view has {tuples:,} rows."]),
-        ("What it hides", words.promise(plan)),
+        ("What it promises", words.promise(plan)),
         ("Whom it exposes", [words.exposed(exposed)]),
         ("What it costs", [words.cost(plan, charged)]),
         (

@@ -1,10 +1,10 @@
-"""What a view is, what it hides and how far off it is, in words."""
+"""What a view is, what it promises and how far off it is, in words."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.policy.adversary_in_words import GO_TOGETHER, LEARNS, beliefs
+from tetraodon.policy.adversary_in_words import beliefs, limits
 from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, ViewChannel
@@ -38,7 +38,7 @@ def promise(plan: ViewPlan) -> list[str]:
             f"That holds for all {plan.series.views} planned views together, whenever the record was in the table. A "
             "tuple that one view has shown gets much more noise in the next, so that showing up again tells little."
         )
-    return [*told, GO_TOGETHER, LEARNS]
+    return [*told, *limits(plan.adversary)]
 
 
 def exposed(found: Exposure) -> str:
