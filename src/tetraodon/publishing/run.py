@@ -79,7 +79,8 @@ def publish(
     check_same_size(policy, governing)
     several = chosen is not None and chosen.views > 1
     series, number = (Path(out), next_number(Path(out), resume=resume)) if several else (None, 1)
-    place = Place.of(Path(out) if series is None else view_folder(series, number), MANIFEST)
+    folder = Path(out) if series is None else view_folder(series, number)
+    place = Place.of(folder, MANIFEST)
     request = document_hash({"policy": policy.document, "adversary": chosen.document() if chosen else None})
     again = force and not several
     with Passage(ledger, policy.dataset, request=request, place=place, force=again, resume=resume) as way:
@@ -92,7 +93,7 @@ def publish(
             _finish(way, plan, side, number, accept_exposure, progress)
     if series is not None:
         finish(series, number)
-    return load_view(place.path)
+    return load_view(folder)
 
 
 def _draw(
