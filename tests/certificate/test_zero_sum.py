@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from fractions import Fraction
 
 from tetraodon.certificate.zero_sum import (
     Vector,
@@ -87,3 +88,25 @@ def test_known_lengths() -> None:
 def test_independent_coordinates() -> None:
     assert independent_coordinates([[0, 1, 1], [0, 2, 2], [0, 0, 1], [0, 1, 0]]) == [0, 2]
     assert independent_coordinates([]) == []
+
+
+def test_independent_coordinates_are_those_that_raise_the_rank() -> None:
+    """Against the rank by elimination in fractions, for entries that do not divide each other."""
+    rng = random.Random(3)
+    for _ in range(200):
+        width, span = rng.randint(1, 6), rng.choice((1, 2, 50))
+        rows = [[rng.choice((0, 0, rng.randint(-span, span))) for _ in range(width)] for _ in range(rng.randint(1, 7))]
+        ranks = [rank_of(rows[:count]) for count in range(len(rows) + 1)]
+        assert independent_coordinates(rows) == [at for at in range(len(rows)) if ranks[at + 1] > ranks[at]]
+
+
+def rank_of(rows: list[list[int]]) -> int:
+    left = [[Fraction(entry) for entry in row] for row in rows]
+    rank = 0
+    for column in range(len(rows[0]) if rows else 0):
+        lead = next((row for row in left if row[column]), None)
+        if lead is not None:
+            left.remove(lead)
+            left = [[a - row[column] / lead[column] * b for a, b in zip(row, lead, strict=True)] for row in left]
+            rank += 1
+    return rank

@@ -117,3 +117,15 @@ def test_levels_that_do_not_nest_or_measure_nothing_are_refused() -> None:
         Level(4, 0.0)
     with pytest.raises(QueryError, match="measures nothing"):
         Level(1, 1.0)
+
+
+def test_variances_do_not_depend_on_how_many_are_worked_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty-four together took gigabytes for millions of values."""
+    fit, places = SmoothFit(500, 2.0, (Level(5, 3.0), Level(50, 4.0, 5.0))), np.arange(0, 500, 7)
+    found = fit.running_variances(places)
+    widths: list[int] = []
+    right = SmoothFit._right_of_bins
+    monkeypatch.setattr(SmoothFit, "_right_of_bins", lambda fit, b: (widths.append(b.shape[1]), right(fit, b))[1])
+    monkeypatch.setattr("tetraodon.inference.smooth_fit.NUMBERS", 3 * fit._matrix.shape[0])
+    assert np.allclose(fit.running_variances(places), found, rtol=1e-9)
+    assert max(widths) == 3

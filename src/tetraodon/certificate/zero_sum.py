@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -116,18 +115,34 @@ def length_bound_over_a_table(parts: int, others: int) -> int:
 
 
 def independent_coordinates(rows: Sequence[Sequence[int]]) -> list[int]:
-    """Positions of rows that span all rows, by exact elimination: first come, first kept."""
+    """Positions of rows that span all rows, by exact elimination: first come, first kept.
+
+    Why   entries that are not zero are few once a row is reduced, and stay whole numbers without a common factor.
+    """
     kept: list[int] = []
-    basis: list[tuple[int, list[Fraction]]] = []
+    basis: list[tuple[int, dict[int, int]]] = []
     for position, row in enumerate(rows):
-        rest = [Fraction(entry) for entry in row]
+        rest = {place: int(entry) for place, entry in enumerate(row) if entry}
         for pivot, reduced in basis:
-            if rest[pivot]:
-                factor = rest[pivot]
-                rest = [a - factor * b if b else a for a, b in zip(rest, reduced, strict=True)]
-        pivot = next((place for place, entry in enumerate(rest) if entry), -1)
-        if pivot >= 0:
-            lead = rest[pivot]
-            basis.append((pivot, [entry / lead for entry in rest]))
+            if pivot in rest:
+                rest = _without(pivot, rest, reduced)
+        if rest:
+            common = math.gcd(*rest.values())
+            basis.append((min(rest), {place: entry // common for place, entry in rest.items()}))
             kept.append(position)
     return kept
+
+
+def _without(pivot: int, row: dict[int, int], reduced: dict[int, int]) -> dict[int, int]:
+    """A multiple of a row less a multiple of another, so that nothing is left at the pivot."""
+    factor, lead = row[pivot], reduced[pivot]
+    common = math.gcd(factor, lead)
+    factor, lead = factor // common, lead // common
+    rest = dict(row) if lead == 1 else {place: lead * entry for place, entry in row.items()}
+    for place, entry in reduced.items():
+        moved = rest.get(place, 0) - factor * entry
+        if moved:
+            rest[place] = moved
+        else:
+            rest.pop(place, None)
+    return rest

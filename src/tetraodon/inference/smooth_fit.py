@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from tetraodon.errors import QueryError
 
 Floats: TypeAlias = NDArray[np.float64]
+NUMBERS = 2**21
+"""How many numbers of right sides are solved for together: some 16 MB, copied a few times."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,12 @@ class SmoothFit:
         """Variances of the running counts at given codes."""
         out = np.empty(len(positions))
         ends = np.asarray(positions)
-        for start in range(0, len(ends), 64):
-            part = ends[start : start + 64]
+        together = max(1, min(64, NUMBERS // self._matrix.shape[0]))
+        for start in range(0, len(ends), together):
+            part = ends[start : start + together]
             bins = prefix_bins(part, self.levels[0].width, self._hats.shape[0])
             pull = self._solver.solve(self._right_of_bins(bins))[: len(bins)]
-            out[start : start + 64] = self.leaves * (part + 1 + self.leaves * np.einsum("ij,ij->j", bins, pull))
+            out[start : start + together] = self.leaves * (part + 1 + self.leaves * np.einsum("ij,ij->j", bins, pull))
         return np.maximum(out, 0.0)
 
     # -- the sparse system ---------------------------------------------------------------------

@@ -14,6 +14,7 @@ from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.rational import Number as Typed
 from tetraodon.rational import rational
 from tetraodon.workload.areas import KMeans, Rectangles, check_kmeans
+from tetraodon.workload.bins import bin_of_each
 from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split
 
@@ -267,22 +268,12 @@ def _binned(query: Histogram, attribute: Attribute) -> Split:
     groups = dict(query.bins).get(attribute.name)
     if groups is None:
         return Split(attribute.name)
-    bins = np.full(_listable(attribute).size, -1)
     # two ordered labels are ends where the groups do not have every value as they are listed
     listed = isinstance(attribute.values, Categories) and sum(map(len, groups)) >= attribute.size
     ends = attribute.ordered and not listed
-    for number, group in enumerate(groups):
-        members: slice | list[int] = [attribute.code(value) for value in group]
-        if len(group) == 2 and ends:
-            members = slice(attribute.code(group[0]), attribute.code(group[1]) + 1)
-        if not bins[members].size:
-            raise QueryError(f"a bin of {attribute.name} is empty", fix="write the smaller end first")
-        if (bins[members] >= 0).any() or (isinstance(members, list) and len(set(members)) < len(members)):
-            raise QueryError(f"two bins of {attribute.name} overlap", fix="put each value in one bin")
-        bins[members] = number
-    if (bins < 0).any():
-        raise QueryError(f"the bins of {attribute.name} leave values out", fix="put each value in one bin")
-    return Split(attribute.name, tuple(bins.tolist()), tuple(_label(attribute, group, ends) for group in groups))
+    codes = tuple(tuple(attribute.code(value) for value in group) for group in groups)
+    bins = bin_of_each(attribute.name, _listable(attribute).size, codes, ends)
+    return Split(attribute.name, bins, tuple(_label(attribute, group, ends) for group in groups))
 
 
 def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:
