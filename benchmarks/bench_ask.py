@@ -1,14 +1,12 @@
-"""Asking views: predicates counted over a domain of 10^39 tuples, a hundred questions to a view, and one to a long one.
+"""Asking views: a chain of predicates counted over a domain of 10^39 tuples, and a hundred questions to a view.
 
 The view has the shape of the Adult experiment: nine attributes, 30,162 rows, m = 648,023,040, d = 10 n/m, gamma = 0.2.
 Where Adult does not lie beside the project its rows are made up; neither the noise nor the questions' cost depends on
-them. Times are over the stated limits; that of a long view is over DuckDB's for scanning its file, in the same run.
+them. Times are over the stated limits.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -92,68 +90,6 @@ def adult(folder: Path) -> dict[str, Any]:
     }
 
 
-ASKED = "a < 50 and c between 100 and 299"
-MADE = """
-import sys, duckdb
-duckdb.execute("SET enable_progress_bar = false")
-rows, path = int(sys.argv[1]), sys.argv[2]
-cell = f"(i * 10000000 // {rows})"
-columns = f"{cell} // 100000 AS a, {cell} // 1000 % 100 AS b, {cell} % 1000 AS c"
-duckdb.execute(f"COPY (SELECT {columns} FROM range({rows}) AS t(i)) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
-"""
-MEASURED = """
-import sys, time, resource
-path, asked = sys.argv[1], sys.argv[2]
-{imports}
-start = time.perf_counter()
-{work}
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
-SCAN = MEASURED.format(
-    imports="import duckdb; base = duckdb.connect(); base.execute('SET enable_progress_bar = false')",
-    work="base.execute(f\"SELECT count(*) FROM read_parquet('{path}') WHERE {asked}\").fetchall()",
-)
-ASK = MEASURED.format(
-    imports="""
-from fractions import Fraction
-from pathlib import Path
-import tetraodon as td
-from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.publishing.channel import CopyChannel
-from tetraodon.publishing.view import View
-sizes = {"a": 100, "b": 100, "c": 1000}
-domain = Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in sizes.items()))
-td.domain_count(domain, asked)  # what is imported on the first question is no part of it
-""",
-    work="View('long', domain, CopyChannel(Fraction(1, 2), Fraction(4, 5)), Path(path)).ask(asked)",
-)
-
-
-def long(rows: int, turns: int) -> list[dict[str, Any]]:
-    """A question to a view of many rows, from opening it on, and a plain scan of its file; new processes in turn.
-
-    Rows are in order and repeat, as in a view of a dense domain, and so they compress to next to nothing.
-    """
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "tuples.parquet")
-        _fresh(MADE, str(rows), path)
-        for _ in range(turns):
-            scan, scan_memory = _fresh(SCAN, path, ASKED)
-            ours, memory = _fresh(ASK, path, ASKED)
-            parts = {"rows": rows, "seconds": ours, "scan": scan, "megabytes": memory, "scan megabytes": scan_memory}
-            found.append((ours / scan, memory / 500, parts))
-    return [
-        _spread(f"asking a view of {rows // 10**6} million rows / a plain scan", 3.0, [(a, d) for a, _, d in found]),
-        _spread("memory of that / 500 MB", 1.0, [(b, d) for _, b, d in found]),
-    ]
-
-
-def _fresh(code: str, *arguments: str) -> list[float]:
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    return [float(word) for word in done.stdout.split()]
-
-
 def run(quick: bool) -> list[dict[str, Any]]:
     """Every row has a name, a ratio, a target, whether it is reached, and the parts of the ratio."""
     counted = chain(300 if quick else 1000)
@@ -162,17 +98,8 @@ def run(quick: bool) -> list[dict[str, Any]]:
     return [
         _row("count over a domain of 10^39 / 5 s", counted["seconds"] / 5, counted),
         _row("view of Adult's shape and 100 questions / 10 s", asked["seconds"] / 10, asked),
-        *long(*((8_000_000, 1) if quick else (40_000_000, 5))),
     ]
 
 
 def _row(name: str, ratio: float, detail: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "ratio": ratio, "target": 1.0, "reached": ratio <= 1.0, "detail": detail}
-
-
-def _spread(name: str, target: float, turns: list[tuple[float, dict[str, Any]]]) -> dict[str, Any]:
-    """The turn in the middle, with the least and the most."""
-    ratio, detail = sorted(turns, key=lambda turn: turn[0])[len(turns) // 2]
-    ratios = [turn[0] for turn in turns]
-    spread = {"least": min(ratios), "most": max(ratios), "runs": len(turns)}
-    return {"name": name, "ratio": ratio, **spread, "target": target, "reached": ratio <= target, "detail": detail}
