@@ -105,6 +105,8 @@ class LinearQuery:
                 before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
                 flat = running[:, high] - before[:, low]
             case Hats() | Ramps() as smooth:
+                if not fits(smooth.width):  # a record is `width` units
+                    raise Refused("smoothed counts this wide are too long for exact arithmetic", fix="use less width")
                 table = _add_up(groups * smooth.size, place * smooth.size + rest[:, 0], counts)
                 flat = smooth.add_up(table.reshape(groups, smooth.size))
             case Soft() as soft:
