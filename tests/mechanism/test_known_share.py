@@ -13,7 +13,7 @@ import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.inference.margin import common_coarsening
 from tetraodon.mechanism.expected_error import variance_factor
-from tetraodon.mechanism.known_share import _independent
+from tetraodon.mechanism.known_share import _independent, each_prefix, each_range
 from tetraodon.mechanism.known_totals import known_totals
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.attribute_graph import Everything
@@ -155,3 +155,13 @@ def test_a_cell_that_known_blocks_only_cross_is_not_certain(tmp_path: object) ->
         ledger.open("d", 1, document)
         released = td.release(td.plan(document), pl.DataFrame({"att": [0.5, 0.6, 0.6, 0.7]}), ledger=ledger)
     assert (released["h"].columns["upper"] > released["h"].columns["lower"]).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 20])
+def test_one_group_has_closed_forms(size: int) -> None:
+    """Twenty million values were sorted, again and again."""
+    groups = np.zeros(size, np.int64)
+    prefixes = [Fraction(k * k, size) for k in range(1, size + 1)]
+    ranges = [Fraction((high - low) ** 2, size) for high in range(1, size + 1) for low in range(high)]
+    assert each_prefix(groups) == sum(prefixes) / len(prefixes)
+    assert each_range(groups) == sum(ranges) / len(ranges)
