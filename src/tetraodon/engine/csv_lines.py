@@ -13,6 +13,7 @@ refused is read through `mended`, which rewrites those lines, and only those, th
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -94,12 +95,18 @@ def _has_empty_line(block: bytes, file: CsvFile) -> bool:
 
 
 def _closes(block: bytes, marks: bytes) -> bool:
-    """Whether the quotation marks of every line come in pairs, none of them beside a blank."""
+    """Whether the quotation marks of every line come in pairs, none of them beside a blank or doubled inside of quotes.
+
+    Why  of a field too many with a doubled mark in it DuckDB takes no notice, beside columns that are not asked for.
+    """
     if b'"' in marks.replace(b'""', b""):
         return False
     letters = np.frombuffer(block, np.uint8)
     quotes, blanks = letters == ord('"'), letters == ord(BLANK)
-    return not bool((quotes[1:] & blanks[:-1]).any() or (blanks[1:] & quotes[:-1]).any())
+    if bool((quotes[1:] & blanks[:-1]).any() or (blanks[1:] & quotes[:-1]).any()):
+        return False
+    doubled = quotes[:-1] & quotes[1:]
+    return not (doubled.any() and bool((doubled & ~np.logical_xor.accumulate(quotes)[:-1]).any()))
 
 
 def _mended(lines: list[bytes], file: CsvFile) -> Iterator[bytes]:
@@ -112,6 +119,7 @@ def _mended(lines: list[bytes], file: CsvFile) -> Iterator[bytes]:
             and b'"' not in line
             and b"\r" not in line
             and 0 < len(line) <= LONGEST_LINE
+            and not line.startswith(codecs.BOM_UTF8)  # which DuckDB drops where it comes first
             and _decodes(line, file)
         ):
             yield line + b"\n"
