@@ -110,10 +110,6 @@ def failing(place: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     text = (place / "people.csv").read_text()
     (place / "short.csv").write_text(text.replace("remark", "sex2").replace("sex,", "other,", 1))
     yield "missing column", ("short.csv",)
-    (place / "text.csv").write_text("age,sex,loss\n" + f"{MARKER},Male,{MARKER}\n" * 3)
-    yield "no number at all", ("text.csv",)
-    (place / "quote.csv").write_text(f'age,sex,loss\n17,Male,"{MARKER}\n18,Male,3,4,5,6\n')
-    yield "not well-formed", ("quote.csv",)
     (place / "broken.parquet").write_bytes(b"PAR1" + MARKER.encode() + b"PAR1")
     yield "no Parquet", ("broken.parquet",)
     (place / "empty.csv").write_text("age,sex,loss\n")
@@ -134,6 +130,24 @@ def test_no_failing_run_shows_a_value_of_the_table(run: Run, place: Path) -> Non
                 assert "Traceback" not in result.output
             assert CliRunner().invoke(app, ["release", "people.policy.yaml", table]).exit_code == 1, table
     assert not (place / "release").exists()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [f"{MARKER},Male,{MARKER}\n" * 3, f'17,Male,"{MARKER}\n18,Male,3,4,5,6\n'],
+    ids=["no number", "not well-formed"],
+)
+def test_what_cannot_be_read_is_missing_and_not_shown(run: Run, place: Path, rows: str) -> None:
+    """One record decides neither whether a table is released nor how others are read."""
+    run("ledger", "open", "people.policy.yaml")
+    (place / "odd.csv").write_text(f"age,sex,loss\n{rows}")
+    for command in ("check", "release"):
+        result = CliRunner().invoke(app, [command, "people.policy.yaml", "odd.csv"])
+        assert MARKER not in result.output
+        assert "Traceback" not in result.output
+    assert (place / "release" / "report.html").exists()
+    for path in (place / "release").rglob("*"):
+        assert path.is_dir() or MARKER.encode() not in path.read_bytes()
 
 
 def test_a_refusal_that_depends_on_the_data_is_marked_and_recorded(run: Run, run_json: Callable[..., Any]) -> None:

@@ -24,6 +24,8 @@ COMMANDS = {
     ("ledger", "open"),
     ("ledger", "show"),
     ("ledger", "reprice"),
+    ("ledger", "audit"),
+    ("ledger", "key"),
     ("publish",),
     ("release",),
     ("show",),
