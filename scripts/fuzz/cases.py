@@ -28,6 +28,8 @@ from tetraodon.errors import TetraodonError
 
 SECONDS, MEGABYTES = 5, 500
 """What one case may take: seconds of this process, and memory beyond what the process has when it begins."""
+PATIENCE = 12 * SECONDS
+"""Seconds by the clock after which a case that does nothing is given up."""
 ROOM = 8 * 2**30
 """Addresses that a child may take: libraries reserve many that they never use. What is used is measured."""
 
@@ -58,7 +60,10 @@ Case = Callable[[random.Random, Path], Any]
 
 
 def run_cases(case: Case, cases: int, *, seed: int = 0) -> Outcome:
-    """Run the cases of a seed, in children that are replaced when they die."""
+    """Run the cases of a seed, in children that are replaced when they die.
+
+    Pre   no other threads run here: a child that is forked beside them may wait for a lock that nobody holds.
+    """
     context = multiprocessing.get_context("fork")
     answered, refused, found, number = 0, 0, list[Finding](), 0
     while number < cases:
@@ -68,6 +73,8 @@ def run_cases(case: Case, cases: int, *, seed: int = 0) -> Outcome:
         there.close()
         try:
             while number < cases:
+                if not here.poll(PATIENCE):
+                    child.kill()
                 kind, what = here.recv()
                 answered, refused = answered + (kind == "answered"), refused + (kind == "refused")
                 if kind == "found":
