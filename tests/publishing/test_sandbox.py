@@ -6,7 +6,9 @@ from pathlib import Path
 
 import duckdb
 import polars
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, TableError
@@ -107,3 +109,18 @@ def test_files_are_large_by_their_values_and_not_by_their_bytes(
     ).fetchall()
     assert kind == "VIEW"
     assert sandbox.run(f"SELECT count(*) FROM {TUPLES}").fetchall() == [(1000 // size + 1,)]
+
+
+def test_a_public_table_that_unfolds_without_end_is_refused(tmp_path: Path) -> None:
+    """Half a megabyte of Parquet that holds two gigabytes of text."""
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 4000, pyarrow.int32()), ["x" * 500_000])
+    parquet.write_table(pyarrow.table({"a": words}), tmp_path / "side.parquet", compression="zstd")
+    assert (tmp_path / "side.parquet").stat().st_size < 1_000_000
+    with pytest.raises(TableError, match="more than 400MB"):
+        Sandbox(DOMAIN, {"side": tmp_path / "side.parquet"})
+
+
+def test_a_path_is_no_pattern(tmp_path: Path) -> None:
+    (tmp_path / "side[12].csv").write_text("a\n1\n")
+    (tmp_path / "side1.csv").write_text("b\n2\n")
+    assert Sandbox(DOMAIN, {"side": tmp_path / "side[12].csv"}).public == {"side": ("a",)}

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from tetraodon.errors import ReleaseError
 from tetraodon.releasing import foreign_parquet
-from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns, same_columns
+from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns, read_table, same_columns
 
 KINDS = {"n": "i", "word": "O"}
 COLUMNS = {"n": np.array([1, 2, 3]), "word": np.array(["a", "b", "a"], object)}
@@ -88,3 +88,19 @@ def test_a_long_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(foreign_parquet, "BATCH", 2)
     assert same_columns(put(tmp_path / "x.parquet"), COLUMNS)
     assert not same_columns(tmp_path / "x.parquet", COLUMNS | {"n": np.array([1, 2, 4])})
+
+
+def test_any_table_is_read_up_to_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "any.parquet"
+    made = pa.table({"a": [1, 2, 3], "b": ["x", "yy", None]})
+    parquet.write_table(made, path)
+    found = read_table(path, values=6, texts=3)
+    assert found.column("a").to_pylist() == [1, 2, 3]
+    assert found.column("b").to_pylist() == ["x", "yy", None]
+    with pytest.raises(ReleaseError, match="more values"):
+        read_table(path, values=5, texts=3)
+    with pytest.raises(ReleaseError, match="longer texts"):
+        read_table(path, values=6, texts=2)
+    path.write_bytes(b"PAR1nothingPAR1")
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        read_table(path, values=6, texts=3)

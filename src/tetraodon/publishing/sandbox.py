@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Attribute, Domain
 from tetraodon.engine.duckdb_sql import quoted, text
-from tetraodon.errors import QueryError, TableError
+from tetraodon.errors import QueryError, ReleaseError, TableError
 from tetraodon.publishing.sql_value import sql_type, sql_value
+from tetraodon.releasing.foreign_parquet import read_table
 
 Public: TypeAlias = Mapping[str, Any]
 """Public side tables by name: paths of CSV or Parquet files, frames, or arrow tables."""
@@ -24,6 +26,8 @@ LARGE: Final = 2**24
 """Files of more values than this, however well they are compressed, are read anew for each question."""
 MEMORY: Final = "400MB"
 """What the database may use where a large file is read."""
+TEXTS: Final = 100_000_000
+"""Bytes of text in a public table that is read from Parquet."""
 OWN: Final = "tetraodon_"
 """How our own tables are called, so that no public table is mistaken for one of them."""
 ROW: Final = f"{OWN}row"
@@ -42,8 +46,7 @@ class Sandbox:
         self.connection = duckdb.connect(":memory:")
         self.public: dict[str, tuple[str, ...]] = {}
         self._values: set[int] = set()
-        for name, table in public.items():
-            self._load(name, table)
+        self._load_all(public)
         columns = ", ".join(f"a{place} {sql_type(attribute)}" for place, attribute in enumerate(domain))
         self.connection.execute(f"CREATE TABLE {OWN}nobody({columns})")
         self._locked = False
@@ -58,7 +61,7 @@ class Sandbox:
     def hold(self, file: Path) -> None:
         """Keep the tuples of a Parquet file as the table `tuples`; a large file is read anew each time."""
         [(rows,)] = self.connection.execute(
-            f"SELECT coalesce(sum(num_rows), 0) FROM parquet_file_metadata({text(str(file))})"
+            f"SELECT coalesce(sum(num_rows), 0) FROM parquet_file_metadata({_file(file)})"
         ).fetchall()
         large = int(rows) * len(self.domain.attributes) > LARGE
         if large:
@@ -69,7 +72,7 @@ class Sandbox:
             f"CAST({quoted(attribute.name)} AS {sql_type(attribute)}) AS a{place}"
             for place, attribute in enumerate(self.domain)
         )
-        self.connection.execute(f"CREATE {kind} {TUPLES} AS SELECT {columns} FROM read_parquet({text(str(file))})")
+        self.connection.execute(f"CREATE {kind} {TUPLES} AS SELECT {columns} FROM read_parquet({_file(file)})")
 
     def types_of(self, expressions: Sequence[str]) -> list[str]:
         """The types of expressions over a tuple."""
@@ -123,26 +126,45 @@ class Sandbox:
             self._values.add(place)
         return f"{OWN}values_{place} AS v{place}"
 
+    def _load_all(self, public: Public) -> None:
+        """Keep the public tables, in bounded memory: a kilobyte of Parquet can hold a billion equal rows."""
+        if not public:
+            return
+        self.connection.execute("SET temp_directory = ''")
+        self.connection.execute(f"SET memory_limit = '{MEMORY}'")
+        for name, table in public.items():
+            self._load(name, table)
+        self.connection.execute("RESET memory_limit")
+        self.connection.execute("RESET temp_directory")
+
     def _load(self, name: str, table: Any) -> None:
-        made = False
+        made, source = False, f"{OWN}given"
         if name.lower().startswith(OWN):
             raise TableError(f"a public table is called {name}", fix=f"use a name that does not start with {OWN}")
-        with suppress(duckdb.Error):  # ours is raised outside, for DuckDB's may quote the file
+        with suppress(duckdb.Error, ReleaseError):  # ours is raised outside, for DuckDB's may quote the file
             if isinstance(table, str | os.PathLike):
                 path = Path(table)
-                reader = "read_parquet" if path.suffix.lower() in (".parquet", ".pq") else "read_csv"
-                source = f"{reader}({text(str(path))})"
-            else:
-                self.connection.register(f"{OWN}given", table)
-                source = f"{OWN}given"
+                if path.suffix.lower() in (".parquet", ".pq"):
+                    table = read_table(path, values=LARGE, texts=TEXTS)
+                else:
+                    source = f"read_csv({_file(path)})"
+            if not isinstance(table, str | os.PathLike):
+                self.connection.register(source, table)
             self.connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {source}")
             made = True
         if not made:
             raise TableError(
-                f"the public table {name} cannot be read", fix="give a CSV or Parquet file, or a frame", where=name
+                f"the public table {name} cannot be read, or takes more than {MEMORY}",
+                fix="give a CSV or Parquet file, or a frame, of fewer rows or columns",
+                where=name,
             )
         rows = self.connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
         self.public[name] = tuple(str(row[0]) for row in rows)
+
+
+def _file(path: Path) -> str:
+    """A path as SQL, taken at its word: DuckDB would expand patterns in it."""
+    return text(glob.escape(str(path)))
 
 
 def _listed(attribute: Attribute) -> str:

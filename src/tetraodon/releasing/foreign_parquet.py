@@ -96,6 +96,33 @@ def read_columns(path: Path, kinds: Mapping[str, str], rows: int) -> dict[str, N
     return {name: np.concatenate([part[name] for part in parts]) for name in kinds} if parts else {}
 
 
+def read_table(path: Path, *, values: int, texts: int) -> pyarrow.Table:
+    """All of a file with any columns, of so many values at most, whose texts unfold to so many bytes at most.
+
+    Why   texts stay numbers of a dictionary, however often they are repeated.
+    """
+    import pyarrow
+    from pyarrow import compute, parquet
+
+    try:
+        footer = _footer(path)
+        if footer.num_rows * footer.num_columns > values or _unfolded(footer) > 64 * values:
+            raise _unfit(path, "more values than can be read")
+        schema = parquet.read_schema(path)
+        words = [field.name for field in schema if pyarrow.types.is_string(field.type)]
+        with parquet.ParquetFile(path, read_dictionary=words, memory_map=False) as file:
+            table = file.read(use_threads=False)
+        chunks = (chunk for column in table.columns for chunk in column.chunks)
+        for chunk in (chunk for chunk in chunks if pyarrow.types.is_dictionary(chunk.type)):
+            lengths = compute.binary_length(chunk.dictionary.cast(pyarrow.string()))
+            texts -= compute.sum(lengths.take(chunk.indices)).as_py() or 0
+    except (pyarrow.ArrowException, OSError, ValueError):
+        raise unreadable(path) from None
+    if texts < 0:
+        raise _unfit(path, "longer texts than can be read")
+    return table
+
+
 def same_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> bool:
     """Whether a file holds these columns and nothing else, but for the last digits of floating-point numbers."""
     kinds = {name: column.dtype.kind for name, column in columns.items()}
