@@ -77,6 +77,8 @@ class Place:
         match error.errno:
             case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
                 what, first = "the disk is full", "make room"
+            case errno.EEXIST | errno.ENOTDIR if not charged:
+                what, first = "a file stands where a folder should be", "move it away"
             case errno.ENOTEMPTY | errno.EEXIST:
                 what, first = "another release has taken the output folder", "move it away"
             case _:
