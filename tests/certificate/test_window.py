@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.certificate.axis import Ints, Peak
+from tetraodon.arrays import Ints
+from tetraodon.certificate.axis import Peak
 from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of_equal_columns
 
 

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.classes import Classes
 from tetraodon.certificate.spread import Spread
 from tetraodon.certificate.zero_sum import independent_coordinates
 from tetraodon.errors import Refused
 from tetraodon.workload.linear import LinearQuery
 
-Ints: TypeAlias = NDArray[np.int64]
 ENTRY_LIMIT = 20_000_000
 PAIR_CHUNK = 2_000_000
 SIGN_ROWS = 11

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.policy.attribute_graph import Codes
 from tetraodon.workload.linear import Split
 from tetraodon.workload.squared import Measured
 
-Ints: TypeAlias = NDArray[np.int64]
 EDGE_LIMIT = 30_000_000
 """Edges that may be looked at one by one."""
 

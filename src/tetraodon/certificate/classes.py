@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.coarse import Coarse, coarse
 from tetraodon.certificate.zero_sum import Vector, independent_coordinates
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known, known_names, labels_at
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, SecretGraph
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
@@ -23,7 +23,6 @@ from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph
 from tetraodon.workload.contribution import Table
 
-Ints: TypeAlias = NDArray[np.int64]
 Link: TypeAlias = dict[tuple[int, int], tuple[int, int]]
 LISTED = 5_000_000
 RUNS = 2000

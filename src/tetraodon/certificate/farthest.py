@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tetraodon.certificate.answer_space import Ints
+from tetraodon.arrays import Ints
 from tetraodon.certificate.reach import Arc, Reach
 from tetraodon.certificate.zero_sum import Sequences, Vector
 

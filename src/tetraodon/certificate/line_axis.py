@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.axis import (
     EDGE_LIMIT,
     UNCHANGED,
     Crossing,
-    Ints,
     Pattern,
     Peak,
     Term,

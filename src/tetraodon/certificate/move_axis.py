@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tetraodon.certificate.axis import UNCHANGED, Crossing, Ints, Pattern, Peak, Term, crossing_masks, weighted
+from tetraodon.arrays import Ints
+from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Peak, Term, crossing_masks, weighted
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.smooth import Hats

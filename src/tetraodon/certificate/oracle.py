@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
@@ -28,7 +27,6 @@ from tetraodon.workload.query import Query, linear
 
 Reading: TypeAlias = Literal["star", "literal"]
 Dataset: TypeAlias = tuple[int, ...]
-Ints: TypeAlias = NDArray[np.int64]
 DATASET_LIMIT = 20_000
 
 

@@ -18,17 +18,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.errors import Refused
 from tetraodon.policy.attackers import Chain
 from tetraodon.policy.transition import Matrix
 from tetraodon.rational import rounded_up
 
-Floats: TypeAlias = NDArray[np.float64]
 ROUNDING = 2.0**-53
 TINY = 1e-250
 """Probabilities below this are taken for zero where they divide: that makes an influence infinite, never small."""

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tetraodon.certificate.answer_space import AnswerSpace, Ints
+from tetraodon.arrays import Ints
+from tetraodon.certificate.answer_space import AnswerSpace
 from tetraodon.certificate.relation import relation
 from tetraodon.certificate.spread import Spread
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.classes import Classes
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 class Spread(ABC):

@@ -16,12 +16,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.answer_space import answer_space
 from tetraodon.certificate.classes import Classes, classes_of
 from tetraodon.certificate.coarse import joined
 from tetraodon.certificate.constrained import Push, farthest_together
 from tetraodon.certificate.reach import Reach
-from tetraodon.certificate.spread import Ints
 from tetraodon.certificate.wide_tables import WideSpace, of_tables, two_rows
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything

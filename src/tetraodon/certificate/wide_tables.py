@@ -15,12 +15,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.classes import Classes
 from tetraodon.certificate.constrained import Push, farthest_together
 from tetraodon.certificate.farthest import Farthest
 from tetraodon.certificate.reach import Arc, Reach
-from tetraodon.certificate.spread import Ints, Spread
+from tetraodon.certificate.spread import Spread
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tetraodon.certificate.axis import Ints, Peak
+from tetraodon.arrays import Ints
+from tetraodon.certificate.axis import Peak
 
 
 def best_in_window(alone: Ints, height: Ints, reach: int) -> Peak:

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.errors import QueryError
 from tetraodon.inference.smooth_fit import hats_matrix
 
-Floats: TypeAlias = NDArray[np.float64]
 EVERY_RANGE = 512
 """Sides up to this long are looked at range by range."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.workload.linear import Split
 
-Floats: TypeAlias = NDArray[np.float64]
 ROUNDS = 12
 """Rounds of plain projections. Splits by value need one; bins that overlap crosswise may need thousands."""
 FASTER = 200

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.inference.smooth_fit import SmoothFit
-
-Floats = NDArray[np.float64]
 
 
 def running_variance_bounds(fit: SmoothFit) -> Floats:

@@ -17,14 +17,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.errors import QueryError
 
-Floats: TypeAlias = NDArray[np.float64]
 NUMBERS = 2**21
 """How many numbers of right sides are solved for together: some 16 MB, copied a few times."""
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Attribute
 from tetraodon.mechanism.column_search import best_rows, bumps
 from tetraodon.mechanism.smooth_search import best_shape
@@ -26,7 +26,6 @@ from tetraodon.workload.contribution import One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
 from tetraodon.workload.smooth import Hats, Ramps
 
-Floats: TypeAlias = NDArray[np.float64]
 LONGEST = 2500
 """Values of an attribute for which least squares is written out."""
 SEARCHED = 200

@@ -11,15 +11,13 @@ bounded by 2 + 2 max |B_i|_1, and columns of non-negative B are scaled to one co
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.secret_graph import SecretGraph
 
-Floats: TypeAlias = NDArray[np.float64]
 ROUNDS = 60
 PAIRS = 30_000_000
 """Edges times rows that a round may look at; above, the graph is treated as complete."""

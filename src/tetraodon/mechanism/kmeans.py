@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, TableError
 from tetraodon.gate import Permit, without_ledger
-from tetraodon.mechanism.kmeans_axis import Floats
 from tetraodon.mechanism.kmeans_centres import cluster, weighted_points
 from tetraodon.mechanism.kmeans_plan import KMeansPlan, Method, plan_kmeans
 from tetraodon.mechanism.kmeans_steps import first_centres
@@ -21,7 +21,6 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number
-from tetraodon.workload.contribution import Ints
 
 if TYPE_CHECKING:
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError
-from tetraodon.workload.contribution import Ints
 from tetraodon.workload.soft import Soft
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute
-from tetraodon.mechanism.kmeans_axis import Axis, Floats, middles
+from tetraodon.mechanism.kmeans_axis import Axis, middles
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
-from tetraodon.workload.contribution import Ints
 
 POINT_LIMIT = 5_000
 ROUNDS = 120

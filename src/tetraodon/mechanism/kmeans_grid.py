@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans_axis import Axis, parts_of_graph, ramps
@@ -16,7 +17,6 @@ from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
-from tetraodon.workload.contribution import Ints
 from tetraodon.workload.soft import UNIT_LIMIT
 
 NOISE_WEIGHT = 0.8

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_axis import Axis, Floats
+from tetraodon.mechanism.kmeans_axis import Axis
 from tetraodon.mechanism.kmeans_centres import cluster, nearest, weighted_points
 from tetraodon.mechanism.kmeans_plan import plan_kmeans
 from tetraodon.mechanism.kmeans_synopsis import Synopsis
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.areas import KMeans
-from tetraodon.workload.contribution import Ints, One
+from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Query
 from tetraodon.workload.soft import Product, Soft

@@ -17,16 +17,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
 from tetraodon.gate import Permit
-from tetraodon.mechanism.kmeans_axis import Floats
 from tetraodon.mechanism.kmeans_certificate import certify_rates
 from tetraodon.mechanism.kmeans_steps import COUNT_SHARE, NARROW
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.whole_sums import LARGEST, cut_off, with_noise
-from tetraodon.workload.contribution import Ints
 
 PARTS = 2**16
 """Parts that a record is divided into."""

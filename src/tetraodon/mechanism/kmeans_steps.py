@@ -14,15 +14,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
 from tetraodon.gate import Permit
-from tetraodon.mechanism.kmeans_axis import Floats
 from tetraodon.mechanism.kmeans_certificate import certify_records
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.whole_sums import MOST_ROWS, add_up, with_noise
-from tetraodon.workload.contribution import Ints
 
 EDGE_LIMIT = 5_000_000
 COUNT_SHARE = Fraction(1, 4)

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans_axis import Axis
-from tetraodon.workload.contribution import Contribution, Ints, One
+from tetraodon.workload.contribution import Contribution, One
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 

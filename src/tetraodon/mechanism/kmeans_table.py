@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute
 from tetraodon.errors import TableError
-from tetraodon.mechanism.kmeans_axis import Floats
-from tetraodon.workload.contribution import Ints
 
 
 class BadTable(TableError, ValueError):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError
 from tetraodon.workload.query import Count, Histogram, Query
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 class Kronecker:

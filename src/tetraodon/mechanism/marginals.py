@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
@@ -29,7 +30,6 @@ from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement, splits
 
 Names: TypeAlias = tuple[str, ...]
-Floats: TypeAlias = NDArray[np.float64]
 MOST_ATTRIBUTES = 10
 LEAST = 0.003
 SHARP = 40.0

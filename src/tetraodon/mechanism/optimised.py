@@ -13,11 +13,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
@@ -37,7 +38,6 @@ from tetraodon.workload.contribution import One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, splits
 from tetraodon.workload.smooth import Hats, Ramps
 
-Floats: TypeAlias = NDArray[np.float64]
 HEIGHTS = (0.5, 20.0)
 """Where the search starts from the workload itself: mostly single cells, or hardly any."""
 GRAIN = 1000

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.workload.contribution import AllRanges
 from tetraodon.workload.query import KINDS, Query, linear
 
-Floats: TypeAlias = NDArray[np.float64]
 MOST_CELLS = 2500
 
 

@@ -13,15 +13,14 @@ from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import PolicyError
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.query import Count, Histogram, linear
 
-Ints: TypeAlias = NDArray[np.int64]
 CELL_LIMIT = 4096
 FACT_LIMIT = 20_000_000
 """The most cells that known counts and rectangles are about, added up: each of them is a table over its cells."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.publishing.channel import ViewChannel
 from tetraodon.publishing.columns import codes_of
 from tetraodon.publishing.sampling import Cells
 
-Floats: TypeAlias = NDArray[np.float64]
 FINE, COARSE = 1 << 16, 512
 """Attributes of more values are looked at in so many equal parts: one by one, and in pairs."""
 CLEAR = 3.0

@@ -15,9 +15,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.commonness import Floats, Learner
+from tetraodon.publishing.commonness import Learner
 from tetraodon.publishing.shown import Shown
 
 BELIEF: Final = 0.9

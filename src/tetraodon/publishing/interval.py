@@ -15,16 +15,15 @@ from functools import lru_cache
 from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 
+from tetraodon.arrays import Floats
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 
 BLOCKS = 256
 REACH = 9.0
 SLACK = 1e-9
 """Relative error allowed to the incomplete beta function, always to the wider side."""
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,10 @@ from fractions import Fraction
 from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 
-Floats = NDArray[np.float64]
 EXPONENTS = np.geomspace(1 / 12, 12, 61)
 SLOPES = np.linspace(0.0, 1.0, 9)
 ROUNDING = 1e-9

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.engine import Counts
 from tetraodon.engine.passes import LONGEST_SUM
-from tetraodon.workload.contribution import Ints, Number
+from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery
 
 

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import DomainError, QueryError
 from tetraodon.mechanism.grid import grid_fit, role_of
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.releasing.smooth_reach import above_discrete, tail_of
 
-Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int64]
 Measured: TypeAlias = tuple[Codes, ...]
 TOGETHER = 1 << 16

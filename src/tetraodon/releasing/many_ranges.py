@@ -8,6 +8,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.releasing.estimates import no_table
@@ -16,7 +17,6 @@ from tetraodon.releasing.smooth_reach import range_reach
 from tetraodon.releasing.table_answer import TableAnswer
 
 Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def many_ranges(table: TableAnswer, low: Codes, high: Codes) -> Floats:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import assert_never
 
+from tetraodon.arrays import Ints
 from tetraodon.engine import CsvFormat, Engine, Individuals, Source, open_table
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, shown_above
@@ -26,7 +27,6 @@ from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.quote import terms
 from tetraodon.releasing.release import Release
 from tetraodon.whole_sums import with_noise
-from tetraodon.workload.contribution import Ints
 
 DEFAULT_LEDGER = "sqlite:///tetraodon.db"
 

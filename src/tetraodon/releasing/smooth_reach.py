@@ -6,17 +6,16 @@ import math
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.inference.smooth_bound import running_variance_bounds
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.workload.smooth import Hats, Ramps
 
-Floats: TypeAlias = NDArray[np.float64]
 EXACT_SIZE = 6000
 """Up to this many values the noise of every running count is worked out; above, it is bounded."""
 TOGETHER = 256

@@ -15,14 +15,13 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 
-Ints: TypeAlias = NDArray[np.int64]
 WRITE_LIMIT = 50_000_000
 
 

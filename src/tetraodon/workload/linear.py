@@ -10,11 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.whole_sums import add_up, cut_off, fits
-from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 

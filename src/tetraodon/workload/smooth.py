@@ -12,14 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
-
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

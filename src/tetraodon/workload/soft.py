@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError, Refused
 from tetraodon.whole_sums import add_up, fits
 
-Ints: TypeAlias = NDArray[np.int64]
 UNIT_LIMIT = 2**40
 """Parts that a record may be divided into, so that sums of parts and their noise are exact in 64 bits."""
 _WORD = 2**20

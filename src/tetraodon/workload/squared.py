@@ -11,7 +11,8 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.workload.contribution import AllRanges, Contribution, Ints, Number, One, Prefix, Table
+from tetraodon.arrays import Ints
+from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 

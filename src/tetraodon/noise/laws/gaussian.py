@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from tetraodon.arrays import Floats
 from tetraodon.noise.argument import Size
 from tetraodon.noise.gaussian import discrete_gaussian
-from tetraodon.noise.laws.noise_law import Currency, Floats, NoiseLaw
+from tetraodon.noise.laws.noise_law import Currency, NoiseLaw
 from tetraodon.noise.laws.sums import quantile_of_sum
 from tetraodon.noise.laws.tails import gaussian_reach
 from tetraodon.noise.moments import gaussian_pmf, gaussian_variance

@@ -8,9 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from tetraodon.arrays import Floats
 from tetraodon.noise.argument import Size
 from tetraodon.noise.laplace import discrete_laplace
-from tetraodon.noise.laws.noise_law import Currency, Floats, NoiseLaw
+from tetraodon.noise.laws.noise_law import Currency, NoiseLaw
 from tetraodon.noise.laws.sums import quantile_of_sum
 from tetraodon.noise.laws.tails import laplace_reach
 from tetraodon.noise.moments import laplace_pmf, laplace_variance

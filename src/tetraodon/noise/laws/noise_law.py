@@ -7,17 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tetraodon.arrays import Floats
 from tetraodon.errors import NoiseError
 from tetraodon.noise.argument import Size
 from tetraodon.noise.table import Integers
 from tetraodon.rational import decimal_text
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 class Currency(Enum):

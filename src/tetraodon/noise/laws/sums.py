@@ -9,7 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tetraodon.noise.laws.noise_law import Floats, NoiseLaw
+from tetraodon.arrays import Floats
+from tetraodon.noise.laws.noise_law import NoiseLaw
 
 LONGEST = 2**22
 SLACK = 1e-9
