@@ -13,8 +13,8 @@ from __future__ import annotations
 import random
 import time
 
-from tetraodon.certificate.longest import longest_cycle, longest_path
-from tetraodon.certificate.policy_graph import SINK, SOURCE, PolicyGraph
+from tests.theory.longest import longest_cycle, longest_path
+from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
 
 COUNTS = 200
 SECONDS = 30.0

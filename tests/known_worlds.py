@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tetraodon.certificate.longest import longest_cycle, longest_path
-from tetraodon.certificate.policy_graph import policy_graph, sparsity
+from tests.theory.longest import longest_cycle, longest_path
+from tests.theory.policy_graph import policy_graph, sparsity
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Within
 from tetraodon.policy.known import Known, Rectangle, known_query

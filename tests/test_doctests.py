@@ -12,8 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"
+FOLDERS = (SOURCE / "tetraodon", ROOT / "tests" / "theory")
 MODULES = sorted(
-    path for path in (SOURCE / "tetraodon").rglob("*.py") if re.search(r"^\s*>>> ", path.read_text("utf-8"), re.M)
+    path for folder in FOLDERS for path in folder.rglob("*.py") if re.search(r"^\s*>>> ", path.read_text("utf-8"), re.M)
 )
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^(?P<indent> *)```(?:python|pycon|py)\b[^\n]*\n(?P<code>.*?)^ *```", re.M | re.S)
@@ -25,7 +26,7 @@ def name_of(path: Path) -> str:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_examples_in_the_source(path: Path) -> None:
-    parts = path.relative_to(SOURCE).with_suffix("").parts
+    parts = path.relative_to(SOURCE if path.is_relative_to(SOURCE) else ROOT).with_suffix("").parts
     module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
     result = doctest.testmod(module)
     assert result.attempted > 0, "it has examples that doctest does not find"

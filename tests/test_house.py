@@ -145,6 +145,47 @@ def test_the_upward_import_is_still_needed() -> None:
         assert (name, "function") in set(imports(syntax(SOURCE / path)))
 
 
+def used(module: Path) -> Iterator[Path]:
+    """The modules of the package that a module imports, wherever it does."""
+    for node in ast.walk(syntax(module)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tetraodon"):
+            home = SOURCE.parent / str(node.module).replace(".", "/")
+            yield from (home.with_suffix(".py"), home / "__init__.py")
+            yield from (home / f"{alias.name}.py" for alias in node.names)
+            yield from (home / alias.name / "__init__.py" for alias in node.names)
+
+
+UNREACHED = {
+    "demo/__init__.py": "a folder of files, read as such",
+    "inference/__init__.py": "empty: its modules are imported by name",
+    "papers.py": "every citation is resolved below",
+    "policy/__init__.py": "says what the room is",
+    "noise/poisson.py": "draws for publishing/source.py",
+    "publishing/source.py": "a part to build views with (docs/publishing.md), imported by name",
+    "releasing/release_number.py": "releases a number of td.pufferfish (docs/pufferfish.md), imported by name",
+}
+
+
+def test_a_user_reaches_every_module() -> None:
+    """From the command line or from `td`. What only papers and tests need is tests/theory."""
+    seen: set[Path] = set()
+    waiting = [SOURCE / "__init__.py", *(SOURCE / "cli").rglob("*.py")]
+    while waiting:
+        module = waiting.pop()
+        if module not in seen and module.exists():
+            seen.add(module)
+            waiting += used(module)
+    assert {path_of(module) for module in set(MODULES) - seen} == set(UNREACHED)
+
+
+def test_nothing_that_is_installed_needs_a_solver() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert not [name for name in project["dependencies"] if name.startswith("ortools")]
+    assert not [
+        path_of(module) for module in MODULES if any(n.startswith("ortools") for n, _ in imports(syntax(module)))
+    ]
+
+
 # -- files -----------------------------------------------------------------------------------------
 
 

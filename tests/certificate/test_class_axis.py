@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive, queries
 
 import tetraodon as td
 from tetraodon.certificate import class_axis, kernel
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.reference import largest_move
 from tetraodon.policy.secret_graph import complete_graph
 from tetraodon.workload.linear import Measurement
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive, queries
 
 from tetraodon.certificate import combinations, line_axis
@@ -18,7 +19,6 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.oracle import changes
 from tetraodon.certificate.oracle import world as world_of
 from tetraodon.certificate.pair import rho_of_pair
-from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN, LAWS

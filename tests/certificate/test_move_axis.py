@@ -8,13 +8,13 @@ from unittest import mock
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive, queries
 
 import tetraodon as td
 from tetraodon.certificate import rate_axis
 from tetraodon.certificate.kernel import _axes, certify_measurements
 from tetraodon.certificate.move_axis import MoveAxis
-from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph

@@ -8,13 +8,13 @@ from unittest import mock
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.theory.largest_move import largest_move
 from tests.worlds import positive
 
 from tetraodon.certificate.axis import Crossing, Term
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.move_axis import MoveAxis
 from tetraodon.certificate.rate_axis import RateAxis
-from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything

@@ -12,10 +12,10 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive
 
 import tetraodon as td
-from tetraodon.certificate.reference import largest_move
 from tetraodon.certificate.sensitivity import certify, sensitivity
 from tetraodon.errors import PolicyError, QueryError, Refused, TetraodonError
 from tetraodon.policy.policy import Policy

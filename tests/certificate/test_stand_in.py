@@ -8,11 +8,11 @@ from unittest import mock
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive, queries, soft_bins
 
 from tetraodon.certificate import stand_in
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.reference import largest_move
 from tetraodon.certificate.stand_in import largest_with_products, needs_stand_in
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused

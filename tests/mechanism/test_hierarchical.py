@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.theory.largest_move import largest_move
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.reference import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.mechanism.expected_error import expected_error
 from tetraodon.mechanism.hierarchical import propose, strategy_of

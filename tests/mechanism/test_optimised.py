@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.theory.largest_move import largest_move
 
 import tetraodon as td
-from tetraodon.certificate.reference import largest_move
 from tetraodon.mechanism.optimised import WorkloadStrategy, mean_variance, strategy
 from tetraodon.mechanism.workload_gram import gram_of
 from tetraodon.noise import discrete_laplace

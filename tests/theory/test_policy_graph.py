@@ -6,9 +6,9 @@ import itertools
 import random
 
 import pytest
-from tests.known_worlds import line, one_at_a_time, random_case
 
-from tetraodon.certificate.policy_graph import SINK, SOURCE, policy_graph, sparsity
+from tests.known_worlds import line, one_at_a_time, random_case
+from tests.theory.policy_graph import SINK, SOURCE, policy_graph, sparsity
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import complete_graph

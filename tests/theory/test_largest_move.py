@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tetraodon.certificate.reference import largest_move
+from tests.theory.largest_move import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Pairs, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph

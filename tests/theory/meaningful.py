@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 
+from tests.theory.attacker import Table, likelihood
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.publishing.attacker import Table, likelihood
 from tetraodon.publishing.channel import SetChannel
 
 SMALL = 12

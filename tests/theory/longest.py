@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tetraodon.certificate.policy_graph import SINK, SOURCE, PolicyGraph
+from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
 
 SECONDS = 25.0
 

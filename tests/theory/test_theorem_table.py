@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.theorem_table import table
+from tests.theory.theorem_table import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "known-counts.md"
 

@@ -1,6 +1,6 @@
 """The theorems of [HMD14] about known counts as a table, every cell of it computed.
 
-`python -m tests.theorem_table` prints it, and tests/certificate/test_theorem_table.py holds docs/known-counts.md to it.
+`python -m tests.theory.theorem_table` prints it, and `test_theorem_table` holds docs/known-counts.md to it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tests.known_worlds import (
     random_case,
     whole_histogram,
 )
-from tetraodon.certificate import oracle
-from tetraodon.certificate.closed_forms import (
+from tests.theory.closed_forms import (
     Price,
     from_disjoint_rectangles,
     from_one_marginal,
     from_policy_graph,
     from_the_number_of_counts,
 )
+from tetraodon.certificate import oracle
 from tetraodon.certificate.constrained import largest_push
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.known import Known, Rectangle

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import tetraodon as td
+from tests.theory.composition import parallel, sequential
 from tetraodon.certificate import oracle
-from tetraodon.certificate.composition import parallel, sequential
 
 
 def policy(**changed: Any) -> td.Policy:

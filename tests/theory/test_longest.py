@@ -6,11 +6,12 @@ import itertools
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tetraodon.certificate.longest import Longest, histogram_bound, longest_cycle, longest_path
-from tetraodon.certificate.policy_graph import SINK, SOURCE, PolicyGraph
+from tests.theory.longest import Longest, histogram_bound, longest_cycle, longest_path
+from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
 
 
 def random_graph(rng: random.Random, size: int) -> PolicyGraph:
@@ -58,10 +59,11 @@ def test_a_bound_when_time_runs_out_is_safe() -> None:
     assert hasty.found <= 150 == hasty.bound
 
 
+ROOT = Path(__file__).parents[2]
 PRESSED = """
 import os, signal
-from tetraodon.certificate.longest import longest_cycle
-from tetraodon.certificate.policy_graph import SINK, SOURCE, PolicyGraph
+from tests.theory.longest import longest_cycle
+from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
 ring = {(k, (k + 1) % 9) for k in range(9)} | {(k, (k * 4 + 2) % 9) for k in range(9)}
 arcs = {(a, b) for a, b in ring if a != b} | {(SOURCE, 0), (8, SINK), (SOURCE, SINK)}
 assert longest_cycle(PolicyGraph(9, frozenset(arcs))).found == 9
@@ -73,5 +75,5 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_is_still_ours_after_a_solve() -> None:
-    done = subprocess.run([sys.executable, "-c", PRESSED], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", PRESSED], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "caught\n"), done.stderr

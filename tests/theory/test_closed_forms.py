@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+
 from tests.known_worlds import (
     Case,
     line,
@@ -17,15 +18,14 @@ from tests.known_worlds import (
     random_case,
     whole_histogram,
 )
-
-from tetraodon.certificate import oracle
-from tetraodon.certificate.closed_forms import (
+from tests.theory.closed_forms import (
     Price,
     from_disjoint_rectangles,
     from_one_marginal,
     from_policy_graph,
     from_the_number_of_counts,
 )
+from tetraodon.certificate import oracle
 from tetraodon.certificate.constrained import largest_push
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.known import Known, Rectangle
