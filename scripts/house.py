@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "how-it-works.md"
 BEGIN, END = "<!-- scripts/house.py -->", "<!-- end -->"
 WAYS = ("plan", "release", "ask")
 
-WALK = '''
+WALK = """
 import json, sys, tempfile
 from pathlib import Path
 import tetraodon as td
@@ -60,7 +60,7 @@ with td.Ledger(FOLDER / "ledger.db") as book:
         "ask": walk(lambda: td.load_release(FOLDER / "made").ask("age between 30 and 39")),
     }
 print(json.dumps(ways))
-'''
+"""
 
 
 def measured(commit: str) -> dict[str, object]:

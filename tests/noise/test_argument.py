@@ -1,3 +1,5 @@
+"""What the public functions of this room accept, what they say otherwise, and how they fill what was asked for."""
+
 from __future__ import annotations
 
 from fractions import Fraction
@@ -16,7 +18,8 @@ from tetraodon.noise import (
     laplace_quantile,
     laplace_variance,
 )
-from tetraodon.noise.argument import shape_of
+from tetraodon.noise.argument import CHUNK, filled, shape_of
+from tetraodon.noise.coins import SystemCoins
 
 BAD_SCALES = [0, -1, "0/5", -0.5, float("nan"), float("inf"), True, "x", "", None, 1j, "1/0"]
 BAD_SIZES = [-1, (2, -1), 1.5, "3", True, (True,), [2, 3], (None,)]
@@ -73,3 +76,35 @@ def test_a_place_that_is_no_integer_is_refused(function, k):
 def test_sizes_may_be_numpy_integers():
     assert shape_of(np.int64(3)) == (3,)
     assert shape_of((np.uint8(3), 0)) == (3, 0)
+
+
+class Counter:
+    """Draws 0, 1, 2, ... and remembers how many were asked for at a time."""
+
+    def __init__(self):
+        self.asked = []
+
+    def draw(self, count, coins):  # noqa: ARG002 - needs no coins
+        start = sum(self.asked)
+        self.asked.append(count)
+        return np.arange(start, start + count, dtype=np.int64)
+
+
+def test_none_gives_one_int():
+    value = filled(Counter(), None, SystemCoins())
+    assert type(value) is int
+
+
+def test_shapes_are_filled_in_order():
+    assert filled(Counter(), (2, 3), SystemCoins()).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert filled(Counter(), 0, SystemCoins()).shape == (0,)
+    assert filled(Counter(), (), SystemCoins()).shape == ()
+    assert filled(Counter(), (0, 5), SystemCoins()).shape == (0, 5)
+
+
+def test_large_arrays_are_filled_a_chunk_at_a_time():
+    for last in (1, 5, CHUNK):
+        counter = Counter()
+        values = filled(counter, 2 * CHUNK + last, SystemCoins())
+        assert counter.asked == [CHUNK, CHUNK, last]
+        assert np.array_equal(values, np.arange(2 * CHUNK + last))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise import truth
 
-from tetraodon.noise.exponential import Bounds, exp_bounds, shifted_up, times
+from tetraodon.noise.exponential import IntegerBounds, exp_bounds, shifted_up, times
 
 rationals = st.fractions(min_value=0, max_value=200, max_denominator=10**9)
 
@@ -31,12 +31,12 @@ def test_extreme_exponents(exponent):
 
 
 def test_zero_gives_one():
-    assert exp_bounds(Fraction(0), 10) == Bounds(1024, 1024)
+    assert exp_bounds(Fraction(0), 10) == IntegerBounds(1024, 1024)
 
 
 @given(st.integers(0, 999), st.integers(0, 9), st.integers(0, 999), st.integers(0, 9))
 def test_products_are_rounded_outwards(left, more, right, further):
-    product = times(Bounds(left, left + more), Bounds(right, right + further), 5)
+    product = times(IntegerBounds(left, left + more), IntegerBounds(right, right + further), 5)
     assert product.low * 32 <= left * right
     assert product.high * 32 >= (left + more) * (right + further)
     assert shifted_up(left, 3) == -(-left // 8)

@@ -12,8 +12,8 @@ from tests.noise.walk import walk
 from tetraodon.noise import discrete_gaussian
 from tetraodon.noise.coins import SystemCoins
 from tetraodon.noise.gaussian import GaussianByRejection, gaussian_sampler
+from tetraodon.noise.guide_table import GuideTable
 from tetraodon.noise.laplace import assemble, laplace_sampler
-from tetraodon.noise.table import Table
 
 COUNT = 1 << 19
 
@@ -54,7 +54,7 @@ def test_the_rejection_walk_catches_a_wrong_centre():
 
 
 def test_narrow_widths_have_a_table_and_wide_ones_are_thinned():
-    assert isinstance(gaussian_sampler(Fraction(1024)), Table)
+    assert isinstance(gaussian_sampler(Fraction(1024)), GuideTable)
     assert isinstance(gaussian_sampler(Fraction(2049, 2)), GaussianByRejection)
     assert gaussian_sampler(Fraction(2)) is gaussian_sampler(Fraction(2))
 

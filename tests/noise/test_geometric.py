@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.noise.test_rational_coin import Script
+from tests.noise.walk import Script
 
 from tetraodon.errors import NoiseError
 from tetraodon.noise.coins import system_coins
@@ -42,14 +42,14 @@ def test_words_beside_every_threshold_are_read_right(success: Fraction) -> None:
         bar = int((1 - success) ** g * 2**64)
         for word in {max(0, bar - 1), bar, bar + 1} - {2**64}:
             for more in (0, 2**64 - 1):
-                found = int(waiting_times(success, 1, limit, Script(word, *[more] * 8))[0])
+                found = int(waiting_times(success, 1, limit, Script([word, *[more] * 8]))[0])
                 assert found in by_definition(success, word, limit)
 
 
 @given(st.sampled_from(CHANCES), st.integers(0, 2**64 - 1))
 def test_any_word_is_read_right(success: Fraction, word: int) -> None:
     limit = 10**18
-    found = int(waiting_times(success, 1, limit, Script(word, *[2**63] * 8))[0])
+    found = int(waiting_times(success, 1, limit, Script([word, *[2**63] * 8]))[0])
     q, bits = 1 - success, 300
     u = (word << 64 | 2**63) << (bits - 128)
     if found < limit:
@@ -58,7 +58,7 @@ def test_any_word_is_read_right(success: Fraction, word: int) -> None:
 
 
 def test_the_limit_cuts() -> None:
-    assert waiting_times(Fraction(1, 10**18), 2, 1000, Script(0, 1)).tolist() == [1000, 1000]
+    assert waiting_times(Fraction(1, 10**18), 2, 1000, Script([0, 1])).tolist() == [1000, 1000]
 
 
 @pytest.mark.parametrize(("success", "limit"), [(Fraction(0), 5), (Fraction(1), 5), (Fraction(1, 2), 0)])

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.noise.test_rational_coin import Script
+from tests.noise.walk import Script
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy.adversary import Adversary
@@ -52,7 +52,7 @@ def test_estimate_and_variance_are_those_of_every_outcome() -> None:
 
 def test_records_are_perturbed_on_their_own() -> None:
     method, cells = Frapp(line(10), F(1, 2)), np.array([7, 7, 7], np.uint64)
-    words = Script(0, 2**63, 2**64 - 1, 1, 2, 23)  # stays, is drawn anew twice; then the numbers drawn
+    words = Script([0, 2**63, 2**64 - 1, 1, 2, 23])  # stays, is drawn anew twice; then the numbers drawn
     assert method.perturb(cells, coins=words).tolist() == [7, 2, 3]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.noise.test_rational_coin import Script
+from tests.noise.walk import Script
 from tests.publishing.test_sampling import coin_strings
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
@@ -34,7 +34,7 @@ def test_the_fresh_part_has_its_law_and_shows_nothing_seen() -> None:
     law: Counter[tuple[int, ...]] = Counter()
     cells, counts, seen = np.array([0, 1], np.uint64), np.ones(2, np.int64), np.array([1], np.uint64)
     for chance, words in coin_strings(series.fresh, 1, 3, 3):
-        coins = Script(*words, *[0] * 40)
+        coins = Script([*words, *[0] * 40])
         found = list(fresh_cells(series, 3, cells, counts, seen, coins=coins))
         law[tuple(np.concatenate(found).tolist())] += chance  # type: ignore[assignment]
     for shown in ((), (0,), (2,), (0, 2)):
@@ -50,7 +50,7 @@ def test_the_seen_part_has_its_law() -> None:
     for record, first, second in itertools.product((True, False), repeat=3):
         words = [0 if heads else 2**64 - 1 for heads in (record, first, second)]
         found = seen_cells(
-            SETS, np.array([3], np.uint64), np.ones(1, np.int64), np.array([3, 5], np.uint64), coins=Script(*words)
+            SETS, np.array([3], np.uint64), np.ones(1, np.int64), np.array([3, 5], np.uint64), coins=Script(words)
         )
         chance = (kept if record else 1 - kept) * math.prod(
             (channel.noise if heads else 1 - channel.noise for heads in (first, second)), start=F(1)

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.noise.test_rational_coin import Script
+from tests.noise.walk import Script
 from tests.publishing.test_channel import copies_law, set_law
 from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
@@ -40,7 +40,7 @@ HALF, RARE = SetChannel(F(1, 2), F(1, 3)), SetChannel(F(2, 3), F(1, 50))
 def test_every_set_on_four_tuples_has_its_probability(channel: SetChannel, size: int, table: tuple[int, ...]) -> None:
     law: Counter[frozenset[int]] = Counter()
     for chance, words in coin_strings(channel, len(table), size, size):
-        coins = Script(*words)
+        coins = Script(words)
         cells = np.array(table, np.uint64)
         parts = list(view_cells(channel, size, cells, np.ones(len(table), np.int64), coins=coins, chunk=size))
         law[frozenset(np.concatenate(parts).tolist())] += chance  # type: ignore[assignment]
@@ -55,7 +55,7 @@ def test_every_table_of_copies_has_its_probability(counts: tuple[int, ...]) -> N
     held = np.flatnonzero(counts).astype(np.uint64)
     many = np.array([count for count in counts if count], np.int64)
     for chance, words in coin_strings(channel, sum(counts), draws, size):
-        coins = Script(*words, *[0] * 64)
+        coins = Script([*words, *[0] * 64])
         view = np.concatenate(list(view_cells(channel, size, held, many, coins=coins, chunk=draws)))
         law[tuple(np.bincount(view.astype(np.int64), minlength=size))] += chance  # type: ignore[assignment]
     exact = [copies_law(channel, count, most) for count in counts]

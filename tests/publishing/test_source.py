@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.noise.test_rational_coin import Script
+from tests.noise.walk import Script
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.noise.coins import system_coins
@@ -93,7 +93,7 @@ def test_the_coin_on_the_bar_is_settled_exactly() -> None:
     assert not _below_ratio(b, exponent, word + 2**12, system_coins())
     exact = 0
     for shift in range(-(2**12), 2**12, 2**9):  # somewhere between the two it changes, once
-        exact += _below_ratio(b, exponent, word + shift, Script(*[2**63] * 4))
+        exact += _below_ratio(b, exponent, word + shift, Script([2**63] * 4))
     assert 0 < exact < 16
 
 

@@ -10,8 +10,8 @@ from tetraodon.errors import ReleaseError
 from tetraodon.ledger import Entry
 from tetraodon.noise.argument import Size
 from tetraodon.noise.coins import Coins, system_coins
+from tetraodon.noise.guide_table import Integers
 from tetraodon.noise.laws import NoiseLaw
-from tetraodon.noise.table import Integers
 
 _SEAL: Final = object()
 

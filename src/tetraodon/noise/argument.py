@@ -1,12 +1,16 @@
-"""What the public functions of this room accept, and what they say otherwise."""
+"""What the public functions of this room accept, what they say otherwise, and how they fill what was asked for."""
 
 from __future__ import annotations
 
 import operator
 from fractions import Fraction
-from typing import SupportsIndex, TypeAlias
+from typing import Protocol, SupportsIndex, TypeAlias
+
+import numpy as np
 
 from tetraodon.errors import NoiseError
+from tetraodon.noise.coins import Coins
+from tetraodon.noise.guide_table import Integers
 from tetraodon.rational import Number, rational
 
 Size: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...]
@@ -64,3 +68,26 @@ def shape_of(size: Size) -> tuple[int, ...]:
     if any(isinstance(part, bool) for part in parts) or any(part < 0 for part in shape):
         raise NoiseError("size is not a count", fix=fix)
     return shape
+
+
+CHUNK = 1 << 16  # the work space for so many values stays in the cache, whatever the size asked for
+
+
+class Sampler(Protocol):
+    """Something that draws integers with given coins."""
+
+    def draw(self, count: int, coins: Coins) -> Integers:
+        """`count` independent values."""
+        ...
+
+
+def filled(sampler: Sampler, size: Size | None, coins: Coins) -> int | Integers:
+    """One value as an int when `size` is None, else an array of that shape."""
+    if size is None:
+        return int(sampler.draw(1, coins)[0])
+    values = np.empty(shape_of(size), dtype=np.int64)
+    flat = values.reshape(-1)
+    for start in range(0, flat.size, CHUNK):
+        part = flat[start : start + CHUNK]
+        part[:] = sampler.draw(part.size, coins)
+    return values

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 
-class Bounds(NamedTuple):
+class IntegerBounds(NamedTuple):
     """Two integers around a real number that was scaled by a power of two."""
 
     low: int
@@ -18,12 +18,12 @@ def shifted_up(number: int, bits: int) -> int:
     return -(-number >> bits)
 
 
-def times(left: Bounds, right: Bounds, bits: int) -> Bounds:
-    """Bounds on the product of two numbers that are not negative, all scaled by 2**bits."""
-    return Bounds(left.low * right.low >> bits, shifted_up(left.high * right.high, bits))
+def times(left: IntegerBounds, right: IntegerBounds, bits: int) -> IntegerBounds:
+    """IntegerBounds on the product of two numbers that are not negative, all scaled by 2**bits."""
+    return IntegerBounds(left.low * right.low >> bits, shifted_up(left.high * right.high, bits))
 
 
-def exp_bounds(exponent: Fraction, bits: int) -> Bounds:
+def exp_bounds(exponent: Fraction, bits: int) -> IntegerBounds:
     """Integers around e**-exponent * 2**bits.
 
     Pre   exponent >= 0, bits >= 1.
@@ -33,15 +33,15 @@ def exp_bounds(exponent: Fraction, bits: int) -> Bounds:
           times gives e**-exponent and loses at most k bits and the few units that 32 guard bits cover.
 
     >>> exp_bounds(Fraction(0), 8)
-    Bounds(low=256, high=256)
+    IntegerBounds(low=256, high=256)
     >>> exp_bounds(Fraction(1), 16)          # 65536 / e = 24109.3...
-    Bounds(low=24109, high=24110)
+    IntegerBounds(low=24109, high=24110)
     """
     one = 1 << bits
     if exponent == 0:
-        return Bounds(one, one)
+        return IntegerBounds(one, one)
     if exponent >= bits:  # e**-bits < 2**-bits
-        return Bounds(0, 1)
+        return IntegerBounds(0, 1)
     top, bottom = exponent.numerator, exponent.denominator
     halvings = max(0, top.bit_length() - bottom.bit_length() + 5)
     guard = halvings + 32
@@ -50,16 +50,16 @@ def exp_bounds(exponent: Fraction, bits: int) -> Bounds:
     root = _alternating_series(x, fine)
     for _ in range(halvings):
         root = times(root, root, fine)
-    return Bounds(root.low >> guard, min(one, shifted_up(root.high, guard)))
+    return IntegerBounds(root.low >> guard, min(one, shifted_up(root.high, guard)))
 
 
-def _divided(top: int, bottom: int) -> Bounds:
-    return Bounds(top // bottom, -(-top // bottom))
+def _divided(top: int, bottom: int) -> IntegerBounds:
+    return IntegerBounds(top // bottom, -(-top // bottom))
 
 
-def _alternating_series(x: Bounds, bits: int) -> Bounds:
-    """Bounds on e**-x for x scaled by 2**bits and below 2**bits / 16."""
-    term = Bounds(1 << bits, 1 << bits)
+def _alternating_series(x: IntegerBounds, bits: int) -> IntegerBounds:
+    """IntegerBounds on e**-x for x scaled by 2**bits and below 2**bits / 16."""
+    term = IntegerBounds(1 << bits, 1 << bits)
     low = high = 0
     order = 0
     while term.high > 1:
@@ -69,5 +69,5 @@ def _alternating_series(x: Bounds, bits: int) -> Bounds:
             low, high = low - term.high, high - term.low
         order += 1
         product = times(term, x, bits)
-        term = Bounds(product.low // order, -(-product.high // order))
-    return Bounds(low - 1, high + 1)
+        term = IntegerBounds(product.low // order, -(-product.high // order))
+    return IntegerBounds(low - 1, high + 1)

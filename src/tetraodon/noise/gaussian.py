@@ -9,13 +9,11 @@ from typing import overload
 
 import numpy as np
 
-from tetraodon.noise.argument import Size, drawable
-from tetraodon.noise.bernoulli import MARGIN, heads
+from tetraodon.noise.argument import Size, drawable, filled
 from tetraodon.noise.coins import Coins, system_coins
-from tetraodon.noise.fill import filled
+from tetraodon.noise.elementary import MARGIN, heads
+from tetraodon.noise.guide_table import GaussianLaw, GuideTable, Integers, build
 from tetraodon.noise.laplace import LaplaceSampler, laplace_sampler
-from tetraodon.noise.law import GaussianLaw
-from tetraodon.noise.table import Integers, Table, build
 from tetraodon.rational import Number
 
 _DIRECT = 1024  # widths up to here are drawn from one table
@@ -62,7 +60,7 @@ class GaussianByRejection:
 
 
 @lru_cache(maxsize=64)
-def gaussian_sampler(sigma: Fraction) -> Table | GaussianByRejection:
+def gaussian_sampler(sigma: Fraction) -> GuideTable | GaussianByRejection:
     """The sampler of a width; tables are built on first use and kept for the last 64 widths."""
     if sigma <= _DIRECT:
         return build(GaussianLaw(sigma**2))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tetraodon.errors import NoiseError
 from tetraodon.noise.coins import Coins
-from tetraodon.noise.exponential import Bounds, times
+from tetraodon.noise.exponential import IntegerBounds, times
 
 _WIDTH = 64
 _GUARD = 32
@@ -72,15 +72,15 @@ def _settled(q: Fraction, first: int, last: int, word: int, coins: Coins) -> int
     return first
 
 
-def power_bounds(base: Fraction, exponent: int, bits: int) -> Bounds:
+def power_bounds(base: Fraction, exponent: int, bits: int) -> IntegerBounds:
     """Integers around base**exponent * 2**bits, by squaring.
 
     >>> power_bounds(Fraction(1, 2), 3, 8)
-    Bounds(low=32, high=32)
+    IntegerBounds(low=32, high=32)
     """
     scaled = base * 2**bits
-    square = Bounds(scaled.numerator // scaled.denominator, -(-scaled.numerator // scaled.denominator))
-    result = Bounds(1 << bits, 1 << bits)
+    square = IntegerBounds(scaled.numerator // scaled.denominator, -(-scaled.numerator // scaled.denominator))
+    result = IntegerBounds(1 << bits, 1 << bits)
     while exponent:
         if exponent & 1:
             result = times(result, square, bits)

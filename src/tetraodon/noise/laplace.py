@@ -7,11 +7,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import overload
 
-from tetraodon.noise.argument import Size, drawable
+from tetraodon.noise.argument import Size, drawable, filled
 from tetraodon.noise.coins import Coins, system_coins
-from tetraodon.noise.fill import filled
-from tetraodon.noise.law import BlockLaw, DigitLaw
-from tetraodon.noise.table import Integers, Table, build
+from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GuideTable, Integers, build
 from tetraodon.rational import Number
 
 _DIRECT = 192  # scales up to here need one table
@@ -28,8 +26,8 @@ class LaplaceSampler:
           block -1-j, where ~x is -1 - x.
     """
 
-    blocks: Table
-    digits: tuple[Table, ...]  # the most significant first
+    blocks: GuideTable
+    digits: tuple[GuideTable, ...]  # the most significant first
 
     def draw(self, count: int, coins: Coins) -> Integers:
         """`count` independent values."""

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tetraodon.errors import NoiseError
+from tetraodon.noise.argument import CHUNK
 from tetraodon.noise.coins import Coins
-from tetraodon.noise.fill import CHUNK
-from tetraodon.noise.law import Weights
-from tetraodon.noise.table import Table, build
+from tetraodon.noise.guide_table import GuideTable, Weights, build
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class PoissonLaw:
 
 
 @lru_cache(maxsize=1)
-def _table() -> Table:
+def _table() -> GuideTable:
     return build(PoissonLaw())
 
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.noise.coins import Coins, system_coins
-from tetraodon.noise.rational_coin import rational_heads
-from tetraodon.noise.uniform import uniform_below
+from tetraodon.noise.elementary import rational_heads, uniform_below
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.affine import Affine
 from tetraodon.publishing.columns import require_numbered

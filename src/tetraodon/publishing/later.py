@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.noise.coins import Coins
+from tetraodon.noise.elementary import rational_heads
 from tetraodon.noise.geometric import waiting_times
-from tetraodon.noise.rational_coin import rational_heads
 from tetraodon.publishing.channel import SetChannel, ViewChannel
 from tetraodon.publishing.sampling import CHUNK, Cells, kept_cells, merged, view_cells
 from tetraodon.publishing.series import Series

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.noise.coins import Coins
+from tetraodon.noise.elementary import rational_heads
 from tetraodon.noise.geometric import waiting_times
-from tetraodon.noise.rational_coin import rational_heads
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 
 Cells: TypeAlias = NDArray[np.uint64]

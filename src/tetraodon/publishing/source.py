@@ -19,10 +19,9 @@ from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.coins import Coins, system_coins
+from tetraodon.noise.elementary import rational_heads, uniform_below
 from tetraodon.noise.exponential import exp_bounds
 from tetraodon.noise.poisson import poisson
-from tetraodon.noise.rational_coin import rational_heads
-from tetraodon.noise.uniform import uniform_below
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.columns import cells_of, codes_of, require_numbered
 from tetraodon.publishing.domain_count import counts_by

@@ -9,13 +9,11 @@ import numpy as np
 
 from tetraodon.arrays import Floats
 from tetraodon.noise.argument import Size
+from tetraodon.noise.distribution import gaussian_pmf, gaussian_quantile, gaussian_variance
 from tetraodon.noise.gaussian import discrete_gaussian
+from tetraodon.noise.guide_table import Integers
 from tetraodon.noise.laws.noise_law import Currency, NoiseLaw
-from tetraodon.noise.laws.sums import quantile_of_sum
-from tetraodon.noise.laws.tails import gaussian_reach
-from tetraodon.noise.moments import gaussian_pmf, gaussian_variance
-from tetraodon.noise.quantile import gaussian_quantile
-from tetraodon.noise.table import Integers
+from tetraodon.noise.laws.quantiles import gaussian_reach, quantile_of_sum
 
 
 class GaussianNoise(NoiseLaw):

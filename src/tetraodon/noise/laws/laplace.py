@@ -10,13 +10,11 @@ import numpy as np
 
 from tetraodon.arrays import Floats
 from tetraodon.noise.argument import Size
+from tetraodon.noise.distribution import laplace_pmf, laplace_quantile, laplace_variance
+from tetraodon.noise.guide_table import Integers
 from tetraodon.noise.laplace import discrete_laplace
 from tetraodon.noise.laws.noise_law import Currency, NoiseLaw
-from tetraodon.noise.laws.sums import quantile_of_sum
-from tetraodon.noise.laws.tails import laplace_reach
-from tetraodon.noise.moments import laplace_pmf, laplace_variance
-from tetraodon.noise.quantile import laplace_quantile
-from tetraodon.noise.table import Integers
+from tetraodon.noise.laws.quantiles import laplace_reach, quantile_of_sum
 
 
 class LaplaceNoise(NoiseLaw):

@@ -11,7 +11,7 @@ from fractions import Fraction
 from tetraodon.arrays import Floats
 from tetraodon.errors import NoiseError
 from tetraodon.noise.argument import Size
-from tetraodon.noise.table import Integers
+from tetraodon.noise.guide_table import Integers
 from tetraodon.rational import decimal_text
 
 

@@ -9,10 +9,8 @@ from tests.noise import truth
 from tests.noise.walk import Script, agrees, walk
 
 from tetraodon.errors import NoiseError
-from tetraodon.noise import table
-from tetraodon.noise.law import BlockLaw, DigitLaw, GaussianLaw, zigzag
-from tetraodon.noise.table import build
-from tetraodon.noise.threshold import cdf_bounds
+from tetraodon.noise import guide_table as table
+from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, build, cdf_bounds, zigzag
 
 LAPLACE = [Fraction(1, 3), Fraction(1), Fraction(7, 3)]
 GAUSSIAN = [Fraction(2, 5), Fraction(1), Fraction(5, 2)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tetraodon.noise import gaussian_pmf, laplace_pmf
-from tetraodon.noise.laws import GAUSSIAN, LAPLACE, sums
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, quantiles
 
 SURE = Fraction(95, 100)
 
@@ -46,10 +46,10 @@ def test_rounding_up_terms_costs_little() -> None:
 
 def test_the_bound_for_long_sums_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = LAPLACE.sum_quantile(Fraction(5), 40, SURE)
-    monkeypatch.setattr(sums, "LONGEST", 16)
-    sums._quantile.cache_clear()
+    monkeypatch.setattr(quantiles, "LONGEST", 16)
+    quantiles._quantile.cache_clear()
     bound = LAPLACE.sum_quantile(Fraction(5), 40, SURE)
-    sums._quantile.cache_clear()
+    quantiles._quantile.cache_clear()
     assert truth <= bound <= 2 * truth
 
 
@@ -68,8 +68,8 @@ def test_gaussian_sums_are_those_of_the_law_written_out(sigma: str, terms: int) 
 
 def test_the_bound_for_long_gaussian_sums_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = GAUSSIAN.sum_quantile(Fraction(5), 40, SURE)
-    monkeypatch.setattr(sums, "LONGEST", 8)
-    sums._quantile.cache_clear()
+    monkeypatch.setattr(quantiles, "LONGEST", 8)
+    quantiles._quantile.cache_clear()
     bound = GAUSSIAN.sum_quantile(Fraction(5), 40, SURE)
-    sums._quantile.cache_clear()
+    quantiles._quantile.cache_clear()
     assert truth <= bound <= 1.5 * truth

@@ -1,4 +1,4 @@
-"""Coins that fall heads with probability e**-gamma, exactly, for many gammas at once."""
+"""Elementary exact draws, many at once: coins of chance e**-gamma or of a rational one, and numbers below a bound."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.errors import NoiseError
 from tetraodon.noise.coins import Coins
 from tetraodon.noise.exponential import exp_bounds
 
 MARGIN = 2.0**-36
 _GUARD = 32
+_WIDTH = 64
 
 
 def heads(
@@ -58,3 +60,35 @@ def below_exp(gamma: Fraction, prefix: int, width: int, coins: Coins) -> bool:
             return False
         prefix = prefix << step | int(coins.draw(1, step)[0])
         width += step
+
+
+def rational_heads(chance: Fraction, count: int, coins: Coins) -> NDArray[np.bool_]:
+    """`count` independent coins, each True with exactly this probability.
+
+    Why   a word w is the first 64 bits of a uniform number U, and heads is U < chance. All words but the one that
+          equals the whole part of chance * 2**64 decide it; that one goes on with the rest of the chance.
+    """
+    if not 0 <= chance <= 1:
+        raise NoiseError("a probability is not between 0 and 1", fix="give one from 0 to 1")
+    if chance in (0, 1):
+        return np.full(count, chance == 1)
+    whole, rest = divmod(chance * 2**_WIDTH, 1)
+    words = coins.draw(count, _WIDTH)
+    result = words < np.uint64(int(whole))
+    for place in np.flatnonzero(words == np.uint64(int(whole))):
+        result[place] = rational_heads(rest, 1, coins)[0]
+    return result
+
+
+def uniform_below(bound: int, count: int, coins: Coins) -> NDArray[np.uint64]:
+    """`count` independent numbers from 0 to bound - 1.
+
+    Why   words beyond the last whole multiple of the bound are drawn again; fewer than half of them ever are.
+    """
+    if not 0 < bound < 2**63:
+        raise NoiseError("a bound is not between 1 and 2^63", fix="use a smaller domain")
+    whole = np.uint64(2**_WIDTH // bound * bound - 1)
+    words = coins.draw(count, _WIDTH).astype(np.uint64)
+    while (again := np.flatnonzero(words > whole)).size:
+        words[again] = coins.draw(len(again), _WIDTH)
+    return words % np.uint64(bound)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise import truth
 
-from tetraodon.noise.law import BlockLaw, DigitLaw, GaussianLaw, zigzag
+from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, zigzag
 
 scales = st.fractions(min_value=Fraction(1, 50), max_value=40, max_denominator=1000)
 

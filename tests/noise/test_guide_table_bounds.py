@@ -10,9 +10,8 @@ from tests.noise import truth
 from tests.noise.walk import Script
 
 from tetraodon.errors import NoiseError
-from tetraodon.noise import threshold
-from tetraodon.noise.law import BlockLaw, DigitLaw, GaussianLaw, zigzag
-from tetraodon.noise.threshold import cdf_bounds, floors, settle
+from tetraodon.noise import guide_table as threshold
+from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, cdf_bounds, floors, settle, zigzag
 
 scales = st.fractions(min_value=Fraction(1, 20), max_value=20, max_denominator=1000)
 
