@@ -25,9 +25,9 @@ from sklearn.cluster import KMeans
 from benchmarks.data import real
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans import PolicyKMeans
-from tetraodon.mechanism.kmeans_plan import Method, plan_kmeans
-from tetraodon.mechanism.kmeans_steps import first_centres
+from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
+from tetraodon.mechanism.kmeans.lloyd_steps import first_centres
+from tetraodon.mechanism.kmeans.plan import Method, plan_kmeans
 from tetraodon.policy.attribute_graph import Blocks, Everything, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy

@@ -30,7 +30,7 @@ from reproduce.printed_kmeans import (
     printed_kmeans_not_private,
 )
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans import PolicyKMeans
+from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
 
 REPEATS, FEWER = 50, 8
 """Runs of both series at every point, as in the paper; and when only the orderings are checked."""

@@ -15,7 +15,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.certificate.dependent import certify_release
-from tetraodon.mechanism.kmeans_plan import plan_kmeans
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace

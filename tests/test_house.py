@@ -51,7 +51,7 @@ ORPHANS = {
     "arrays.py": "names of types: mypy reads them",
     "papers.py": "every citation is resolved below",
     "engine/protocol.py": "a Protocol: tests/engine/test_conformance.py holds every engine to it",
-    "releasing/report_clusters.py": "drawn and looked at in tests/mechanism/test_kmeans_item.py and test_chart.py",
+    "releasing/report_clusters.py": "drawn and looked at in tests/mechanism/kmeans/test_item.py and test_chart.py",
     "releasing/report_element.py": REPORT,
     "releasing/report_marks.py": REPORT,
     "releasing/report_picture.py": REPORT,
@@ -67,8 +67,8 @@ SEARCHES = {
     "attacks/play.py": "repeatable dice for attacks that are played on made-up data",
     "certificate/answer_space.py": "fixed patterns of signs for a bound from below, which is reported as such",
     "certificate/reach.py": "fixed patterns of signs for a bound from below, which is reported as such",
-    "mechanism/kmeans_centres.py": "starts of a search over points and weights that are public by then",
-    "mechanism/kmeans_steps.py": "starts of a search that sees no data",
+    "mechanism/kmeans/centres.py": "starts of a search over points and weights that are public by then",
+    "mechanism/kmeans/lloyd_steps.py": "starts of a search that sees no data",
 }
 """Modules that may use a seeded generator, because nothing they draw decides what is promised or released."""
 
@@ -256,7 +256,7 @@ OWN_COINS = {
     "publishing/source.py": "noise from a source that the caller holds; nothing is published",
     "publishing/estimate.py": "samples the domain to answer from a view that is public",
 }
-UNCHARGED = {"mechanism/kmeans.py": "an estimator charges no ledger, and says so"}
+UNCHARGED = {"mechanism/kmeans/estimator.py": "an estimator charges no ledger, and says so"}
 """Modules that may draw without a charge."""
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         TetraodonError,
     )
     from tetraodon.ledger import Ledger
-    from tetraodon.mechanism.kmeans import PolicyKMeans
+    from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
     from tetraodon.mechanism.kronecker import Kronecker
     from tetraodon.mechanism.optimised import strategy
     from tetraodon.policy.adversary import Adversary
@@ -69,7 +69,7 @@ _HOMES = {
     "Plan": "tetraodon.releasing.plan",
     "Policy": "tetraodon.policy.policy",
     "PolicyError": "tetraodon.errors",
-    "PolicyKMeans": "tetraodon.mechanism.kmeans",
+    "PolicyKMeans": "tetraodon.mechanism.kmeans.estimator",
     "QueryError": "tetraodon.errors",
     "Refused": "tetraodon.errors",
     "Release": "tetraodon.releasing.release",

@@ -13,7 +13,7 @@ from tests.releasing.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_certificate import refuse_known
+from tetraodon.mechanism.kmeans.certificates import refuse_known
 from tetraodon.policy.secret_graph import SecretGraph
 
 GROUPS = {"by": "sex", "rules": {"Female": {"secrets": {"age": {"within": 5}}}, "Male": "none"}}

@@ -8,7 +8,7 @@ import pytest
 from reproduce.fig_kmeans import certified
 from reproduce.points import synthetic
 from reproduce.printed_kmeans import ATTRIBUTE, CLUSTERS, FULL, distance, partition, plain_kmeans, policy_of
-from tetraodon.mechanism.kmeans import PolicyKMeans
+from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
 from tetraodon.noise.laws.laplace import LaplaceNoise
 
 TWICE = 2

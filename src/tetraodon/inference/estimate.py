@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 CONFIDENCE = Fraction(95, 100)
 """Every released interval holds the true answer with at least this probability, one number at a time."""
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """An interval that holds the truth with at least `CONFIDENCE`."""
-
-    lower: float
-    upper: float
 
 
 class Estimate(float):

@@ -131,7 +131,7 @@ def _grid(query: Query, policy: Policy) -> Iterator[Strategy]:
 
 
 def _synopsis(query: Query, policy: Policy) -> Iterator[Strategy]:
-    from tetraodon.mechanism.kmeans_item import propose
+    from tetraodon.mechanism.kmeans import propose
 
     yield from propose(query, policy)
 

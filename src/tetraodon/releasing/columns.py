@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import Refused
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.kmeans_item import centres_of
+from tetraodon.mechanism.kmeans import centres_of
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import read_quantile

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
-from tetraodon.inference.meeting import Table
+from tetraodon.inference.meeting import CountTable
 from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Mechanism, Strategy
@@ -75,12 +75,12 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     """
     domain = plan.policy.domain
     known = _exact_tables(plan, measured)
-    tables: dict[str, Table] = {}
+    tables: dict[str, CountTable] = {}
     for item in plan:
         if item.strategy.table and item.strategy.noisy:
             cells = 2 if item.mechanism == "ordered" else 1
             variance = cells * item.strategy.noise.variance(item.scale)  # smoothed counts hardly change it
-            tables[item.name] = Table(item.strategy.table, raw_table(item, measured[item.name], domain), variance)
+            tables[item.name] = CountTable(item.strategy.table, raw_table(item, measured[item.name], domain), variance)
     agree([*known, *tables.values()], domain)
     agreed = {name: table.values for name, table in tables.items()}
     if not _never_fall(plan, tables, known):
@@ -93,7 +93,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     return exact | {name: table.values for name, table in tables.items()}
 
 
-def _never_fall(plan: Plan, tables: Mapping[str, Table], known: Sequence[Table]) -> bool:
+def _never_fall(plan: Plan, tables: Mapping[str, CountTable], known: Sequence[CountTable]) -> bool:
     """Running counts that never fall, and all other tables following; whether they could."""
     domain = plan.policy.domain
     leaders = list(known)
@@ -127,16 +127,16 @@ def _about_order(item: PlannedItem) -> bool:
     return item.mechanism == "ordered" or isinstance(item.item.query, Cdf | Quantiles | Ranges)
 
 
-def _order_is_shared(item: PlannedItem, table: Table, leaders: Sequence[Table], domain: Domain) -> bool:
+def _order_is_shared(item: PlannedItem, table: CountTable, leaders: Sequence[CountTable], domain: Domain) -> bool:
     name = item.strategy.table[-1].name
     return any(name in dict(m.groups) for leader in leaders for m in shared_margins([table, leader], domain))
 
 
-def _exact_tables(plan: Plan, measured: Mapping[str, Measured]) -> list[Table]:
+def _exact_tables(plan: Plan, measured: Mapping[str, Measured]) -> list[CountTable]:
     tables = []
     for item in plan:
         arrays = measured[item.name][len(item.strategy.noisy) :]
         for query, array in zip(item.strategy.exact, arrays, strict=True):
             if isinstance(query.contribution, One):
-                tables.append(Table(query.by, array[..., 0].astype(np.float64), 0.0))
+                tables.append(CountTable(query.by, array[..., 0].astype(np.float64), 0.0))
     return tables

@@ -251,8 +251,3 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
     terms = noise_terms(item.item.query, item.strategy, policy.domain)
     reach = item.strategy.noise.sum_quantile(item.scale, terms, confidence)
     return reach * float(item.strategy.noisy[0].contribution.unit)
-
-
-def with_items(policy: Policy, items: Sequence[Item]) -> Policy:
-    """The same policy asking for something else."""
-    return replace(policy, items=tuple(items))

@@ -11,7 +11,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_item import propose, synopsis_of
+from tetraodon.mechanism.kmeans import propose, synopsis_of
 from tetraodon.workload.areas import kmeans
 from tetraodon.workload.query import cdf
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tetraodon.errors import QueryError
-from tetraodon.mechanism import kmeans_estimator
+from tetraodon.mechanism.kmeans import estimator
 
 
-class Model(kmeans_estimator.Parameters):
+class Model(estimator.Parameters):
     def __init__(self, width: int = 1, *, height: int = 2) -> None:
         self.width, self.height = width, height
 
@@ -30,12 +30,12 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr(kmeans_estimator, "import_module", missing)
-    assert kmeans_estimator.bases() == (kmeans_estimator.Parameters,)
-    assert isinstance(kmeans_estimator.not_fitted(), AttributeError)
+    monkeypatch.setattr(estimator, "import_module", missing)
+    assert estimator.bases() == (estimator.Parameters,)
+    assert isinstance(estimator.not_fitted(), AttributeError)
 
 
 def test_with_scikit_learn() -> None:
     pytest.importorskip("sklearn")
-    assert importlib.import_module("sklearn.base").BaseEstimator in kmeans_estimator.bases()
-    assert isinstance(kmeans_estimator.not_fitted(), builtins.ValueError)
+    assert importlib.import_module("sklearn.base").BaseEstimator in estimator.bases()
+    assert isinstance(estimator.not_fitted(), builtins.ValueError)

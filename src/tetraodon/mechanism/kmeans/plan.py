@@ -10,11 +10,19 @@ from typing import Literal, TypeAlias, get_args
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
-from tetraodon.mechanism.kmeans_certificate import certify_nothing, certify_synopsis, refuse_known
-from tetraodon.mechanism.kmeans_grid import Column, choose_grid, coarseness, columns_of, finest, totals_of
-from tetraodon.mechanism.kmeans_soft import SHARPNESSES, SoftSteps, expected_score, plan_soft
-from tetraodon.mechanism.kmeans_steps import NARROW, Steps, expected_noise, plan_steps
-from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.mechanism.kmeans.certificates import certify_nothing, certify_synopsis, refuse_known
+from tetraodon.mechanism.kmeans.grid_choice import KMeansColumn, choose_grid, coarseness, columns_of, finest, totals_of
+from tetraodon.mechanism.kmeans.lloyd_steps import (
+    NARROW,
+    SHARPNESSES,
+    SoftSteps,
+    Steps,
+    expected_noise,
+    expected_score,
+    plan_soft,
+    plan_steps,
+)
+from tetraodon.mechanism.kmeans.soft_bins import Synopsis
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number, rational
@@ -112,7 +120,7 @@ def plan_kmeans(
 
 def _candidates(
     policy: Policy,
-    columns: Sequence[Column],
+    columns: Sequence[KMeansColumn],
     price: Fraction,
     clusters: int,
     rows: int,
@@ -147,7 +155,7 @@ def _soft(
 
 
 def _with_synopsis(
-    policy: Policy, columns: Sequence[Column], price: Fraction, clusters: int, rows: int, steps: Steps | None
+    policy: Policy, columns: Sequence[KMeansColumn], price: Fraction, clusters: int, rows: int, steps: Steps | None
 ) -> tuple[float, KMeansPlan]:
     names = tuple(column.attribute.name for column in columns)
     free = policy.size_is_public
@@ -170,7 +178,7 @@ def _checked(plan: KMeansPlan, price: Fraction) -> KMeansPlan:
     return plan
 
 
-def _exact(policy: Policy, columns: Sequence[Column], names: tuple[str, ...], clusters: int) -> KMeansPlan | None:
+def _exact(policy: Policy, columns: Sequence[KMeansColumn], names: tuple[str, ...], clusters: int) -> KMeansPlan | None:
     """A plan without noise, where every column falls into parts that no secret joins.
 
     Why   a column that is one connected part would not be told at all; noise is then worth its price.

@@ -13,7 +13,7 @@ from tests.worlds import graphs
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans_steps import (
+from tetraodon.mechanism.kmeans.lloyd_steps import (
     Steps,
     centred_sum_sensitivity,
     expected_noise,

@@ -14,8 +14,8 @@ from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans_plan import plan_kmeans
-from tetraodon.mechanism.kmeans_soft import PARTS, SoftSteps, expected_score, plan_soft
+from tetraodon.mechanism.kmeans.lloyd_steps import PARTS, SoftSteps, expected_score, plan_soft
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.noise.laws.laplace import LaplaceNoise
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.joint_metric import JointMetric

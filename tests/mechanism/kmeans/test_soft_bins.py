@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import QueryError
-from tetraodon.mechanism.kmeans_axis import Axis, middles, parts_of_graph, ramps
+from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, middles, parts_of_graph, ramps
 
 
 @given(st.integers(1, 40), st.integers(1, 9), st.booleans(), st.integers(1, 12))
@@ -57,7 +57,7 @@ def test_bins_of_connected_parts_keep_parts_whole() -> None:
 @pytest.mark.parametrize(("first", "part"), [([0, 2], [0, 0]), ([0, 1], [0, 1]), ([0, 0], [0, 2]), ([-1, 0], [0, 0])])
 def test_bins_and_parts_that_do_not_exist(first: list[int], part: list[int]) -> None:
     with pytest.raises(QueryError, match="Fix: "):
-        Axis("x", 2, 2, np.array(first), np.array(part))
+        SoftAxis("x", 2, 2, np.array(first), np.array(part))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=14), st.integers(1, 16))

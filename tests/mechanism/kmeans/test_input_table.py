@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Grid, Integers
-from tetraodon.mechanism.kmeans_table import BadTable, codes_of, matrix_of
+from tetraodon.mechanism.kmeans.estimator import BadTable, codes_of, matrix_of
 
 SECRET = 31337.5
 

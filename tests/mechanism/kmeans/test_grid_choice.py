@@ -8,7 +8,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_grid import CELL_LIMIT, EXACT_LIMIT, choose_grid, columns_of, finest
+from tetraodon.mechanism.kmeans.grid_choice import CELL_LIMIT, EXACT_LIMIT, choose_grid, columns_of, finest
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy

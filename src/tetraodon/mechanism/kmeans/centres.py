@@ -8,8 +8,7 @@ import numpy as np
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute
-from tetraodon.mechanism.kmeans_axis import Axis, middles
-from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, Synopsis, middles
 
 POINT_LIMIT = 5_000
 ROUNDS = 120
@@ -112,7 +111,7 @@ def _along(blur: Sequence[Floats], table: Floats, *, back: bool = False) -> Floa
     return table
 
 
-def _fine(axis: Axis, attribute: Attribute, synopsis: Synopsis) -> tuple[Floats, Floats]:
+def _fine(axis: SoftAxis, attribute: Attribute, synopsis: Synopsis) -> tuple[Floats, Floats]:
     """Values of the finer grid on one axis, and the share of each bin in each of them."""
     if axis.units == 1 or axis.bins == 1:
         return middles(axis, attribute), np.eye(axis.bins)

@@ -10,10 +10,9 @@ import numpy as np
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_axis import Axis
-from tetraodon.mechanism.kmeans_centres import cluster, nearest, weighted_points
-from tetraodon.mechanism.kmeans_plan import plan_kmeans
-from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.mechanism.kmeans.centres import cluster, nearest, weighted_points
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
+from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, Synopsis
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.areas import KMeans
@@ -50,11 +49,11 @@ def synopsis_of(measured: LinearQuery, query: KMeans, domain: Domain) -> Synopsi
         nothing = np.zeros(domain[name].size, np.int64)
         if name in soft:
             places = soft[name].places(np.arange(domain[name].size))
-            axes.append(Axis(name, soft[name].rows, soft[name].units, *places, soft[name]))
+            axes.append(SoftAxis(name, soft[name].rows, soft[name].units, *places, soft[name]))
         elif name in bins:
-            axes.append(Axis(name, int(bins[name].max()) + 1, 1, bins[name], nothing))
+            axes.append(SoftAxis(name, int(bins[name].max()) + 1, 1, bins[name], nothing))
         else:
-            axes.append(Axis(name, 1, 1, nothing, nothing))
+            axes.append(SoftAxis(name, 1, 1, nothing, nothing))
     return Synopsis(tuple(axes))
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_axis import ramps
-from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.mechanism.kmeans.soft_bins import Synopsis, ramps
 from tetraodon.whole_sums import LARGEST
 
 

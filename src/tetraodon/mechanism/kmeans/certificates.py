@@ -11,7 +11,7 @@ from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.stand_in import only_presence
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.mechanism.kmeans.soft_bins import Synopsis
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.contribution import One, Prefix

@@ -12,8 +12,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans_axis import Axis, parts_of_graph, ramps
-from tetraodon.mechanism.kmeans_synopsis import Synopsis
+from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, Synopsis, parts_of_graph, ramps
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
@@ -30,7 +29,7 @@ FINEST_RAMP = 256
 
 
 @dataclass(frozen=True)
-class Column:
+class KMeansColumn:
     """A column as the planner sees it: how long it is, how far a secret reaches, and its connected parts."""
 
     attribute: Attribute
@@ -40,12 +39,12 @@ class Column:
     parts: int
 
 
-def columns_of(policy: Policy, names: Sequence[str]) -> list[Column]:
+def columns_of(policy: Policy, names: Sequence[str]) -> list[KMeansColumn]:
     """The columns to be clustered, in order."""
     return [_column(policy, policy.domain[name]) for name in names]
 
 
-def _column(policy: Policy, attribute: Attribute) -> Column:
+def _column(policy: Policy, attribute: Attribute) -> KMeansColumn:
     if attribute.size > COLUMN_LIMIT:
         raise Refused(f"{attribute.name} has more than {COLUMN_LIMIT:,} values", fix="declare a coarser grid for it")
     factor = policy.graph.factor_of(attribute.name)
@@ -63,10 +62,10 @@ def _column(policy: Policy, attribute: Attribute) -> Column:
             pass
     parts = 1 if labels is None else int(labels.max()) + 1
     step = float(attribute.step)
-    return Column(attribute, (size - 1) * step, reach * step, labels, parts)
+    return KMeansColumn(attribute, (size - 1) * step, reach * step, labels, parts)
 
 
-def finest(columns: Sequence[Column]) -> Synopsis:
+def finest(columns: Sequence[KMeansColumn]) -> Synopsis:
     """Every connected part of every column apart: the table that a partition policy may let us have exactly.
 
     Where that would be too many cells, neighbouring parts share a bin on the columns with the most of them.
@@ -78,7 +77,7 @@ def finest(columns: Sequence[Column]) -> Synopsis:
     return _of_parts(columns, bins)
 
 
-def _of_parts(columns: Sequence[Column], bins: Sequence[int]) -> Synopsis:
+def _of_parts(columns: Sequence[KMeansColumn], bins: Sequence[int]) -> Synopsis:
     return Synopsis(
         tuple(
             ramps(c.attribute.name, c.attribute.size, 1, wide=False, most_units=1)
@@ -89,7 +88,7 @@ def _of_parts(columns: Sequence[Column], bins: Sequence[int]) -> Synopsis:
     )
 
 
-def totals_of(columns: Sequence[Column], synopsis: Synopsis) -> Synopsis:
+def totals_of(columns: Sequence[KMeansColumn], synopsis: Synopsis) -> Synopsis:
     """The coarser table of whole connected parts, which no secret moves: with none, the number of records.
 
     Post  every cell of the synopsis lies in one cell of it.
@@ -98,7 +97,7 @@ def totals_of(columns: Sequence[Column], synopsis: Synopsis) -> Synopsis:
 
 
 def choose_grid(
-    columns: Sequence[Column], at_once: int, epsilon: Fraction, rows: int, *, free: bool
+    columns: Sequence[KMeansColumn], at_once: int, epsilon: Fraction, rows: int, *, free: bool
 ) -> tuple[Synopsis, float]:
     """The grid with the least expected excess, found by adding one bin at a time where it helps most.
 
@@ -131,33 +130,33 @@ def choose_grid(
     return Synopsis(axes), best
 
 
-def _finer(column: Column, bins: int, width: int) -> int:
+def _finer(column: KMeansColumn, bins: int, width: int) -> int:
     """So many bins more, or pieces of every part more; as many as before where that cannot be."""
     more = bins + width * (column.parts if bins >= column.parts else 1)
     most = column.parts if bins < column.parts else column.attribute.size
     return more if more <= most else bins
 
 
-def _axis(column: Column, bins: int, most_units: int) -> Axis:
+def _axis(column: KMeansColumn, bins: int, most_units: int) -> SoftAxis:
     name, size = column.attribute.name, column.attribute.size
     if column.labels is not None:
         return parts_of_graph(name, column.labels, bins)
     return ramps(name, size, bins, wide=_wide(column, bins), most_units=most_units)
 
 
-def _wide(column: Column, bins: int) -> bool:
+def _wide(column: KMeansColumn, bins: int) -> bool:
     """Longer ramps pay where secrets are shorter than they are."""
     return bins > 1 and column.reach < column.length / (bins - 1)
 
 
-def coarseness(columns: Sequence[Column], bins: Sequence[int]) -> float:
+def coarseness(columns: Sequence[KMeansColumn], bins: Sequence[int]) -> float:
     """The score of a grid without noise: nothing where every value has a bin of its own."""
     lost = sum(c.length**2 * (1 / b**3 - 1 / c.attribute.size**3) for c, b in zip(columns, bins, strict=True))
     return lost / max(sum(c.length**2 for c in columns), 1e-300)
 
 
 def _score(
-    columns: Sequence[Column], bins: Sequence[int], at_once: int, epsilon: Fraction, rows: int, free: bool
+    columns: Sequence[KMeansColumn], bins: Sequence[int], at_once: int, epsilon: Fraction, rows: int, free: bool
 ) -> float:
     shares = [_share(c, b) for c, b in zip(columns, bins, strict=True)]
     moved = 2 * min(1.0, sum(sorted(shares)[-at_once:]))
@@ -166,7 +165,7 @@ def _score(
     return coarseness(columns, bins) + NOISE_WEIGHT * moved / float(epsilon) / rows * math.sqrt(math.prod(bins)) * far
 
 
-def _share(column: Column, bins: int) -> float:
+def _share(column: KMeansColumn, bins: int) -> float:
     """How much of a record a secret can take from one bin to another."""
     if column.labels is not None:
         return 1.0 if bins > column.parts else 0.0

@@ -10,8 +10,8 @@ import pytest
 from tetraodon.certificate import combinations
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
-from tetraodon.mechanism.kmeans_certificate import certify_synopsis
-from tetraodon.mechanism.kmeans_plan import plan_kmeans
+from tetraodon.mechanism.kmeans.certificates import certify_synopsis
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +14,108 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, TableError
 from tetraodon.gate import Permit, without_ledger
-from tetraodon.mechanism.kmeans_centres import cluster, weighted_points
-from tetraodon.mechanism.kmeans_plan import KMeansPlan, Method, plan_kmeans
-from tetraodon.mechanism.kmeans_steps import first_centres
-from tetraodon.mechanism.kmeans_synopsis import Synopsis
-from tetraodon.mechanism.kmeans_table import codes_of, matrix_of
+from tetraodon.mechanism.kmeans.centres import cluster, weighted_points
+from tetraodon.mechanism.kmeans.lloyd_steps import first_centres
+from tetraodon.mechanism.kmeans.plan import KMeansPlan, Method, plan_kmeans
+from tetraodon.mechanism.kmeans.soft_bins import Synopsis
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number
+
+
+class BadTable(TableError, ValueError):
+    """A table that cannot be clustered; also a ValueError, as users of scikit-learn expect."""
+
+
+def matrix_of(X: Any, names: Sequence[str], *, fitted: int | None = None) -> Floats:
+    """X as a matrix of finite numbers, one column for each name.
+
+    Raises BadTable, without telling any value, where that cannot be.
+    """
+    labels = getattr(X, "columns", None)
+    if labels is not None and 0 < len(set(names) & set(labels)) < len(names):
+        missing = sorted(set(names) - set(labels))
+        raise BadTable(f"X has no column {missing[0]!r}", fix=f"give columns named {', '.join(names)}, or no names")
+    if labels is not None and list(labels) != list(names) and set(names) <= set(labels):
+        X = X[list(names)]  # a data frame with the columns in another order, or with more of them
+    if hasattr(X, "toarray"):
+        raise BadTable("X is sparse", fix="give a dense table")
+    table = np.asarray(X)
+    if table.dtype.kind == "c":
+        raise BadTable("Complex data not supported", fix="give real numbers")
+    if table.dtype.kind not in "biuf":
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError):
+            raise BadTable("a column does not hold numbers", fix="give numeric columns") from None
+    if table.ndim != 2:
+        raise BadTable(
+            f"Expected 2D array, got {'scalar' if table.ndim == 0 else f'{table.ndim}D'} array instead",
+            fix="Reshape your data: one row for each record, one column for each attribute",
+        )
+    if table.shape[1] != len(names):
+        wanted = len(names) if fitted is None else fitted
+        raise BadTable(
+            f"X has {table.shape[1]} features, but PolicyKMeans is expecting {wanted} features as input",
+            fix=f"give one column for each of: {', '.join(names)}",
+        )
+    if not len(table):
+        raise BadTable("Found array with 0 sample(s) while a minimum of 1 is required", fix="give at least one row")
+    numbers = table.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise BadTable("Input X contains NaN or infinity", fix="drop or fill in missing values first")
+    return numbers
+
+
+def codes_of(table: Floats, attributes: Sequence[Attribute]) -> Ints:
+    """Positions on the declared grids; values outside go to the nearer end."""
+    codes = np.empty(table.shape, np.int64)
+    for column, attribute in enumerate(attributes):
+        low, step = float(attribute.number(0)), float(attribute.step)
+        place = np.clip((table[:, column] - low) / step, 0, attribute.size - 1)
+        codes[:, column] = np.floor(place + 0.5)
+    return codes
+
+
+# -- what makes an object an estimator: scikit-learn's own base where it is installed, the least of it where not ----
+
+
+class Parameters:
+    """The parameters of a constructor, to read and to set, where scikit-learn is not installed."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        return {name: getattr(self, name) for name in names}
+
+    def set_params(self, **params: Any) -> Parameters:
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise QueryError(f"there is no parameter {name!r}", fix="use a parameter of the constructor")
+            setattr(self, name, value)
+        return self
+
+
+def bases() -> tuple[type, ...]:
+    """The classes to inherit from."""
+    try:
+        base = import_module("sklearn.base")
+    except ImportError:
+        return (Parameters,)
+    return (base.TransformerMixin, base.ClusterMixin, base.BaseEstimator)
+
+
+def not_fitted() -> Exception:
+    """The error for a model that has no centres yet: scikit-learn's own where there is one."""
+    what = "the centres are not known yet. Fix: call fit first."
+    try:
+        kind = import_module("sklearn.exceptions").NotFittedError
+    except ImportError:
+        return AttributeError(what)
+    error = kind(what)
+    assert isinstance(error, Exception)
+    return error
+
 
 if TYPE_CHECKING:
 
@@ -30,7 +125,7 @@ if TYPE_CHECKING:
         def __sklearn_tags__(self) -> Any: ...
 
 else:
-    from tetraodon.mechanism.kmeans_estimator import Estimator as _Estimator
+    _Estimator = type("Estimator", bases(), {"__doc__": "An estimator.", "__module__": __name__})
 
 
 class PolicyKMeans(_Estimator):
@@ -187,6 +282,4 @@ class PolicyKMeans(_Estimator):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "cluster_centers_"):
-            from tetraodon.mechanism.kmeans_estimator import not_fitted
-
             raise not_fitted()
