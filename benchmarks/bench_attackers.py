@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data import real
 from tetraodon.certificate.quilt import exact_influences, quilt_budget, spread
-from tetraodon.policy.attackers import Chain
-from tetraodon.policy.transition import Matrix, transition_matrix
+from tetraodon.policy.attackers import Chain, Matrix, transition_matrix
 
 STEP = 0.2
 

@@ -47,7 +47,7 @@ def case(dice: random.Random, folder: Path) -> object:
     if dice.random() < 0.6:
         del base["known"]
     if dice.random() < 0.2:
-        from tetraodon.policy.dump import dump_policy
+        from tetraodon.policy.source import dump_policy
 
         content = bytearray(dump_policy(base).encode())
         for _ in range(dice.randint(1, 4)):

@@ -20,8 +20,7 @@ from tetraodon.certificate.quilt import (
     stationary_float,
 )
 from tetraodon.errors import Refused
-from tetraodon.policy.attackers import Chain
-from tetraodon.policy.transition import Matrix, Vector, stationary, transition_matrix
+from tetraodon.policy.attackers import Chain, Matrix, Vector, stationary, transition_matrix
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 
 TWO = transition_matrix([["0.9", "0.1"], ["0.4", "0.6"]])

@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tetraodon.ledger.compose import Loss, composed, fixed_order
+from tetraodon.ledger.compose import ReleaseLoss, composed, fixed_order
 from tetraodon.zcdp import epsilon_at, rho_at
 
 DELTA = Fraction(1, 10**6)
 TOTAL = Fraction(3)
-pure = st.fractions(Fraction(1, 100), 3, max_denominator=100).map(Loss)
-mixed = st.fractions(Fraction(1, 1000), 1, max_denominator=1000).map(lambda rho: Loss(epsilon_at(rho, DELTA), rho))
+pure = st.fractions(Fraction(1, 100), 3, max_denominator=100).map(ReleaseLoss)
+mixed = st.fractions(Fraction(1, 1000), 1, max_denominator=1000).map(
+    lambda rho: ReleaseLoss(epsilon_at(rho, DELTA), rho)
+)
 totals = st.fractions(Fraction(1, 100), 20, max_denominator=100)
 
 
-def best_each_time(losses: list[Loss], delta: Fraction) -> Fraction:
+def best_each_time(losses: list[ReleaseLoss], delta: Fraction) -> Fraction:
     """What is true of releases that were fixed beforehand, and no filter: the best order of what happened to be spent.
 
     Version 0.1 charged this or less.
@@ -32,7 +34,7 @@ def best_each_time(losses: list[Loss], delta: Fraction) -> Fraction:
     return sum((loss.epsilon for loss in losses if loss.rho is None), Fraction(0)) + epsilon_at(rho, delta)
 
 
-def accounted(losses: list[Loss], delta: Fraction) -> float:
+def accounted(losses: list[ReleaseLoss], delta: Fraction) -> float:
     """The other bound that version 0.1 took where it was smaller: Renyi divergences, by an accountant of others."""
     from dp_accounting import NeighboringRelation, RandomizedResponseDpEvent, ZCDpEvent
     from dp_accounting.rdp import RdpAccountant
@@ -47,7 +49,7 @@ def accounted(losses: list[Loss], delta: Fraction) -> float:
     return float(accountant.get_epsilon(float(delta)))
 
 
-def delta_of(losses: list[Loss], epsilon: float) -> float:
+def delta_of(losses: list[ReleaseLoss], epsilon: float) -> float:
     """The exact delta of honest answers turned round, as often as their pure losses allow, beside continuous Gaussian
     noise of the added-up rho: mechanisms that have these losses.
     """
@@ -110,8 +112,8 @@ def test_whoever_chooses_after_each_answer_keeps_delta(total: int, delta: str) -
     forgiven, whole = Fraction(delta), Fraction(total)
     rho = float(rho_at(whole, forgiven)) * (1 - 1e-9)
 
-    def gaussian(spent: float) -> list[Loss]:
-        return [Loss(Fraction(0), exactly(spent))] if spent else []
+    def gaussian(spent: float) -> list[ReleaseLoss]:
+        return [ReleaseLoss(Fraction(0), exactly(spent))] if spent else []
 
     def hopeful(spent: float) -> float:
         return total - float(best_each_time(gaussian(spent), forgiven))
@@ -126,7 +128,9 @@ def test_whoever_chooses_after_each_answer_keeps_delta(total: int, delta: str) -
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(pure, max_size=6), st.lists(mixed, max_size=3), totals)
-def test_it_is_never_below_what_version_one_charged(one: list[Loss], other: list[Loss], total: Fraction) -> None:
+def test_it_is_never_below_what_version_one_charged(
+    one: list[ReleaseLoss], other: list[ReleaseLoss], total: Fraction
+) -> None:
     losses = [*one, *other]
     found = composed(losses, DELTA, total)
     assert delta_of(losses, float(found)) <= float(DELTA)
@@ -134,14 +138,14 @@ def test_it_is_never_below_what_version_one_charged(one: list[Loss], other: list
 
 
 def test_nor_below_what_an_accountant_says_of_many_small_releases() -> None:
-    losses = [*[Loss(Fraction(1, 10))] * 60, Loss(Fraction(1), Fraction(1, 50))]
+    losses = [*[ReleaseLoss(Fraction(1, 10))] * 60, ReleaseLoss(Fraction(1), Fraction(1, 50))]
     assert accounted(losses, DELTA) < composed(losses, DELTA, TOTAL)
-    assert composed([Loss(Fraction(1, 10))] * 60, DELTA, TOTAL) == 6
+    assert composed([ReleaseLoss(Fraction(1, 10))] * 60, DELTA, TOTAL) == 6
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.one_of(pure, mixed), min_size=1, max_size=5), st.one_of(pure, mixed), totals)
-def test_one_more_release_never_lowers_it(losses: list[Loss], more: Loss, total: Fraction) -> None:
+def test_one_more_release_never_lowers_it(losses: list[ReleaseLoss], more: ReleaseLoss, total: Fraction) -> None:
     before, after = composed(losses, DELTA, total), composed([*losses, more], DELTA, total)
     assert before <= after
     if more.rho is None:
@@ -153,26 +157,26 @@ def test_one_more_release_never_lowers_it(losses: list[Loss], more: Loss, total:
 def test_gaussian_releases_alone_may_spend_everything(total: Fraction, parts: int, power: int) -> None:
     delta = Fraction(1, 10**power)
     rho = rho_at(total, delta)
-    assert composed([Loss(total, rho / parts)] * parts, delta, total) <= total
-    assert composed([Loss(total, rho * Fraction(10**6 + 1, 10**6) + Fraction(1, 10**9))], delta, total) > total
+    assert composed([ReleaseLoss(total, rho / parts)] * parts, delta, total) <= total
+    assert composed([ReleaseLoss(total, rho * Fraction(10**6 + 1, 10**6) + Fraction(1, 10**9))], delta, total) > total
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(pure, max_size=3), mixed, st.lists(st.one_of(pure, mixed), max_size=3), totals)
 def test_the_order_is_fixed_before_the_first_gaussian_noise(
-    before: list[Loss], first: Loss, later: list[Loss], total: Fraction
+    before: list[ReleaseLoss], first: ReleaseLoss, later: list[ReleaseLoss], total: Fraction
 ) -> None:
-    order = fixed_order([*before, Loss(Fraction(1), Fraction(1, 7))], DELTA, total)
+    order = fixed_order([*before, ReleaseLoss(Fraction(1), Fraction(1, 7))], DELTA, total)
     assert fixed_order([*before, first, *later], DELTA, total) == order
 
 
 def test_what_is_left_for_gaussian_noise_is_what_pure_releases_left() -> None:
     rest = rho_at(Fraction(2), DELTA)
-    assert composed([Loss(Fraction(1)), Loss(Fraction(2), rest)], DELTA, TOTAL) <= TOTAL
+    assert composed([ReleaseLoss(Fraction(1)), ReleaseLoss(Fraction(2), rest)], DELTA, TOTAL) <= TOTAL
 
 
 def test_without_delta_losses_add_up() -> None:
-    assert composed([Loss(Fraction(1, 3))] * 2, Fraction(0), Fraction(1)) == Fraction(2, 3)
+    assert composed([ReleaseLoss(Fraction(1, 3))] * 2, Fraction(0), Fraction(1)) == Fraction(2, 3)
     assert composed([], DELTA, TOTAL) == 0
     with pytest.raises(AssertionError):
-        composed([Loss(Fraction(1), Fraction(1, 2))], Fraction(0), TOTAL)
+        composed([ReleaseLoss(Fraction(1), Fraction(1, 2))], Fraction(0), TOTAL)

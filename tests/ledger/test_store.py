@@ -19,7 +19,7 @@ from tests.ledger.certificates import FREE, gaussian
 import tetraodon.ledger
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash, rows
-from tetraodon.ledger.compose import Loss, composed
+from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.rows import locked
 from tetraodon.zcdp import epsilon_at
 
@@ -247,7 +247,7 @@ def test_gaussian_releases_compose(path: Path, item: dict[str, object]) -> None:
         for _ in range(2):
             ledger.reserve("births", asked=1, charged=cost, item=noisy)
         ledger.reserve("births", asked=1, charged=Fraction(1, 4), item=item)
-        losses = [Loss(cost, rho), Loss(cost, rho), Loss(Fraction(1, 4))]
+        losses = [ReleaseLoss(cost, rho), ReleaseLoss(cost, rho), ReleaseLoss(Fraction(1, 4))]
         account = ledger.account("births")
         assert [entry.loss for entry in ledger.entries("births")] == losses
         assert account.charged == composed(losses, delta, Fraction(2)) < 2 * cost

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tetraodon.errors import PolicyError, Refused, TetraodonError
-from tetraodon.policy.attackers import INDEPENDENT, Chain, Groups
+from tetraodon.policy.attackers import INDEPENDENT, Chain, DependentGroups
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 
@@ -22,7 +22,7 @@ def read(attackers: list[Any], **changes: Any) -> Policy:
 
 def test_the_worst_of_those_listed_is_priced() -> None:
     assert read(["independent"]).attackers == INDEPENDENT
-    assert read(["independent", {"groups": "home", "at most": 5}]).attackers == Groups("home", 5)
+    assert read(["independent", {"groups": "home", "at most": 5}]).attackers == DependentGroups("home", 5)
     chain = read([{"chain": CHAIN}, "independent"]).attackers
     assert isinstance(chain, Chain)
     assert (chain.along, chain.states, chain.starts, chain.length) == ("time", 2, (), 0)

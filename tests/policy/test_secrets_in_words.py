@@ -1,11 +1,18 @@
-"""Sentences for every kind of secret."""
+"""What the secrets of an attribute say, as sentences that the graph implies and nothing more."""
 
 from __future__ import annotations
 
-import pytest
+import math
+from fractions import Fraction
 
+import pytest
+from tests.policy.mistakes import small
+
+from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.secrets_in_words import secret_sentences
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secrets_in_words import forgiven, people, secret_sentences, shown_epsilon
+from tetraodon.zcdp import rho_at
 
 NUMBER = {"integer": [0, 9]}
 
@@ -67,3 +74,50 @@ def test_a_joint_metric() -> None:
     assert "No step changes b, whose grid is wider than that: b is not protected." in words
     hidden = said(NUMBER, None, together=together, presence="secret")
     assert "not protected" not in hidden
+
+
+def policy(**budget: object) -> Policy:
+    return load_policy({"dataset": "d", "attributes": {"a": {"integer": [0, 9]}}, "budget": budget})
+
+
+def test_the_numbers_are_those_of_the_budget() -> None:
+    told = forgiven(policy(epsilon=1, delta="1e-6"))
+    assert "1 in 1,000,000" in told
+    assert "1 in 500,000" in told
+    assert "1 in 268,941" in told  # 1 / (1e-6 (1 + e))
+    assert told in explain(policy(epsilon=1, delta="1e-6")).parts[0].sentences
+    assert "delta" not in " ".join(explain(policy(epsilon=1)).parts[0].sentences).lower()
+
+
+def test_a_budget_in_zcdp_says_so() -> None:
+    found = policy(rho="0.5")
+    assert "rho 0.5 in zCDP" in forgiven(found)
+    assert shown_epsilon(found.epsilon) == "5.222"
+    assert shown_epsilon(Fraction(1, 10)) == "0.1"
+
+
+def test_odds_twice_as_far_come_up_as_seldom_as_is_said() -> None:
+    """Gaussian noise at the rho that the budget allows: the loss is normal with mean rho and variance 2 rho."""
+    for epsilon in (0.1, 1.0, 5.0):
+        rho = float(rho_at(Fraction(str(epsilon)), Fraction(1, 10**6)))
+        far = (epsilon + math.log(2) - rho) / math.sqrt(2 * rho)
+        assert math.erfc(far / math.sqrt(2)) / 2 <= 2e-6
+
+
+def test_those_with_a_rule_come_first_and_the_rest_are_everybody_else() -> None:
+    groups = {"by": "c", "rules": {"c": "none", "b": {"secrets": {"x": {"within": 2}}}}}
+    policy = load_policy(small(secrets={"c": "public"}, groups=groups))
+    found = people(policy)
+    assert [(own.whom, own.by, own.codes) for own in found] == [
+        ("people whose c is b", "c", (1,)),
+        ("people whose c is c", "c", (2,)),
+        ("everybody else", "c", (0,)),
+    ]
+    assert [own.policy.graph.has_edges for own in found] == [True, False, True]
+    assert all(own.policy.graph == policy.graph.of_group(own.codes[0]) for own in found)
+    assert found[1].one == (0, 0, 2, 0, 0, 0)
+
+
+def test_groups_that_share_their_secrets_are_told_together() -> None:
+    policy = load_policy(small(secrets={"c": "public"}, groups={"by": "c", "rules": {"a": "none", "b": "none"}}))
+    assert [own.whom for own in people(policy)] == ["people whose c is a or b", "everybody else"]

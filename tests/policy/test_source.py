@@ -1,4 +1,7 @@
-"""Reading a file: text as typed, a line for everything, and nothing clever from YAML."""
+"""The policy file as plain data, with the line of every key and value.
+
+Every scalar stays the text that was typed: `No` is never false, `007` keeps its zeros, and `0.1` becomes one tenth
+only where a number is wanted. A dict given in place of a file is brought into the same shape."""
 
 from __future__ import annotations
 
@@ -6,14 +9,17 @@ import datetime as dt
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.policy.policies import policies
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.source import DEPTH_LIMIT, SIZE_LIMIT, Source, parse, read_source
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.source import DEPTH_LIMIT, SIZE_LIMIT, Source, dump_policy, parse, read_source
 
 
 def data(text: str) -> object:
@@ -131,3 +137,13 @@ def test_with_or_without_the_fast_parser_nothing_else_is_raised(content: bytes) 
     for loader in (yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         with suppress(PolicyError):
             parse(content, "p.yaml", loader=loader)
+
+
+@settings(max_examples=80, deadline=None)
+@given(policies())
+def test_the_text_reads_back(tmp_path_factory, document: dict) -> None:
+    policy = load_policy(document)
+    path: Path = tmp_path_factory.mktemp("dump") / "p.yaml"
+    path.write_text(dump_policy(policy.document), encoding="utf-8")
+    assert load_policy(path) == policy
+    assert load_policy(path).document == policy.document

@@ -122,7 +122,7 @@ except td.ReleaseError as error:
 
 
 def test_a_full_disk(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, tmp_path: Path) -> None:
-    from tetraodon.policy.dump import dump_policy
+    from tetraodon.policy.source import dump_policy
 
     (tmp_path / "p.yaml").write_text(dump_policy(policy.document))
     table.write_csv(tmp_path / "t.csv")

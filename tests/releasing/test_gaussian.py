@@ -14,7 +14,7 @@ import pytest
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
-from tetraodon.ledger.compose import Loss, composed
+from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.noise import gaussian_pmf
 from tetraodon.pufferfish import Additive, Gaussian, World, named, verify
 from tetraodon.releasing.compare import compare
@@ -116,8 +116,8 @@ def test_a_release_from_end_to_end(governed: tuple[td.Policy, td.Ledger], table:
     assert "discrete Gaussian" in report
     assert "at delta 1e-06" in report
     first, second = book.entries(policy.dataset)
-    assert first.loss == Loss(gaussian.epsilon, gaussian.certificate.rho)
-    assert second.loss == Loss(Fraction(1))
+    assert first.loss == ReleaseLoss(gaussian.epsilon, gaussian.certificate.rho)
+    assert second.loss == ReleaseLoss(Fraction(1))
     assert book.account(policy.dataset).charged == composed([first.loss, second.loss], DELTA, Fraction(3)) < 3
     found = book.reprice(policy)
     assert [r.certificate for r in found.releases] == [gaussian.certificate, pure.certificate]

@@ -29,7 +29,7 @@ from tetraodon.certificate.dependent import certify_release
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.policy.attackers import Groups
+from tetraodon.policy.attackers import DependentGroups
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -126,7 +126,7 @@ def test_any_change_of_a_group_is_priced_though_its_rows_are_cut(data: st.DataOb
     asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=2))
     measured = [Measurement(query, data.draw(positive)) for query in asked]
     presence = "secret" if absent else "public"
-    policy = Policy("d", graph.domain, graph, Fraction(1), (), presence, attackers=Groups("home", most))
+    policy = Policy("d", graph.domain, graph, Fraction(1), (), presence, attackers=DependentGroups("home", most))
     pairs = [
         (counted(x, most, cut=True), counted(y, most, cut=True))
         for x, y in combinations(bags(graph.domain.size, most + 2), 2)

@@ -13,7 +13,7 @@ from tests.releasing.conftest import POLICY
 import tetraodon as td
 from tetraodon.engine import DataRefusal
 from tetraodon.noise.laws.laplace import LaplaceNoise
-from tetraodon.policy.dump import dump_policy
+from tetraodon.policy.source import dump_policy
 from tetraodon.releasing.documents import plan_document
 
 

@@ -15,7 +15,7 @@ from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.quilt import quilt_budget, quilt_loss
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
-from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, Groups, Independent
+from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
@@ -49,7 +49,7 @@ def certify_release(
         return each
     cost = Fraction(each.epsilon)
     match policy.attackers:
-        case Groups(_, rows):
+        case DependentGroups(_, rows):
             exact = each.exact and alone.exact and alone.epsilon == each.epsilon
             how = "maximum" if exact else "upper bound"
             method = f"{how} over changes of all {rows} rows of a group"
@@ -69,7 +69,7 @@ def priced_for_each(policy: Policy) -> Policy:
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return policy
     match policy.attackers:
-        case Groups(_, rows):
+        case DependentGroups(_, rows):
             each = policy.epsilon / rows
         case Chain() as chain:
             each = quilt_budget(chain, secret_pairs(policy.graph), policy.epsilon)

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
 from tetraodon.errors import Refused
-from tetraodon.policy.attackers import Chain
-from tetraodon.policy.transition import Matrix
+from tetraodon.policy.attackers import Chain, Matrix
 from tetraodon.rational import rounded_up
 
 ROUNDING = 2.0**-53

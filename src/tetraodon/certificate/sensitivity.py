@@ -15,7 +15,7 @@ from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity
 from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
-from tetraodon.policy.attackers import Chain, Groups, Independent
+from tetraodon.policy.attackers import Chain, DependentGroups, Independent
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
@@ -32,7 +32,7 @@ def sensitivity(policy: Policy, query: Query) -> Sensitivity:
     """
     asked = linear(query, policy.domain)
     match policy.attackers:
-        case Groups(_, rows):
+        case DependentGroups(_, rows):
             one = sensitivity_of(complete_graph(policy.graph), asked)
             return Sensitivity(rows * one.value, None, one.exact, f"changes of all {rows} rows of a group")
         case Chain():

@@ -227,7 +227,7 @@ def _show_entries(book: Ledger, account: Account) -> None:
 
 
 def _show_policy(account: Account) -> None:
-    from tetraodon.policy.dump import dump_policy
+    from tetraodon.policy.source import dump_policy
 
     say()
     heading(f"Governing policy of {account.dataset}")

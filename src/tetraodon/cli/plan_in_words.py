@@ -132,7 +132,7 @@ def _groups(plan: Plan) -> list[str]:
     """What each group of people with secrets of their own loses; the worst of them is what the release loses."""
     from tetraodon.certificate.personal import losses_by_group
     from tetraodon.ledger import shown_above
-    from tetraodon.policy.people import people
+    from tetraodon.policy.secrets_in_words import people
 
     if plan.policy.graph.groups is None:
         return []
@@ -148,7 +148,7 @@ def _groups(plan: Plan) -> list[str]:
 
 def _known(plan: Plan) -> list[str]:
     """What knowing exact counts costs, item by item."""
-    from tetraodon.policy.known_in_words import fact_in_words
+    from tetraodon.policy.table_in_words import fact_in_words
     from tetraodon.releasing.price_of_known import price_of_known
 
     if not plan.policy.known:

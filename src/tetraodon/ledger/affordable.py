@@ -8,11 +8,11 @@ from fractions import Fraction
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger.account import Account
 from tetraodon.ledger.amount import shown_above, shown_below
-from tetraodon.ledger.compose import Loss, composed
+from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.entry import Entry
 
 
-def check_affordable(account: Account, earlier: Sequence[Loss], new: Entry, *, after: Fraction | None) -> None:
+def check_affordable(account: Account, earlier: Sequence[ReleaseLoss], new: Entry, *, after: Fraction | None) -> None:
     """Refuse an entry that does not fit its account beside the earlier ones.
 
     Pre   `earlier` are all losses of the account, in order; with `after`, the charge of the new one was computed

@@ -15,14 +15,14 @@ from tetraodon.zcdp import best_order, epsilon_at_order
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class ReleaseLoss:
     """What one release has lost: `epsilon` for certain, or `rho` in zCDP."""
 
     epsilon: Fraction
     rho: Fraction | None = None
 
 
-def composed(losses: Sequence[Loss], delta: Fraction, total: Fraction) -> Fraction:
+def composed(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) -> Fraction:
     """What is charged for all the releases together, out of a total; their sum where delta is 0.
 
     Pre   the losses are in the order in which the releases were made. None is in zCDP where delta is 0. The noise of
@@ -32,7 +32,7 @@ def composed(losses: Sequence[Loss], delta: Fraction, total: Fraction) -> Fracti
     Why   pure losses are bounded on every path, so they add up outside. The rest of the loss, raised to one order that
           was fixed before any of it was drawn, is a supermartingale whatever is chosen ([FZ21], [WRRW23]).
 
-    >>> composed([Loss(Fraction(1, 3)), Loss(Fraction(1, 3))], Fraction(0), Fraction(1))
+    >>> composed([ReleaseLoss(Fraction(1, 3)), ReleaseLoss(Fraction(1, 3))], Fraction(0), Fraction(1))
     Fraction(2, 3)
     """
     pure = sum((loss.epsilon for loss in losses if loss.rho is None), Fraction(0))
@@ -43,7 +43,7 @@ def composed(losses: Sequence[Loss], delta: Fraction, total: Fraction) -> Fracti
     return pure + epsilon_at_order(fixed_order(losses, delta, total), rho, delta)
 
 
-def fixed_order(losses: Sequence[Loss], delta: Fraction, total: Fraction) -> Fraction:
+def fixed_order(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) -> Fraction:
     """The order that the first Gaussian release fixes: the best if all that was left then goes to such releases.
 
     Post  depends on nothing but the releases before the first of its kind.

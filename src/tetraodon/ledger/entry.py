@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount, amount_from_text
-from tetraodon.ledger.compose import Loss
+from tetraodon.ledger.compose import ReleaseLoss
 from tetraodon.ledger.item import DOCUMENT_PARTS
 
 State: TypeAlias = Literal["reserved", "settled"]
@@ -68,14 +68,14 @@ class Entry:
     delta: Fraction = Fraction(0)
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> ReleaseLoss:
         """What the release lost: its epsilon, or with Gaussian noise its rho, of which `charged` is what follows at
         `delta`.
         """
         if not self.delta:
-            return Loss(self.charged)
+            return ReleaseLoss(self.charged)
         try:
-            return Loss(self.charged, amount_from_text(self.document["certificate"]["rho_exact"]))
+            return ReleaseLoss(self.charged, amount_from_text(self.document["certificate"]["rho_exact"]))
         except (KeyError, TypeError):
             raise LedgerError(
                 "the ledger holds an entry that Tetraodon did not write", fix="restore the ledger from a backup"

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, select
 from tetraodon.errors import LedgerError, did_you_mean
 from tetraodon.ledger.account import Account
 from tetraodon.ledger.amount import amount_from_text
-from tetraodon.ledger.compose import Loss, composed
+from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.document import document_from_text
 from tetraodon.ledger.entry import Entry, RecordedRefusal
 from tetraodon.ledger.schema import accounts, entries
@@ -37,12 +37,12 @@ def account_of(connection: Connection, name: str, *, lock: bool = False) -> Acco
     return Account(name, total, charged, policy, text_in(row.policy_hash), text_in(row.opened), delta)
 
 
-def losses_of(connection: Connection, name: str) -> list[Loss]:
+def losses_of(connection: Connection, name: str) -> list[ReleaseLoss]:
     """What every release of a data set lost, in order; documents are read only where noise was Gaussian."""
     mine = entries.c.dataset == name
     pure = select(entries.c.id, entries.c.charged).where(mine, entries.c.delta == "0")
     mixed = select(entries).where(mine, entries.c.delta != "0")
-    found = {row.id: Loss(amount_from_text(row.charged)) for row in connection.execute(pure)}
+    found = {row.id: ReleaseLoss(amount_from_text(row.charged)) for row in connection.execute(pure)}
     found |= {row.id: entry_in(row).loss for row in connection.execute(mixed)}
     return [found[number] for number in sorted(found)]
 

@@ -1,11 +1,18 @@
-"""Who the promise is kept against, in sentences."""
+"""Who might attack, in words: what rows depend on, and what a view's attacker may come to believe."""
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import assert_never
 
-from tetraodon.policy.attackers import Attackers, Chain, Groups, Independent
+from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.attackers import Attackers, Chain, DependentGroups, Independent
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secrets_in_words import shown_epsilon
+from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
+from tetraodon.rational import decimal_text
 
 LESS_THAN_IT_SAYS = (
     "It takes people to be independent, so against the attackers of this policy it would promise less than it says."
@@ -21,7 +28,7 @@ def against_whom(attackers: Attackers) -> str:
                 "whatever else they believe. If one person's record says something about another's, as in a family or "
                 "an outbreak, what is learnt that way is not covered."
             )
-        case Groups(column, rows):
+        case DependentGroups(column, rows):
             return (
                 f"The promise is kept against anybody to whom rows with different {column} are independent, whatever "
                 f"they believe about rows that share it: those may depend on each other in any way. Of a {column} with "
@@ -46,7 +53,7 @@ def cost_of_dependence(attackers: Attackers) -> tuple[str, ...]:
     match attackers:
         case Independent():
             return ()
-        case Groups(column, rows):
+        case DependentGroups(column, rows):
             return (
                 f"All rows of a {column}, up to {rows:,}, may change together with one person's secret, and each of "
                 f"them in any way, whatever `secrets` says: the loss, and with it the noise, is that of "
@@ -69,3 +76,84 @@ def how_releases_add_up(attackers: Attackers) -> str:
             "all of them together, and keeps the total."
         )
     return "The epsilons of all releases from the same data add up; the ledger keeps the total."
+
+
+GO_TOGETHER = (
+    "Somebody who knows that records go together, such as two members of a family, may learn more: seeing both is no "
+    "accident."
+)
+
+LEARNS = (
+    "The view itself tells how common values are. Somebody who learns that from it believes more of common tuples than "
+    "was assumed, and may then tell records from noise. How many is computed for every view that is drawn, and told "
+    "with it."
+)
+
+LINKS = (
+    "Somebody who knows a person but for one attribute may read that one: of the few tuples that are left, the one "
+    "that is shown is likely to be theirs. `kind: exclusive` with a high prior names such an attacker."
+)
+
+
+def limits(adversary: Adversary) -> tuple[str, ...]:
+    """What is not promised to hold, whatever the prior and the posterior."""
+    return (GO_TOGETHER, LEARNS) if adversary.kind == "exclusive" else (GO_TOGETHER, LEARNS, LINKS)
+
+
+def view_sentences(policy: Policy) -> tuple[str, ...]:
+    """What the policy promises of a published view; nothing where it names no adversary."""
+    adversary = policy.adversary
+    if adversary is None:
+        return ()
+    stated = adversary.d is not None or adversary.records is not None
+    told = [
+        "`tetraodon publish` would show a view of the whole table: records among tuples that nobody has. It "
+        "makes a promise of its own, about whether the table has a given record at all.",
+        *beliefs(adversary, adversary.prior(policy.domain.size) if stated else None),
+    ]
+    if adversary.k is not None:
+        told.append(
+            f"That prior is {decimal_text(adversary.k)} times n/m, the average chance of a tuple: "
+            f"{'the number of' if adversary.records is None else f'{adversary.records:,}'} records, divided by "
+            f"{number_of(policy.domain.size, 'possible tuple')}."
+        )
+    if adversary.views > 1:
+        told.append(f"That holds for all {adversary.views:,} planned views together.")
+    if adversary.rows == "distinct":
+        told.append("It is taken to be known that no two records of the table are equal.")
+    return (
+        *told,
+        *limits(adversary),
+        f"What a view loses as the odds above are counted is charged to the ledger, and may be up to epsilon "
+        f"{shown_epsilon(policy.epsilon)}; `tetraodon plan` says how much it is.",
+        *(table.sentence for table in side_tables(policy).values()),
+    )
+
+
+def beliefs(adversary: Adversary, prior: Fraction | None) -> list[str]:
+    """How far beliefs can move, for priors up to the given one; None where it depends on the number of records.
+
+    Post  the prior is rounded down and what may be believed after is rounded up, so that no more is said than holds.
+    """
+    most = f"{decimal_text(adversary.k or Fraction(0))} n/m" if prior is None else _short(prior, ROUND_FLOOR)
+    after = f"{_short(100 * adversary.gamma, ROUND_CEILING)}%"
+    if adversary.kind == "exclusive":
+        return [
+            f"Somebody who knows groups of tuples of which exactly one is in the table, and believed before in each of "
+            f"them with probability at most {most}, will not believe in any with more than {after} after.",
+            "Their belief in the other tuples of a group may fall: that cannot be excluded.",
+        ]
+    told = [
+        f"Somebody who believed before, with probability at most {most}, that the table has some record, and to whom "
+        f"records are independent of each other, will not believe it with more than {after} after."
+    ]
+    if prior is not None:
+        told.append(
+            f"Nor will their belief in it fall below {_short(prior / adversary.gamma, ROUND_FLOOR)} of what it was."
+        )
+    return told
+
+
+def _short(number: Fraction, rounding: str) -> str:
+    context = Context(prec=4, rounding=rounding)
+    return f"{float(context.divide(Decimal(number.numerator), Decimal(number.denominator))):.4g}"

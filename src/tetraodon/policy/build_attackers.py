@@ -6,11 +6,18 @@ from typing import Any
 
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, Groups, Independent
-from tetraodon.policy.attackers_section import STATIONARY, AttackersSection, ChainSection
+from tetraodon.policy.attackers import (
+    INDEPENDENT,
+    Attackers,
+    Chain,
+    DependentGroups,
+    Independent,
+    distribution,
+    transition_matrix,
+)
 from tetraodon.policy.document import PolicyDocument
 from tetraodon.policy.problems import Problems
-from tetraodon.policy.transition import distribution, transition_matrix
+from tetraodon.policy.section import STATIONARY, AttackersSection, ChainSection
 from tetraodon.rational import decimal_text
 
 
@@ -65,7 +72,7 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
     if section.kind == "groups":
         if section.at_most is None:
             raise PolicyError("`at most` is missing", fix="add how large a group can be: `at most: 5`")
-        return Groups(section.groups, section.at_most)
+        return DependentGroups(section.groups, section.at_most)
     if section.chain is None:
         raise PolicyError("`chain` is empty", fix="write {chain: {along: time, transition: [[...]], source: ...}}")
     return _chain(section.chain, document, domain)
@@ -108,7 +115,7 @@ def attackers_document(attackers: Attackers) -> list[Any]:
     """The list as it is written in a policy file, every number exact."""
     if isinstance(attackers, Independent):
         return ["independent"]
-    if isinstance(attackers, Groups):
+    if isinstance(attackers, DependentGroups):
         return [{"groups": attackers.column, "at most": attackers.at_most}]
     matrices = [[[decimal_text(number) for number in row] for row in matrix] for matrix in attackers.transitions]
     starts = [[decimal_text(number) for number in start] for start in attackers.starts]

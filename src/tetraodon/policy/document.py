@@ -9,11 +9,9 @@ from typing import Annotated
 from pydantic import Field, WithJsonSchema
 
 from tetraodon.policy.adversary import AdversarySection, PriorSection
-from tetraodon.policy.attackers_section import AttackersEntry, AttackersSection, ChainSection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
-from tetraodon.policy.known_section import KnownSection
-from tetraodon.policy.section import Section, choice
+from tetraodon.policy.section import AttackersEntry, AttackersSection, ChainSection, KnownSection, Section, choice
 from tetraodon.policy.typed import Exact, Rows, Scalar, Short, Text, Truth, Whole, refuse, shown
 
 VERSION = 1
@@ -23,7 +21,7 @@ ALL_AT_ONCE = "all at once"
 NOTHING = "none"
 
 
-class Individuals(Section):
+class IndividualsSection(Section):
     """Whose rows belong together."""
 
     key: Text
@@ -158,7 +156,7 @@ class PolicyDocument(Section):
     tetraodon: Whole = VERSION
     dataset: Text
     title: Text | None = None
-    individuals: Annotated[Individuals | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None
+    individuals: Annotated[IndividualsSection | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None
     presence: choice("public", "secret") = "secret"  # type: ignore[valid-type]
     attributes: Annotated[dict[Text, AttributeEntry], Short(_attributes, _NAMED_LIST)]
     secrets: dict[Text, SecretEntry] = Field(default_factory=dict)
@@ -174,7 +172,7 @@ class PolicyDocument(Section):
 
 
 SECTIONS: dict[str, type[Section]] = {
-    "individuals": Individuals,
+    "individuals": IndividualsSection,
     "attributes": AttributeSection,
     "secrets": SecretSection,
     "together": Together,

@@ -6,19 +6,22 @@ import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tetraodon.policy.adversary_in_words import view_sentences
 from tetraodon.policy.attackers import Chain
-from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up
+from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up, view_sentences
 from tetraodon.policy.attribute_graph import Blocks
-from tetraodon.policy.delta_in_words import forgiven, shown_epsilon
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
-from tetraodon.policy.known_in_words import fact_in_words
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.policy.people import People, people
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.rows_in_words import cost_of_rows, rows_in_a_step, whose_rows
-from tetraodon.policy.secrets_in_words import has_secrets, secret_sentences, why_two_steps
-from tetraodon.policy.stand_ins_in_words import stand_in_sentences
+from tetraodon.policy.secrets_in_words import (
+    People,
+    forgiven,
+    has_secrets,
+    people,
+    secret_sentences,
+    shown_epsilon,
+    why_two_steps,
+)
+from tetraodon.policy.table_in_words import cost_of_rows, fact_in_words, rows_in_a_step, stand_in_sentences, whose_rows
 from tetraodon.policy.words import as_if, listing, moves, odds
 
 WIDTH = 100

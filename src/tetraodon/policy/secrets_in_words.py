@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import assert_never
 
 from tetraodon.domain import Attribute, Dates, Grid, Integers
@@ -10,7 +13,7 @@ from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, 
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
-from tetraodon.policy.words import length, listing
+from tetraodon.policy.words import length, listing, odds, one_in
 from tetraodon.rational import decimal_text
 
 
@@ -108,3 +111,57 @@ def _joint(policy: Policy, factor: Factor, graph: JointMetric) -> list[str]:
             if size > 1 and step > graph.within
         ]
     return told
+
+
+def shown_epsilon(epsilon: Fraction) -> str:
+    """An epsilon that was typed, as it was; one that follows from a rho, to four digits."""
+    text = decimal_text(epsilon)
+    return text if len(text) < 10 else f"{float(epsilon):.4g}"
+
+
+def forgiven(policy: Policy) -> str:
+    """What delta takes back of the promise.
+
+    Why   with loss the log of the odds' move, P(loss > epsilon + t) (1 - e^-t) <= delta, here for t = log 2. And k
+          steps keep (k epsilon, delta (1 + e^epsilon + ... + e^((k-1) epsilon))).
+    """
+    budget = f"The budget is rho {decimal_text(policy.rho)} in zCDP. " if policy.rho is not None else ""
+    chain = min(Fraction(1), policy.delta * (1 + Fraction(min(odds(policy.epsilon, 1), Decimal(10**9)))))
+    further = "" if policy.known else f" Between values two steps apart delta grows to {one_in(chain)}, and so on."
+    return (
+        f"{budget}Delta is {one_in(policy.delta)}, so these odds may be passed. Precisely: no set of outputs is more "
+        f"likely under one of the two values than e^epsilon times its chance under the other, plus delta. Outputs that "
+        f"move the odds more than twice as far as said come up with a chance of at most {one_in(2 * policy.delta)}, "
+        f"and there is no limit to what they tell.{further} A release with Laplace noise makes no use of delta; "
+        f"`tetraodon plan` says which noise it is."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The people of some groups, in words, and the policy as it is for them."""
+
+    whom: str
+    by: str
+    codes: tuple[int, ...]
+    policy: Policy
+
+    @property
+    def one(self) -> tuple[int, ...]:
+        """The codes of a record that one of them may have."""
+        names = self.policy.domain.names
+        return tuple(self.codes[0] if name == self.by else 0 for name in names)
+
+
+def people(policy: Policy) -> tuple[People, ...]:
+    """Who has which secrets, where groups have their own; first those with a rule."""
+    graph, groups = policy.graph, policy.graph.groups
+    assert groups is not None
+    attribute = graph.domain[groups.by]
+    own = {code for code, _ in groups.own}
+    found = []
+    for one, codes in sorted(graph.by_graph, key=lambda entry: entry[1][0] not in own):
+        named = listing((attribute.text(code) for code in codes), word="or")
+        whom = f"people whose {groups.by} is {named}" if codes[0] in own else "everybody else"
+        found.append(People(whom, groups.by, codes, replace(policy, graph=one)))
+    return tuple(found)

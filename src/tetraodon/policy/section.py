@@ -1,14 +1,14 @@
-"""What the maps of a policy file have in common: known keys only, and one kind where there is a choice."""
+"""Shapes of parts of a policy file: known keys only, one kind where there is a choice; `known` and `attackers`."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, PlainValidator, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, PlainValidator, WithJsonSchema, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from tetraodon.policy.typed import refuse, shown
+from tetraodon.policy.typed import Names, Rows, Scalar, Short, Text, Truth, Whole, exact, refuse, shown, whole
 
 
 def choice(*words: str) -> Any:
@@ -54,3 +54,127 @@ class Section(BaseModel):
         if len(given) > 1:
             refuse(f"this says both `{given[0]}` and `{given[1]}`", f"write only {choices}")
         return self
+
+
+_WHOLE = {"type": "integer", "minimum": 0}
+
+
+def _answers(value: object) -> tuple[int, ...]:
+    """One count, or a list of counts."""
+    return tuple(whole(part) for part in value) if isinstance(value, list) else (whole(value),)
+
+
+def _groups(value: object) -> dict[str, list[list[str]]]:
+    """{age: [[0, 17], [18, 99]]}: the blocks of each attribute."""
+    fix = "write {age: [[0, 17], [18, 99]]}"
+    if not isinstance(value, dict) or not value:
+        refuse("this does not name the blocks of an attribute", fix)
+    for groups in value.values():
+        if not isinstance(groups, list) or not all(
+            isinstance(group, list) and group and all(isinstance(part, str) for part in group) for group in groups
+        ):
+            refuse("a block is not a list of values", fix)
+    return value
+
+
+_GROUPS_SCHEMA = {
+    "type": "object",
+    "minProperties": 1,
+    "additionalProperties": {"type": "array", "items": {"type": "array", "minItems": 1}},
+}
+Groups = Annotated[dict[str, list[list[str]]], PlainValidator(_groups), WithJsonSchema(_GROUPS_SCHEMA)]
+
+
+class KnownSection(Section):
+    """Something that everybody knows about the data already."""
+
+    one_of = ("count", "marginal", "rectangle", "blocks", "table")
+
+    count: Text = ""
+    marginal: Names = ()
+    bins: Groups = Field(default_factory=dict)
+    rectangle: dict[Text, tuple[Scalar, ...]] = Field(default_factory=dict)
+    blocks: Groups = Field(default_factory=dict)
+    table: Text = ""
+    answers: Annotated[
+        tuple[int, ...],
+        PlainValidator(_answers),
+        WithJsonSchema({"anyOf": [_WHOLE, {"type": "array", "items": _WHOLE}]}),
+    ] = Field(default=(), alias="is")
+    at_most: Any = Field(default=None, alias="at most")
+    at_least: Any = Field(default=None, alias="at least")
+
+
+_NUMBERS = {"type": "array", "items": {"type": ["number", "string"]}}
+_MATRIX = {"type": "array", "items": _NUMBERS}
+_START_SCHEMA = {"anyOf": [{"const": "stationary"}, _NUMBERS, _MATRIX]}
+_TRANSITION_SCHEMA = {"anyOf": [_MATRIX, {"type": "array", "items": _MATRIX}]}
+STATIONARY = "stationary"
+
+
+def _depth(value: object) -> int:
+    return 1 + _depth(value[0]) if isinstance(value, list) and value else 0
+
+
+def _numbers(value: object, depth: int, fix: str) -> Any:
+    """Nested lists of exact numbers."""
+    if depth == 0:
+        return exact(value)
+    if not isinstance(value, list) or not value:
+        refuse("a list of probabilities is expected here", fix)
+    return tuple(_numbers(part, depth - 1, fix) for part in value)
+
+
+def _transition(value: object) -> Any:
+    """One matrix, or a list of them."""
+    fix = "write one row for each state, such as [[0.9, 0.1], [0.4, 0.6]]"
+    depth = _depth(value)
+    if depth not in (2, 3):
+        refuse("this is no matrix of probabilities", fix)
+    return _numbers(value if depth == 3 else [value], 3, fix)
+
+
+def _start(value: object) -> Any:
+    """`stationary`, one distribution, or a list of them."""
+    fix = "write stationary, or one probability for each state"
+    if isinstance(value, str):
+        if value != STATIONARY:
+            refuse(f"{shown(value)} is not understood here", fix)
+        return ()
+    return _numbers(value if _depth(value) == 2 else [value], 2, fix)
+
+
+class ChainSection(Section):
+    """A Markov chain along the rows."""
+
+    along: Text
+    states: Whole | None = None
+    transition: Annotated[Any, PlainValidator(_transition), WithJsonSchema(_TRANSITION_SCHEMA)]
+    start: Annotated[Any, PlainValidator(_start), WithJsonSchema(_START_SCHEMA)] = ()
+    source: Text
+    length: Whole = 0
+
+
+class AttackersSection(Section):
+    """One set of attackers."""
+
+    one_of = ("independent", "groups", "chain")
+
+    independent: Truth = True
+    groups: Text = ""
+    at_most: Rows | None = Field(default=None, alias="at most")
+    chain: ChainSection | None = None
+
+
+def _word(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if value != "independent":
+        refuse(
+            f"{shown(value)} is not understood here",
+            "write independent, {groups: household_id, at most: 5} or {chain: ...}",
+        )
+    return {"independent": "true"}
+
+
+AttackersEntry = Annotated[AttackersSection, Short(_word, {"const": "independent"})]

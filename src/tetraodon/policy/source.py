@@ -1,12 +1,12 @@
 """The policy file as plain data, with the line of every key and value.
 
 Every scalar stays the text that was typed: `No` is never false, `007` keeps its zeros, and `0.1` becomes one tenth
-only where a number is wanted. A dict given in place of a file is brought into the same shape.
-"""
+only where a number is wanted. A dict given in place of a file is brought into the same shape."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -227,3 +227,19 @@ def _key(key: object) -> str:
     if isinstance(key, str) and key:
         return key
     raise PolicyError("a key of the policy is not text", fix="use words as keys")
+
+
+def dump_policy(document: Mapping[str, Any]) -> str:
+    """YAML text that reads back as the same policy, with attributes written as a map as a curator would.
+
+    >>> print(dump_policy({"dataset": "d", "attributes": [{"name": "age", "integer": [0, 99]}]}), end="")
+    dataset: d
+    attributes:
+      age:
+        integer: [0, 99]
+    """
+    fresh = json.loads(json.dumps(document))  # no object twice, so that YAML needs no aliases
+    attributes = fresh.get("attributes")
+    if isinstance(attributes, list):
+        fresh["attributes"] = {part.pop("name"): part for part in attributes}
+    return yaml.safe_dump(fresh, sort_keys=False, default_flow_style=None, allow_unicode=True, width=110)

@@ -19,9 +19,9 @@ from typing import Any
 
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
-from tetraodon.policy.dump import dump_policy
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.side_table import SideTable
+from tetraodon.policy.source import dump_policy
 from tetraodon.publishing.conditions import paper_channel
 from tetraodon.publishing.drawn import PARTS, TUPLES, take_drawn
 from tetraodon.publishing.estimate_sql import estimate_sql

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.policy.adversary_in_words import beliefs, limits
+from tetraodon.policy.attackers_in_words import beliefs, limits
 from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, ViewChannel

@@ -10,9 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.attackers import checked_source
+from tetraodon.policy.attackers import Matrix, Vector, checked_source, stationary
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.policy.transition import Matrix, Vector, stationary
 from tetraodon.pufferfish.pair import Pairs
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario

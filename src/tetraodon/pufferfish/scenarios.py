@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.transition import Vector, distribution, stationary, transition_matrix
+from tetraodon.policy.attackers import Vector, distribution, stationary, transition_matrix
 from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario

@@ -49,7 +49,7 @@ def fill_folder(release: Release, folder: Path) -> str:
 
 def fill_files(release: Release, folder: Path) -> None:
     """Write every file of a release but release.json. The same release always writes the same."""
-    from tetraodon.policy.dump import dump_policy
+    from tetraodon.policy.source import dump_policy
     from tetraodon.releasing.report import report_html
 
     (folder / "answers").mkdir()

@@ -16,7 +16,7 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry, Ledger
-from tetraodon.ledger.compose import Loss, composed
+from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import check_same_data
@@ -60,7 +60,7 @@ class Repricing:
         if not all(certificate.finite for certificate in found):
             return math.inf
         delta = max((certificate.delta for certificate in found), default=Fraction(0))
-        return composed([Loss(Fraction(one.epsilon), one.rho) for one in found], delta, self.total)
+        return composed([ReleaseLoss(Fraction(one.epsilon), one.rho) for one in found], delta, self.total)
 
 
 def reprice_all(ledger: Ledger, policy: AnyPolicy) -> Repricing:

@@ -12,7 +12,7 @@ from tetraodon.arrays import Ints
 from tetraodon.engine import CsvFormat, Engine, Individuals, Source, open_table
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, shown_above
-from tetraodon.policy.attackers import Chain, Groups, Independent
+from tetraodon.policy.attackers import Chain, DependentGroups, Independent
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import governing_certificate
@@ -114,7 +114,7 @@ def open_policy_table(policy: Policy, table: Source, governing: Policy | None = 
 def _individuals(policy: Policy) -> Individuals:
     """Which rows belong together: those of a person, those that depend on each other, or those of one moment."""
     match policy.attackers:
-        case Groups(column, rows):
+        case DependentGroups(column, rows):
             return Individuals(column, rows, cut=True)  # every change of a group's rows is priced
         case Chain(along=column):
             return Individuals(column, 1, cut=True)

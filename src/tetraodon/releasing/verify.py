@@ -20,10 +20,9 @@ from tetraodon.errors import ReleaseError, TetraodonError
 from tetraodon.foreign import empty_folders, plain_files, read_plain
 from tetraodon.ledger import document_hash
 from tetraodon.ledger.signature import SIGNATURE, STATEMENT
-from tetraodon.policy.dump import dump_policy
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.source import SIZE_LIMIT, parse
+from tetraodon.policy.source import SIZE_LIMIT, dump_policy, parse
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.folder import (
     BROKEN,

@@ -1,0 +1,90 @@
+"""What a policy says of the table, in sentences: several rows per person, values that do not belong, known figures."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from tetraodon.domain import Attribute, Domain
+from tetraodon.policy.known import Fact, Rectangle
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.words import listing, number_of
+from tetraodon.workload.query import Count, Histogram
+
+
+def rows_in_a_step(policy: Policy) -> str:
+    """What one step does to the rows of a person. Pre: there is a key."""
+    return (
+        f"One step may change every row of a person, up to {number_of(policy.rows_per_person, 'row')}, each along one "
+        "secret; and rows of theirs may come, or rows may go. The examples below hold even if every row of the person "
+        "says the same."
+    )
+
+
+def cost_of_rows(policy: Policy) -> list[str]:
+    """What several rows per person cost, beyond one."""
+    if policy.rows_per_person == 1:
+        return []
+    return [
+        f"A person has up to {number_of(policy.rows_per_person, 'row')}, and all of them may change in one step: "
+        f"the loss, and with it the noise, is {policy.rows_per_person:,} times that of one row."
+    ]
+
+
+def whose_rows(policy: Policy) -> str:
+    """Which rows are whose, and which of them are used. Pre: there is a key."""
+    more = f"more than {number_of(policy.rows_per_person, 'row')}"
+    if policy.cuts_rows:
+        used = f"Of a person with {more} only that many are used, the first in the order of their values."
+    else:
+        used = (
+            f"A person with {more} is left out with all of them: were some used, a secret could decide which, and so "
+            "show what else they say."
+        )
+    return f"The column {policy.key} says whose row it is. {used}"
+
+
+def stand_in_sentences(policy: Policy) -> tuple[str, ...]:
+    """How missing values and those outside the declared ones are read; a view refuses the latter."""
+    only_view = policy.adversary is not None and not policy.items
+    told = tuple(_stand_in(attribute, refused=only_view) for attribute in policy.domain)
+    if policy.adversary is None or only_view:
+        return told
+    return (
+        "This is how a release reads them. For a view, a missing value counts as below too, but a table with a value "
+        "that is not listed, or beyond the ends, is refused.",
+        *told,
+    )
+
+
+def _stand_in(attribute: Attribute, *, refused: bool) -> str:
+    missing = attribute.text(attribute.missing)
+    if refused:
+        what = "beyond the ends" if attribute.other is None else "that is not listed"
+        return f"{attribute.name}: a missing value counts as {missing}; a table with a value {what} is refused."
+    if attribute.other is None:
+        return (
+            f"{attribute.name}: a missing value counts as {missing}; a value beyond the ends counts as the nearer end."
+        )
+    other = attribute.text(attribute.other)
+    if attribute.other == attribute.missing:
+        return f"{attribute.name}: a missing value, and one that is not listed, count as {missing}."
+    return f"{attribute.name}: a missing value counts as {missing}; one that is not listed counts as {other}."
+
+
+def fact_in_words(fact: Fact, domain: Domain) -> str:
+    """A fact as the end of the sentence "it is known ..."."""
+    match fact:
+        case Count():
+            return f"how many records satisfy {fact.where}" if fact.where else "how many records there are"
+        case Histogram():
+            grouped = {name for name, _ in fact.bins}
+            names = [f"groups of {name}" if name in grouped else name for name in fact.attributes]
+            return f"the exact table by {listing(names)}"
+        case Rectangle():
+            sides = [
+                f"{name} {domain[name].text(domain[name].code(low))} to {domain[name].text(domain[name].code(high))}"
+                for name, low, high in fact.sides
+            ]
+            return f"how many records have {listing(sides)}"
+        case _:
+            assert_never(fact)
