@@ -22,7 +22,7 @@ NEEDED = {
     ".ci/run",
 }
 FOLDERS = ("src", "tests", "docs", "scripts", "benchmarks", "reproduce")
-PATTERNS = ("*.py", "*.md", "data/**/*.*")
+PATTERNS = ("*.py", "*.md", "*.j2", "*.css", "*.js", "data/**/*.*")
 
 
 def test_it_holds_everything(tmp_path: Path) -> None:

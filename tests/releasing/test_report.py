@@ -19,12 +19,9 @@ from tests.releasing.conftest import POLICY
 from tests.releasing.made import release_with
 
 import tetraodon as td
-from tetraodon.errors import ReleaseError
 from tetraodon.releasing.release import Release
 from tetraodon.releasing.report import report_html
-from tetraodon.releasing.report_element import data_block, element, script
-from tetraodon.releasing.report_table import date_text, places, rounded
-from tetraodon.releasing.report_vega import cache_folder, vega_bundle
+from tetraodon.report.vega_bundle import vega_bundle
 
 ATTACK = "</script><script>alert(1)</script>"
 NASTY = "<b>&\"'\u2028"
@@ -114,6 +111,13 @@ def test_every_answer_has_a_section_a_chart_a_table_and_its_files(release: Relea
     charts = [attributes for _, attributes in reader.tags if attributes.get("class") == "chart"]
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
     assert {link[1:] for link in links if link and link.startswith("#")} <= ids
+
+
+def test_the_answers_come_first(release: Release) -> None:
+    page = report_html(release)
+    places = [page.index(f'id="answer-{answer.name}"') for answer in release]
+    assert sorted(places) == places
+    assert places[-1] < page.index('id="promise"') < page.index('id="together"') < page.index('id="reading"')
 
 
 def test_the_page_says_what_was_promised_and_what_it_cost(release: Release) -> None:
@@ -251,40 +255,3 @@ def test_true_counts_appear_only_where_they_are_released(policy: td.Policy, tabl
     true_men = table.head(397).filter((pl.col("sex") == "Male") & (pl.col("age") > 24)).height
     assert str(true_men + 100_000) in text
     assert not re.search(rf"(?<![\d.]){true_men}(?![\d.])", text)
-
-
-# -- elements and numbers ---------------------------------------------------------------------------
-
-
-def test_elements_escape_and_scripts_cannot_end_early() -> None:
-    assert element("p", "<&>", title='"') == '<p title="&quot;">&lt;&amp;&gt;</p>'
-    assert element("details", open=True, class_=False) == "<details open></details>"
-    block = data_block({"x": f"{ATTACK}<!--\u2028\u2029&"})
-    inside = block.removeprefix('<script type="application/json">').removesuffix("</script>")
-    assert not set(inside) & set("<>&\u2028\u2029")
-    assert json.loads(inside)["x"].startswith(ATTACK)
-    for code in ("x = '</SCRIPT>'", "<!-- x"):
-        with pytest.raises(ReleaseError, match="cannot be put on a page"):
-            script(code)
-
-
-def test_numbers_are_rounded_as_their_intervals_allow() -> None:
-    assert places(np.array([245.0]), np.array([305.0])) == 0
-    assert places(np.array([38.6416]), np.array([38.6447])) == 4
-    assert places(np.array([3.0]), np.array([3.0])) == 0
-    assert (rounded(244.999, 0, up=False), rounded(305.001, 0, up=True)) == ("244", "306")
-    assert (rounded(245.0, 0, up=False), rounded(305.0, 0, up=True)) == ("245", "305")
-    assert date_text("soon") == "soon"
-
-
-def test_the_real_bundle_can_be_put_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    code = vl_convert.javascript_bundle()
-    assert "window.vegaEmbed=" in code
-    assert script(code).startswith("<script>")
-
-
-def test_a_relative_cache_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", "/nobody")
-    assert cache_folder() == Path("/nobody/.cache/tetraodon")

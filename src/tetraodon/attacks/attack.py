@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tetraodon.releasing.report_marks import Spec
+from tetraodon.report.marks import Spec
 
 
 @dataclass(frozen=True, slots=True)

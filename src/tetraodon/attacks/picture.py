@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from tetraodon.releasing.report_marks import PALETTE, Spec
+from tetraodon.report.marks import PALETTE, Spec
 
 Row = dict[str, Any]
 """Numbers and names by their titles in the picture."""

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from tetraodon.publishing import words
 from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import ViewPlan
-from tetraodon.releasing.report import page
-from tetraodon.releasing.report_element import Html, element, joined
+from tetraodon.report.page import PageTable, page_html
 
 
 def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> list[tuple[str, Sequence[str]]]:
@@ -51,20 +50,10 @@ def report_text(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) ->
 
 def report_html(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> str:
     """The report as a page."""
-    title = plan.policy.title or plan.policy.dataset
     head, *rows = words.errors(plan)
-    table = element(
-        "table",
-        element("thead", element("tr", *(element("th", cell, scope="col") for cell in head))),
-        element("tbody", joined(element("tr", *(element("td", cell) for cell in row)) for row in rows)),
+    return page_html(
+        "view.html.j2",
+        title=plan.policy.title or plan.policy.dataset,
+        sections=sections(plan, tuples, charged, exposed),
+        errors=PageTable("Expected errors of counts, by size", head, rows, (False, True, True)),
     )
-    main: list[Html] = []
-    for heading, told in sections(plan, tuples, charged, exposed):
-        main.append(element("h2", heading))
-        main += [element("p", sentence) for sentence in told]
-    header = element(
-        "header",
-        element("p", "A published view: records among noise, made with Tetraodon", class_="over"),
-        element("h1", title),
-    )
-    return page(title, [header, element("main", *main, element("div", table, class_="scroll short"))])

@@ -10,7 +10,7 @@ from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, ViewChannel
 from tetraodon.publishing.exposure import BEFORE, BELIEF, MOST_EXPOSED, Exposure, is_dense, named_from
 from tetraodon.publishing.plan import SHARES, ViewPlan, boundary
-from tetraodon.releasing.report_words import about
+from tetraodon.report.rounding import about
 
 
 def what_it_is(plan: ViewPlan) -> str:

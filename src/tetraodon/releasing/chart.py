@@ -1,40 +1,17 @@
-"""One chart per answer, as a Vega-Lite specification: a plain document, drawn by whoever holds it.
-
-Only released numbers are in it. A specification names no address and no file.
-"""
+"""One chart per answer. Only released numbers are in it."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, assert_never
-
 from tetraodon.policy.words import listing, number_of
-from tetraodon.releasing import report_marks as marks
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.report_clusters import clusters_spec
-from tetraodon.releasing.report_marks import CONFIG, PALETTE, SMALL_CONFIG, Spec
-from tetraodon.releasing.report_picture import Picture, picture_of
-from tetraodon.releasing.report_table import places
-from tetraodon.releasing.report_thin import MOST_NAMES, MOST_SIDE, MOST_STEPS, grouped, largest, thinned
-from tetraodon.workload.areas import KMeans, Rectangles
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
+from tetraodon.releasing.answer_picture import picture_of
+from tetraodon.releasing.columns import column_name
+from tetraodon.report.chart import chart, standing_alone
+from tetraodon.report.marks import CONFIG, PALETTE, Spec
+from tetraodon.report.picture import titled
+from tetraodon.workload.areas import KMeans
 
-Way: TypeAlias = Literal["steps", "bars", "points", "heat map"]
-MANY = 30
-MOST_ROWS = 6000
-MOST_FACETS = 12
-HEIGHT, SMALL_HEIGHT, STEP = 300, 180, 26
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which axis of a picture goes where; `second` is the colour, or the other side of a heat map."""
-
-    way: Way
-    along: int | None
-    second: int | None = None
-    facet: int | None = None
+CLUSTERS_HEIGHT = 320
 
 
 def chart_spec(answer: Answer) -> Spec | None:
@@ -42,194 +19,64 @@ def chart_spec(answer: Answer) -> Spec | None:
 
     Post  `description` says what is drawn, for those who cannot see it; `usermeta.caption` how to read it.
     """
-    if isinstance(answer.item.item.query, KMeans):
-        return clusters_spec(answer, answer.item.item.query)
-    whole = picture_of(answer)
-    layout = _layout(whole)
-    if layout is None:
-        return None
-    picture = _reduced(answer, whole, layout)
-    if picture.values.size > MOST_ROWS:
-        return None
-    decimals = places(picture.lower, picture.upper) + 1 if picture.of is None else 0
-    base: Spec = {
-        "description": _description(answer, whole, layout),
-        "usermeta": {"caption": _caption(answer, picture, layout)},
-        "background": "transparent",
-        "config": CONFIG if layout.facet is None else SMALL_CONFIG,
-        "data": {"values": marks.rows(picture, decimals)},
-    }
-    drawn = _size(picture, layout) | {"layer": _layers(picture, layout)}
-    if layout.facet is None:
-        return base | {"width": "container"} | drawn
-    columns = min(picture.axes[layout.facet].size, 3)
-    return base | {"facet": marks.facet(picture, layout.facet), "columns": columns, "spec": drawn | {"width": 230}}
+    query = answer.item.item.query
+    return _clusters(answer, query) if isinstance(query, KMeans) else chart(picture_of(answer))
 
 
 def chart_svg(answer: Answer) -> str | None:
     """The chart as a picture that scales."""
-    spec = _fixed(answer)
+    spec = chart_spec(answer)
     if spec is None:
         return None
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(spec)
+    svg: str = vl_convert.vegalite_to_svg(standing_alone(spec))
     return svg
 
 
 def chart_png(answer: Answer, *, scale: float = 2) -> bytes | None:
     """The chart as a picture of pixels."""
-    spec = _fixed(answer)
+    spec = chart_spec(answer)
     if spec is None:
         return None
     import vl_convert
 
-    png: bytes = vl_convert.vegalite_to_png(spec, scale=scale)
+    png: bytes = vl_convert.vegalite_to_png(standing_alone(spec), scale=scale)
     return png
 
 
-def _fixed(answer: Answer, width: int = 680) -> Spec | None:
-    """The chart with its own width, ink and paper, for where there is no page around it."""
-    spec = chart_spec(answer)
-    if spec is None:
-        return None
-    drawn = {name: part for name, part in spec.items() if name != "data"}
-    inked: Spec = json.loads(json.dumps(drawn).replace(marks.INK, "#1d2733"))
-    sized = {} if "facet" in spec else {"width": width}
-    fixed: Spec = inked | {"data": spec["data"], "background": "white"} | sized
-    return fixed
-
-
-def _layout(picture: Picture) -> Layout | None:
-    """Where each axis goes: the longest along the chart, few values as colours, a third as small charts."""
-    axes = picture.axes
-    if not axes:
-        return Layout("points", None)
-    if len(axes) > 3:
-        return None
-    along = _longest(picture)
-    others = sorted((n for n in range(len(axes)) if n != along), key=lambda n: -axes[n].size)
-    way: Way = "bars" if picture.adds_up else "points"
-    if picture.running or (axes[along].ordered and axes[along].size > MANY):
-        way = "steps"
-    elif axes[along].size > MOST_NAMES and others:
-        return None
-    second, facet = (*others, None, None)[:2]
-    if second is None or axes[second].size <= len(PALETTE):
-        return Layout(way, along, second, facet)
-    if facet is None and picture.adds_up:
-        return Layout("heat map", along, second) if _fits(picture, along, second) else None
-    if axes[second].size <= MOST_FACETS:
-        return Layout(way, along, facet, second)
-    return None
-
-
-def _longest(picture: Picture) -> int:
-    """The axis along which the numbers are drawn."""
-    last = len(picture.axes) - 1
-    if picture.running:
-        return last
-    if picture.of is not None and last > 0:
-        return max(range(last), key=lambda n: picture.axes[n].size)
-    ordered = [n for n, axis in enumerate(picture.axes) if axis.ordered and axis.size > MANY]
-    return max(ordered or range(last + 1), key=lambda n: picture.axes[n].size)
-
-
-def _fits(picture: Picture, *axes: int) -> bool:
-    return all(picture.axes[n].ordered or picture.axes[n].size <= MOST_NAMES for n in axes)
-
-
-def _reduced(answer: Answer, picture: Picture, layout: Layout) -> Picture:
-    match layout.way:
-        case "steps" if picture.running:
-            return thinned(picture)
-        case "steps":
-            return grouped(answer, picture, MOST_STEPS) if picture.adds_up else picture
-        case "heat map":
-            return grouped(answer, picture, MOST_SIDE)
-        case "bars" | "points":
-            return largest(picture) if len(picture.axes) == 1 else picture
-        case _:
-            assert_never(layout.way)
-
-
-def _layers(picture: Picture, layout: Layout) -> list[Spec]:
-    along, second = layout.along, layout.second
-    match layout.way:
-        case "points":
-            return marks.points(picture, along, second)
-        case "bars":
-            assert along is not None
-            return marks.bars(picture, along, second)
-        case "steps":
-            assert along is not None
-            return marks.steps(picture, along, second)
-        case "heat map":
-            assert along is not None
-            assert second is not None
-            return marks.heat_map(picture, along, second)
-        case _:
-            assert_never(layout.way)
-
-
-def _size(picture: Picture, layout: Layout) -> Spec:
-    tall = HEIGHT if layout.facet is None else SMALL_HEIGHT
-    if layout.along is None:
-        return {"height": STEP}
-    axis = picture.axes[layout.along]
-    if layout.way == "heat map":
-        assert layout.second is not None
-        return {"height": {"step": max(8, min(STEP, 480 // picture.axes[layout.second].size))}}
-    if layout.way == "steps" or not marks.is_horizontal(axis):
-        return {"height": tall}
-    colours = 1 if layout.second is None else picture.axes[layout.second].size
-    return {"height": {"step": max(STEP, 12 * colours + 8), "for": "position"}}
-
-
-# -- in words ----------------------------------------------------------------------------------
-
-
-def _description(answer: Answer, picture: Picture, layout: Layout) -> str:
-    query = answer.item.item.query
-    names = [axis.title for axis in picture.axes]
-    match query:
-        case Histogram():
-            head = f"Histogram of {listing(_in_order(names, layout))}" if names else "Histogram"
-        case Rectangles():
-            head = f"Map of {listing(_in_order(names, layout))}" if names else "Map"
-        case KMeans():
-            head = "Clusters"
-        case Cdf() | Ranges(named=()):
-            head = f"Running counts of {query.attribute}"
-        case Ranges():
-            head = f"Counts in ranges of {query.attribute}"
-        case Quantiles():
-            head = f"Quantiles of {query.attribute}"
-        case Count():
-            head = "Number of records" + (f" with {query.where}" if query.where else "")
-        case Total() | Mean():
-            head = picture.title.capitalize()
-        case _:
-            assert_never(query)
-    if not isinstance(query, Histogram | Rectangles | KMeans) and query.by:
-        head += f" by {listing(query.by)}"
-    thing = {"steps": "step", "bars": "bar", "points": "point", "heat map": "cell"}[layout.way]
-    return f"{head}; {number_of(int(picture.values.size), thing)}."
-
-
-def _in_order(names: list[str], layout: Layout) -> list[str]:
-    return [names[n] for n in (layout.along, layout.second, layout.facet) if n is not None]
-
-
-def _caption(answer: Answer, picture: Picture, layout: Layout) -> str:
-    if not answer.item.strategy.noisy:
-        told = "Exact numbers, without error bars."
-    else:
-        narrow = "Where no line shows, the interval is too short to see."
-        told = {
-            "steps": "Lines show the released numbers, the bands around them their 95% intervals.",
-            "bars": f"Bars show the released numbers, thin lines their 95% intervals. {narrow}",
-            "points": f"Points show the released numbers, lines their 95% intervals. {narrow}",
-            "heat map": "Colours show the released numbers; point at a cell for its 95% interval.",
-        }[layout.way]
-    return f"{told} {picture.note}".strip()
+def _clusters(answer: Answer, query: KMeans) -> Spec:
+    """Centres as circles as large as their clusters, in the declared ranges of the first two attributes."""
+    columns, domain = answer.columns, answer.domain
+    shown = query.attributes[:2]
+    rows = [
+        {"n": int(number), "r": round(float(size), 1)}
+        | {f"a{place}": float(columns[column_name(name)][row]) for place, name in enumerate(query.attributes)}
+        for row, (number, size) in enumerate(zip(columns["cluster"], columns["records"], strict=True))
+    ]
+    sides: Spec = {}
+    for word, (place, name) in zip(("x", "y"), enumerate(shown), strict=False):
+        attribute = domain[name]
+        ends = [float(attribute.number(0)), float(attribute.number(attribute.size - 1))]
+        scale = {"domain": ends, "nice": False, "zero": False}
+        sides[word] = {"field": f"a{place}", "type": "quantitative", "title": titled(attribute), "scale": scale}
+    size = {"field": "r", "type": "quantitative", "title": "records, about", "scale": {"range": [60, 1500]}}
+    told = [{"field": "n", "title": "cluster"}, {"field": "r", "title": "records, about", "format": ",.0f"}]
+    told += [{"field": f"a{p}", "title": name, "format": ".6~g"} for p, name in enumerate(query.attributes)]
+    rest = f" Only {listing(shown)} are drawn." if len(query.attributes) > 2 else ""
+    return {
+        "description": f"Centres of {number_of(query.clusters, 'cluster')} of {listing(query.attributes)}.",
+        "usermeta": {"caption": f"Circles show the released centres, as large as their clusters.{rest}"},
+        "background": "transparent",
+        "config": CONFIG,
+        "data": {"values": rows},
+        "width": "container",
+        "height": CLUSTERS_HEIGHT if len(shown) == 2 else CLUSTERS_HEIGHT // 3,
+        "layer": [
+            {
+                "mark": {"type": "point", "filled": True, "opacity": 0.55, "color": PALETTE[0]},
+                "encoding": sides | {"size": size, "tooltip": told},
+            },
+            {"mark": {"type": "text"}, "encoding": sides | {"text": {"field": "n"}}},
+        ],
+    }

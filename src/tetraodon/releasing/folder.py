@@ -2,7 +2,7 @@
 
 release.json        the whole mechanism and its parameters, and a hash of every other file
 policy.yaml         the policy it keeps
-report.html         the promise in words and a chart per answer; opens offline
+report.html         a chart per answer, then the promise in words; opens offline
 answers/            one Parquet and one CSV file per item
 measurements/       the noisy numbers that the answers were inferred from
 README.md           a few lines of code to load it
@@ -72,7 +72,8 @@ def file_names(plan: Plan) -> tuple[str, ...]:
 
 def software() -> str:
     """What made a folder: the same software makes the same pages from the same numbers."""
-    return f"tetraodon {tetraodon.__version__} with vl-convert {version('vl-convert-python')}"
+    drawing, pages = version("vl-convert-python"), version("jinja2")
+    return f"tetraodon {tetraodon.__version__} with vl-convert {drawing} and Jinja2 {pages}"
 
 
 def _flat(arrays: tuple[NDArray[np.int64], ...]) -> dict[str, NDArray[Any]]:

@@ -1,31 +1,39 @@
-"""The report: one page that opens offline, with the promise in words and every answer with its error bars.
+"""The report of a release: one page that opens offline, with every answer, its error bars, and the promise in words.
 
-Nothing on it comes from anywhere but the policy, the plan and the released answers. The page may run only the scripts
-whose hashes it names, and may load nothing: whatever a policy file calls its categories stays text.
+Nothing on it comes from anywhere but the policy, the plan and the released answers.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tetraodon.policy.examples import Example
-from tetraodon.policy.explain import Explanation, Part, explain
-from tetraodon.policy.words import HOPELESS, WORTHLESS, percent, times
+from tetraodon.policy.explain import Part, explain
+from tetraodon.policy.words import HOPELESS, WORTHLESS, listing, percent, times
 from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.answer_picture import CLUSTERS, value_column
 from tetraodon.releasing.chart import chart_spec
 from tetraodon.releasing.release import Release
-from tetraodon.releasing.report_element import Html, data_block, element, joined, script
-from tetraodon.releasing.report_marks import Spec
-from tetraodon.releasing.report_reading import reading, together
-from tetraodon.releasing.report_table import answer_table, date_text, headline
-from tetraodon.releasing.report_vega import vega_bundle
-from tetraodon.releasing.report_words import baseline, epsilon_text, error, mechanism, proof, question, witness
+from tetraodon.releasing.words import baseline, epsilon_text, error, mechanism, proof, question, witness
+from tetraodon.report.page import PageTable, page_html, page_script
+from tetraodon.report.picture import Numbers
+from tetraodon.report.rounding import date_text, places, rounded, shown
+from tetraodon.report.vega_bundle import vega_bundle
 
-_FOLDER = Path(__file__).parent
+MOST_ROWS = 200
+_NUMBERS = ("count", "at_most", "total", "mean")
+_HEADINGS = {
+    "records": "records, about",
+    "at_most": "at most this value",
+    "lower": "lower (95%)",
+    "upper": "upper (95%)",
+    "quantile": "share",
+}
+_EXAMPLES = ("One record says", "another says", "steps apart", "odds move at most", "truthful answer, at most")
 
 
 def report_html(release: Release) -> str:
@@ -34,90 +42,115 @@ def report_html(release: Release) -> str:
     Post  it refers to nothing outside its folder; no text of the policy file is ever read as HTML or as a script.
     """
     policy = release.plan.policy
-    title = policy.title or policy.dataset
-    specs = {answer.name: chart_spec(answer) for answer in release}
-    parts = [_promise(explain(policy)), _answers(release, specs), together(release), reading(release)]
-    drawing = [vega_bundle()] if any(spec is not None for spec in specs.values()) else []
-    codes = [*drawing, _file("report.js")]
-    body = [_header(release, title), element("main", *(piece for part in parts for piece in part))]
-    return page(title, body, codes)
-
-
-def page(title: str, body: Sequence[Html], codes: Sequence[str] = ()) -> str:
-    """A page that loads nothing and runs only the given scripts."""
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_rules(codes)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        element("style", Html(_file("report.css"))),
+    answers = [_answer(release, answer) for answer in release]
+    drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
+    whole = [answer.name for answer in release if answer.item.item.whole and answer.item.strategy.noisy]
+    return page_html(
+        "release.html.j2",
+        [*drawing, page_script()],
+        title=policy.title or policy.dataset,
+        facts=_facts(release),
+        links=[
+            *((f"answer-{answer.name}", answer.name) for answer in release),
+            ("promise", "The promise"),
+            ("together", "The release as a whole"),
+            ("reading", "How to read and check it"),
+        ],
+        answers=answers,
+        promise=[_promise(part) for part in explain(policy).parts],
+        together=list(_together(release)),
+        whole=listing(whole) if whole else "",
     )
-    footer = element("footer", element("p", "This page loads nothing from the network and sends nothing anywhere."))
-    whole = element("html", head, element("body", *body, footer, *map(script, codes)), lang="en")
-    return f"<!doctype html>\n{whole}\n"
 
 
-def _file(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-def _rules(codes: Sequence[str]) -> str:
-    """What a browser may do with the page: run these scripts, and nothing else."""
-    hashes = (base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes) or "'none'"
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
-
-
-def _at_delta(delta: Fraction) -> str:
-    return f" at delta {float(delta):g}" if delta else ""
-
-
-def _header(release: Release, title: str) -> Html:
-    plan, policy = release.plan, release.plan.policy
-    facts = {
-        "Data set": policy.dataset,
+def _facts(release: Release) -> dict[str, str]:
+    plan, delta = release.plan, release.plan.certificate.delta
+    return {
+        "Data set": plan.policy.dataset,
         "Released": date_text(release.when),
-        "Epsilon of the release": epsilon_text(plan.epsilon) + _at_delta(plan.certificate.delta),
+        "Epsilon of the release": epsilon_text(plan.epsilon) + (f" at delta {float(delta):g}" if delta else ""),
         "Charged to the budget": release.charged,
         "Answers": str(len(release)),
     }
-    links = [("promise", "The promise"), *((f"answer-{answer.name}", answer.name) for answer in release)]
-    links += [("together", "The release as a whole"), ("reading", "How to read and check it")]
-    boxes = (element("div", element("dt", word), element("dd", fact)) for word, fact in facts.items())
-    return element(
-        "header",
-        element("p", "A release that keeps a privacy promise, made with Tetraodon", class_="over"),
-        element("h1", title),
-        element("dl", *boxes, class_="facts"),
-        element(
-            "nav",
-            element("ul", *(element("li", element("a", text, href=f"#{place}")) for place, text in links)),
-            aria_label="On this page",
-        ),
+
+
+def _answer(release: Release, answer: Answer) -> dict[str, Any]:
+    """What the page shows of one answer."""
+    item, domain = answer.item, answer.domain
+    number, confidence = _headline(answer)
+    return {
+        "name": answer.name,
+        "question": question(item.item.query, domain),
+        "headline": number,
+        "confidence": confidence,
+        "chart": chart_spec(answer),
+        "table": _table(answer),
+        "facts": {
+            "How it was answered": mechanism(item, domain),
+            "Expected error": error(item, domain),
+            "Plain differential privacy": baseline(item, release.plan.policy),
+            "Certificate": f"{proof(item.certificate)} {witness(item.certificate, domain)}".strip(),
+        },
+    }
+
+
+def _headline(answer: Answer) -> tuple[str, str]:
+    """The answer itself and how sure it is, where it is a single number."""
+    columns = answer.columns
+    word = value_column(columns)
+    if len(columns[word]) != 1 or word not in _NUMBERS:
+        return "", ""
+    decimals = places(columns["lower"], columns["upper"])
+    number, lower, upper = (_cells(name, columns[name], word, decimals)[0] for name in (word, "lower", "upper"))
+    exact = answer.item.mechanism == "exact"
+    return number, "exactly" if exact else f"between {lower} and {upper} with 95% confidence"
+
+
+def _table(answer: Answer) -> PageTable:
+    """The first rows of an answer."""
+    columns = answer.columns
+    word = value_column(columns)
+    rows = len(columns[word])
+    head = {name: column[:MOST_ROWS] for name, column in columns.items()}
+    decimals = places(columns["lower"], columns["upper"]) if word in _NUMBERS else 0
+    texts = [_cells(name, column, word, decimals) for name, column in head.items()]
+    told = f"the first {MOST_ROWS} of {rows:,} rows" if rows > MOST_ROWS else "all rows" if rows > 1 else "one row"
+    rounding = "records are rounded" if word == CLUSTERS else "intervals are rounded outwards"
+    return PageTable(
+        f"{answer.name}: {told}; {rounding}.",
+        [_heading(answer, name) for name in head],
+        list(zip(*texts, strict=True)),
+        [_is_number(column) for column in head.values()],
+        long=True,
     )
 
 
-def _promise(explanation: Explanation) -> Iterator[Html]:
-    for number, part in enumerate(explanation.parts):
-        yield element("h2", part.title, id="promise") if number == 0 else element("h3", part.title)
-        yield from (element("p", sentence) for sentence in part.sentences)
-        if part.examples:
-            yield _examples(part)
+def _cells(name: str, column: Numbers, word: str, decimals: int) -> list[str]:
+    if name == "quantile":
+        return [f"{100 * share:.6g}%" for share in column.tolist()]
+    if word == CLUSTERS and name != "cluster":
+        return [f"{value:,.0f}" if name == word else f"{value:.6g}" for value in column.tolist()]
+    if word in _NUMBERS and name in (word, "lower", "upper") and _is_number(column):
+        up = {"lower": False, "upper": True}.get(name)
+        return [rounded(float(value), decimals, up=up) for value in column.tolist()]
+    return [shown(value) for value in column]
 
 
-def _examples(part: Part) -> Html:
-    heads = ("One record says", "another says", "steps apart", "odds move at most", "truthful answer, at most")
-    rows = joined(element("tr", *(element("td", cell) for cell in _example(example))) for example in part.examples)
-    label = f"{part.title}: examples, near and far"
-    table = element(
-        "table",
-        element("caption", label),
-        element("thead", element("tr", *(element("th", head, scope="col") for head in heads))),
-        element("tbody", rows),
-    )
-    return element("div", table, class_="scroll short", tabindex="0", role="region", aria_label=label)
+def _heading(answer: Answer, name: str) -> str:
+    unit = answer.domain[name].unit if name in answer.domain.names else ""
+    title = _HEADINGS.get(name, name)
+    return f"{title} ({unit})" if unit else title
+
+
+def _is_number(column: Numbers) -> bool:
+    return bool(np.issubdtype(column.dtype, np.number))
+
+
+def _promise(part: Part) -> dict[str, Any]:
+    """A part of the promise, its examples as a table."""
+    rows = [_example(example) for example in part.examples]
+    table = PageTable(f"{part.title}: examples, near and far", _EXAMPLES, rows) if rows else None
+    return {"title": part.title, "sentences": part.sentences, "examples": table}
 
 
 def _example(example: Example) -> tuple[str, ...]:
@@ -128,41 +161,20 @@ def _example(example: Example) -> tuple[str, ...]:
     return example.x, example.y, str(example.steps), odds.replace("e+", " × 10^"), share
 
 
-def _answers(release: Release, specs: Mapping[str, Spec | None]) -> Iterator[Html]:
-    for answer in release:
-        spec = specs[answer.name]
-        closes = False if spec is None else "closes"
-        yield element(
-            "section",
-            element("h2", f"Answer: {answer.name}"),
-            element("p", question(answer.item.item.query, answer.domain)),
-            *headline(answer),
-            _figure(answer.name, spec),
-            element("details", element("summary", "The numbers"), answer_table(answer), class_=closes, open=True),
-            _facts(release, answer),
-            id=f"answer-{answer.name}",
+def _together(release: Release) -> Iterator[str]:
+    """The certificate of the whole release, and why the answers' own need not add up to it."""
+    plan = release.plan
+    told = f"This is the certificate of all answers together. {proof(plan.certificate)}"
+    yield f"{told} {witness(plan.certificate, plan.policy.domain)}".strip()
+    alone = sum((item.epsilon for item in plan), Fraction(0))
+    if len(plan) > 1 and alone > plan.epsilon and not plan.certificate.delta:
+        yield (
+            f"Each released alone, the answers would lose {epsilon_text(alone)} when added up, which is more. "
+            "They need not add up: the step that is worst for one answer may hardly touch another. The "
+            "certificate is computed for all answers at once, over every step that the policy protects."
         )
-
-
-def _facts(release: Release, answer: Answer) -> Html:
-    item, domain = answer.item, answer.domain
-    facts = {
-        "How it was answered": mechanism(item, domain),
-        "Expected error": error(item, domain),
-        "Plain differential privacy": baseline(item, release.plan.policy),
-        "Certificate": f"{proof(item.certificate)} {witness(item.certificate, domain)}".strip(),
-    }
-    return element("dl", *(joined([element("dt", k), element("dd", v)]) for k, v in facts.items()), class_="about")
-
-
-def _figure(name: str, spec: Spec | None) -> Html:
-    if spec is None:
-        return element("p", "This answer has too many attributes or values for a chart; the table holds the numbers.")
-    place = f"spec-{name}"
-    return element(
-        "figure",
-        data_block(spec, id=place),
-        element("div", class_="chart", data_spec=place, role="img", aria_label=str(spec["description"])),
-        element("noscript", element("p", "The chart needs JavaScript; the table below holds the same numbers.")),
-        element("figcaption", str(spec["usermeta"]["caption"])),
-    )
+    if release.charged != epsilon_text(plan.epsilon):
+        yield (
+            f"{release.charged} was charged to the data set's budget: the loss of this release under the policy "
+            "that governs the data set."
+        )

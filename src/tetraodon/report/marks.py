@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.releasing.report_picture import Axis, Kind, Numbers, Picture, plain
-from tetraodon.releasing.report_table import shown
+from tetraodon.report.picture import DrawnAxis, Kind, Numbers, Picture, plain
+from tetraodon.report.rounding import shown
 
 Spec: TypeAlias = dict[str, Any]
 
@@ -160,20 +160,20 @@ def facet(picture: Picture, number: int) -> Spec:
     return {"field": _field(axis, number), "type": "nominal", "title": axis.title, "sort": None}
 
 
-def is_horizontal(axis: Axis | None) -> bool:
+def is_horizontal(axis: DrawnAxis | None) -> bool:
     """Whether bars and points lie on their side: names need room, numbers do not."""
     return axis is None or axis.kind in ("name", "order")
 
 
-def _directions(axis: Axis) -> tuple[str, str, str]:
+def _directions(axis: DrawnAxis) -> tuple[str, str, str]:
     return ("y", "x", "yOffset") if is_horizontal(axis) else ("x", "y", "xOffset")
 
 
-def _field(axis: Axis, number: int) -> str:
+def _field(axis: DrawnAxis, number: int) -> str:
     return f"t{number}" if axis.grouped else f"a{number}"
 
 
-def _along(axis: Axis, number: int) -> Spec:
+def _along(axis: DrawnAxis, number: int) -> Spec:
     encoding: Spec = {"field": f"a{number}", "type": _TYPES[axis.kind], "title": axis.title}
     match axis.kind:
         case "quantity":
@@ -186,7 +186,7 @@ def _along(axis: Axis, number: int) -> Spec:
             assert_never(axis.kind)
 
 
-def _discrete(axis: Axis, number: int) -> Spec:
+def _discrete(axis: DrawnAxis, number: int) -> Spec:
     kind = "nominal" if axis.kind == "name" else "ordinal"
     angle = {} if is_horizontal(axis) else {"labelAngle": 0}
     return {"field": _field(axis, number), "type": kind, "title": axis.title, "sort": None, "axis": angle}

@@ -14,6 +14,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing, number_of
 from tetraodon.releasing.plan import PlannedItem
+from tetraodon.report.rounding import about
 from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import Split
 from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
@@ -219,15 +220,3 @@ def epsilon_text(epsilon: Fraction) -> str:
     """An epsilon, exact where that is short and rounded up where it is not."""
     text = shown_above(epsilon)
     return text if "/" not in text else f"{text} (about {float(epsilon):.3g})"
-
-
-def about(number: float) -> str:
-    """A number to three digits, without an exponent where people would not write one.
-
-    >>> about(126.561), about(0.01234), about(48_842.0), about(5.0)
-    ('127', '0.0123', '48,800', '5')
-    """
-    if number == 0 or not 1e-4 <= abs(number) < 1e9:
-        return f"{number:.3g}"
-    short = float(f"{number:.3g}")
-    return f"{short:,.0f}" if short == int(short) else f"{short:,.10g}"

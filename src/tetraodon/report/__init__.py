@@ -1,0 +1,1 @@
+"""Pages and charts: values in, HTML and Vega-Lite out. Releases and views make the values."""

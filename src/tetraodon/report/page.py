@@ -1,0 +1,83 @@
+"""A page that opens offline: templates filled with values. Text stays text; only the scripts we name may run.
+
+Jinja2 escapes every value. Nothing is marked as safe but scripts of ours and data as JSON, and neither can end its
+element.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tetraodon.errors import ReleaseError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+FOLDER = Path(__file__).parent
+_ENDS_SCRIPT = re.compile("</script|<!--", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table of texts under headings, those of numbers aligned to the right. `long` tables scroll."""
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: Sequence[bool] = ()
+    long: bool = False
+
+
+def page_html(template: str, codes: Sequence[str] = (), **values: object) -> str:
+    """A template of this room filled with values, as a page that loads nothing and runs only the given scripts.
+
+    Post  no value is ever read as HTML or as a script; a name that the template needs and does not get is an error.
+    """
+    scripts = [script(code) for code in codes]
+    return templates().get_template(template).render(rules=_rules(codes), scripts=scripts, **values)
+
+
+@cache
+def templates() -> Environment:
+    """The templates: every value escaped, every name wanted."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader([FOLDER / "templates", FOLDER]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return made
+
+
+def script(code: str) -> Markup:
+    """A script of ours. Pre: it is not made of anybody's text, and nothing in it ends a script."""
+    from markupsafe import Markup
+
+    if _ENDS_SCRIPT.search(code):
+        raise ReleaseError("a script of the report cannot be put on a page", fix="upgrade tetraodon and vl-convert")
+    return Markup(code)
+
+
+def page_script() -> str:
+    """The script that draws the charts of a page."""
+    return (FOLDER / "page.js").read_text(encoding="utf-8")
+
+
+def _rules(codes: Sequence[str]) -> str:
+    """What a browser may do with the page: run these scripts, and nothing else."""
+    hashes = (base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes) or "'none'"
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
