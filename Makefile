@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DEV    := $(VENV)/.ready-dev
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: demo test check bench bench-peers bench-check reproduce docs clean help
 
@@ -20,39 +22,43 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Tetraodon needs Python 3.11 or newer. Fix: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) --require-hashes --requirement requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(READY)
+
+$(DEV): $(READY) requirements-dev.lock
+	$(PIP) --require-hashes --requirement requirements-dev.lock
+	@touch $(DEV)
 
 demo: $(READY)
 	$(BIN)/tetraodon demo --out demo --force
 
-test: $(READY)
+test: $(DEV)
 	$(BIN)/python -m scripts.services
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-check: $(READY)
+check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mkdocs build --strict --quiet
 
-bench: $(READY)
+bench: $(DEV)
 	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks
 
-bench-peers: $(READY)
+bench-peers: $(DEV)
 	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks.peers
 
-bench-check: $(READY)
+bench-check: $(DEV)
 	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks --check
 
-reproduce: $(READY)
+reproduce: $(DEV)
 	$(BIN)/python -m reproduce $(if $(QUICK),--quick)
 
-docs: $(READY)
+docs: $(DEV)
 	$(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The site is in site/index.html"
 

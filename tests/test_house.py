@@ -332,7 +332,7 @@ def test_nothing_names_a_machine_or_a_package_index() -> None:
 
 def test_the_files_that_install_us_are_among_them() -> None:
     names = {path.relative_to(ROOT).as_posix() for path in written_files()}
-    assert {"requirements.lock", "pyproject.toml", "Makefile", ".ci/run"} <= names
+    assert {"requirements.lock", "requirements-dev.lock", "pyproject.toml", "Makefile", ".ci/run"} <= names
 
 
 # -- what is public --------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ NEEDED = {
     "SECURITY.md",
     "LICENSE",
     "mkdocs.yml",
+    "requirements-dev.lock",
     "requirements.lock",
     ".ci/run",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
@@ -100,3 +102,13 @@ def test_ranges_off_the_grid_hold_what_lies_in_them(table: pl.DataFrame) -> None
     made = release_with(td.load_policy({**POLICY, "release": release}), table, silent)
     for low, high in ((0.2, 0.3), (0.2, 0.9), (0.4, 2.6), (0.5, 2.5)):
         assert made["h"].between(low, high) == pytest.approx(made.ask(f"income between {low} and {high}"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_library_for_frames_that_is_missing_is_named(
+    library: str, policy: td.Policy, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = release_with(policy, table, silent)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(td.QueryError, match=f"{library} is not installed. Fix: pip install {library}"):
+        getattr(release["men"], f"to_{library}")()

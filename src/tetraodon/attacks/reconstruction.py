@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import polars
+import pyarrow
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import lines, rounded
@@ -44,7 +44,7 @@ def answers_before_the_ledger_refuses() -> int:
             "release": [{"name": "yes", "count": "bit = 'yes'"}],
         }
     )
-    table = polars.DataFrame({"bit": ["no", "yes"] * (PEOPLE // 2)})
+    table = pyarrow.table({"bit": ["no", "yes"] * (PEOPLE // 2)})
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "ledger.db") as ledger:
         ledger.open(policy.dataset, 1, policy.document)
         for made in range(max(QUESTIONS)):

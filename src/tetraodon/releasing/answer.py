@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,15 +114,11 @@ class Answer:
 
     def to_polars(self) -> polars.DataFrame:
         """The answer as a polars frame."""
-        import polars
-
-        return polars.DataFrame(dict(self.columns))
+        return _frames("polars").DataFrame(dict(self.columns))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The answer as a pandas frame."""
-        import pandas
-
-        return pandas.DataFrame(dict(self.columns))
+        return _frames("pandas").DataFrame(dict(self.columns))
 
     def document(self) -> Mapping[str, Any]:
         """Columns as lists, for JSON."""
@@ -129,6 +126,14 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"<Answer {self.name}: {self.kind}, {len(next(iter(self.columns.values())))} rows>"
+
+
+def _frames(name: str) -> Any:
+    """The library that makes frames, which not everybody has."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise QueryError(f"{name} is not installed", fix=f"pip install {name}, or use .columns") from None
 
 
 def truth_of(condition: str | exp.Expression | None, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:

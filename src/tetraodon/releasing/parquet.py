@@ -1,7 +1,7 @@
 """Columns to Parquet and CSV files.
 
 Short columns are written as text and turned into Parquet by the DuckDB that is loaded anyway; long ones are worth the
-third of a second it takes to import polars. (Handing DuckDB arrays or lists imports pandas, which takes longer still.)
+tenth of a second it takes to import pyarrow. (Handing DuckDB arrays or lists imports pandas, which takes longer still.)
 """
 
 from __future__ import annotations
@@ -64,15 +64,16 @@ def _plain(column: NDArray[Any], spelt: Callable[[str], str]) -> list[Any]:
     return [str(value) for value in column.tolist()] if column.dtype.kind == "M" else list(column.tolist())
 
 
-def _write_long(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> None:
-    import polars
+def _write_long(columns: dict[str, NDArray[Any]], file: Path, text: Path) -> None:
+    import pyarrow
+    from pyarrow import csv, parquet
 
-    polars.DataFrame(columns).write_parquet(parquet)
+    parquet.write_table(pyarrow.table(columns), file, compression="zstd")
     spelt = {
-        harmless_cell(name): np.array(_plain(column, harmless_cell), object) if column.dtype.kind == "O" else column
+        harmless_cell(name): column if column.dtype.kind in "if" else np.array(_plain(column, harmless_cell), object)
         for name, column in columns.items()
     }
-    polars.DataFrame(spelt).write_csv(text, quote_style="non_numeric")
+    csv.write_csv(pyarrow.table(spelt), text)
 
 
 def _text(word: Path | str) -> str:
