@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.dependent import certify_release
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
 from tetraodon.policy.policy import Policy

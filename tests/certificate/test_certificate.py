@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.certificate.certificate import Certificate, Sensitivity, certifying
-from tetraodon.certificate.shift import certify_shift
+from tetraodon.certificate.direct_losses import certify_shift
 from tetraodon.noise.laws import LAPLACE
 
 

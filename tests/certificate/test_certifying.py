@@ -115,11 +115,11 @@ def shifted(certify: Certify) -> tuple[float, Certificate]:
 
 ORACLES: dict[str, Callable[[Certify], tuple[float, Certificate]]] = {
     "kernel.certify_measurements": measured,
-    "dependent.certify_release": released,
+    "against_attackers.certify_release": released,
     "sensitivity.certify": listed,
-    "view.certify_view": viewed,
-    "replacement.certify_replacement": replaced,
-    "shift.certify_shift": shifted,
+    "direct_losses.certify_view": viewed,
+    "direct_losses.certify_replacement": replaced,
+    "direct_losses.certify_shift": shifted,
 }
 
 
@@ -150,7 +150,7 @@ def test_a_rho_is_held_to_its_square() -> None:
     found = CERTIFYING["kernel.certify_measurements"](here.graph, asked, delta=Fraction(1, 1000))
     assert found.rho == Fraction(2, 2 * 9)  # one cell falls by one and another rises
     with pytest.raises(td.errors.NoiseError, match="without a delta"):
-        CERTIFYING["shift.certify_shift"](3, GAUSSIAN, scale, method="test", exact=True)
+        CERTIFYING["direct_losses.certify_shift"](3, GAUSSIAN, scale, method="test", exact=True)
 
 
 def test_only_the_room_of_certificates_certifies() -> None:

@@ -10,7 +10,8 @@ from tests.theory.largest_move import largest_move
 from tests.worlds import attributes, positive
 
 from tetraodon.certificate.corner_axis import CornerAxis
-from tetraodon.certificate.kernel import _axes, certify_measurements, sensitivity_of
+from tetraodon.certificate.edge_loss import _axes
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.dependent import certify_release
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import PolicyError
 from tetraodon.pufferfish.calibrated import Calibrated

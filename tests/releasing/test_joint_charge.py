@@ -11,7 +11,7 @@ import pytest
 from tests.policy.test_build_attackers import CHAIN, read
 
 import tetraodon as td
-from tetraodon.certificate.dependent import certify_release
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
 from tetraodon.policy.policy import Policy

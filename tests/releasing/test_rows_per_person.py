@@ -25,7 +25,7 @@ from tests.services import forms
 from tests.worlds import attribute_graphs, positive, queries
 
 import tetraodon as td
-from tetraodon.certificate.dependent import certify_release
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE

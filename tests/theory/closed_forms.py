@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.theory.longest import SECONDS, histogram_bound
 from tests.theory.policy_graph import policy_graph, sparsity
-from tetraodon.certificate.classes import classes_of
+from tetraodon.certificate.known.classes import classes_of
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.known import Known, Rectangle, known_query, labels
 from tetraodon.policy.secret_graph import SecretGraph

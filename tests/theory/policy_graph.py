@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from tetraodon.certificate.classes import Classes, classes_of
+from tetraodon.certificate.known.classes import Classes, classes_of
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph

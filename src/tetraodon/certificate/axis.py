@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Ints
-from tetraodon.policy.attribute_graph import Codes
+from tetraodon.arrays import Bools, Ints
+from tetraodon.policy.attribute_graph import Codes, Everything, Within
+from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
 from tetraodon.workload.linear import Split
-from tetraodon.workload.squared import Measured
+from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.soft import Product, Soft
+from tetraodon.workload.squared import Measured, Squared
 
 EDGE_LIMIT = 30_000_000
 """Edges that may be looked at one by one."""
@@ -92,6 +95,19 @@ class Axis(Protocol):
         """The most that the axis's terms add for one record: what its absence would move."""
 
 
+@dataclass(frozen=True)
+class JointAxis:
+    """What axes of several attributes share. `graph` is the secret graph over just these; cells are its domain's."""
+
+    graph: SecretGraph
+    terms: tuple[Term, ...]
+    crossings: tuple[Crossing, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.graph.domain.names
+
+
 def weighted(terms: Sequence[Term], arrays: Sequence[Ints], size: int) -> Ints:
     """sum of weight * array, in int64 where it surely fits and in Python integers otherwise."""
     # a weight must fit by itself, even where what it weighs is zero
@@ -103,7 +119,7 @@ def weighted(terms: Sequence[Term], arrays: Sequence[Ints], size: int) -> Ints:
     return total
 
 
-def crossing_masks(crosses: Sequence[tuple[int, NDArray[np.bool_]]], size: int, bits: int) -> Ints:
+def crossing_masks(crosses: Sequence[tuple[int, Bools]], size: int, bits: int) -> Ints:
     """For every step the set of bits whose splits it crosses; Python integers where 62 bits do not suffice."""
     whole = np.int64 if bits <= 62 else object
     mask = np.zeros(size, whole)
@@ -132,6 +148,20 @@ def best_edge(
     return best
 
 
+def best_step(lone: Sequence[Term], same: Sequence[Term], x: Ints, y: Ints) -> Peak:
+    """The best of some listed steps of one attribute, of which `lone` terms cross a split and `same` ones do not."""
+    ends = [term.contribution.alone(x) + term.contribution.alone(y) for term in lone]
+    moved = weighted(lone, ends, len(x)) + weighted(same, [t.contribution.apart(x, y) for t in same], len(x))
+    top = int(np.argmax(moved))
+    return Peak(int(moved[top]), int(x[top]), int(y[top]))
+
+
+def longest_reach(graph: Everything | Within) -> int:
+    """How far apart the two values of a secret can be."""
+    last = graph.size - 1
+    return min(graph.reach, last) if isinstance(graph, Within) else last
+
+
 def crossed_numbers(crossings: Sequence[Crossing]) -> list[int]:
     """The queries that have a split here, in the order of their bits in a mask."""
     return sorted({crossing.number for crossing in crossings})
@@ -146,3 +176,46 @@ def masks_between(crossings: Sequence[Crossing], codes: Mapping[str, Ints], x: I
         crossed = crossing.split.of(values[x]) != crossing.split.of(values[y])
         crosses.append((numbers.index(crossing.number), crossed))
     return crossing_masks(crosses, len(x), len(numbers))
+
+
+# -- terms whose maxima sit at the ends: alone is convex in the code, and apart convex in the distance ----
+
+
+def linear_in_code(term: Term) -> bool:
+    """Whether the contribution is a linear function of one attribute's code, up to signs, or the square of one."""
+    match term.contribution:
+        case Prefix() as prefix:
+            return prefix.rows >= prefix.size - 1
+        case Number() as number:
+            return number.times is None
+        case One() | Ramps():
+            return True
+        case Squared() as squares:  # the square of a linear function is convex
+            return isinstance(squares.of, Number) and squares.of.times is None
+        case Table() | AllRanges() | Hats() | Soft() | Product():
+            return False
+        case _:
+            assert_never(term.contribution)
+
+
+def linear_in_each_code(term: Term) -> bool:
+    """Whether the contribution is linear in the code of each attribute while the others stay: weighted sums too."""
+    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
+    return linear_in_code(term) or isinstance(kind, Number)
+
+
+def by_displacement(term: Term) -> bool:
+    """Whether the most that a step of given length can move is known without looking at where it begins."""
+    return linear_in_code(term) or isinstance(term.contribution, Hats | Soft)
+
+
+def by_value(crossings: Sequence[Crossing]) -> bool:
+    """Whether every split is by value, so that any change crosses it."""
+    return all(crossing.split.bins is None for crossing in crossings)
+
+
+def most_over(term: Term, gap: Ints) -> Ints:
+    """The most that a step of each length moves a term, wherever it begins. Pre: `by_displacement`."""
+    if isinstance(term.contribution, Soft):
+        return term.contribution.most(gap)
+    return np.asarray(term.contribution.apart(np.zeros_like(gap), gap))

@@ -9,27 +9,20 @@ from itertools import product
 
 import numpy as np
 
-from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Peak, Term
+from tetraodon.arrays import Ints
+from tetraodon.certificate.axis import UNCHANGED, JointAxis, Pattern, Peak, Term, longest_reach
 from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.policy.secret_graph import Factor
 
 
 @dataclass(frozen=True)
-class CornerAxis:
+class CornerAxis(JointAxis):
     """Attributes tied by weighted sums, each with its own graph of pairs at most so far apart.
 
     Why   with the other attributes held, what a step moves is convex in the pair (x, y) of one attribute: a sum of
           absolute values of linear functions. So its maximum over x = y, or over 1 <= |x - y| <= reach, sits at a
           corner of that region, for one attribute after the other.
     """
-
-    graph: SecretGraph
-    terms: tuple[Term, ...]
-    crossings: tuple[Crossing, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.graph.domain.names
 
     def patterns(self) -> Sequence[Pattern]:
         return (UNCHANGED, *self._kinds)
@@ -71,7 +64,7 @@ class CornerAxis:
     def _ordered(self) -> list[Factor]:
         return [self.graph.factor_of(name) for name in self.names]
 
-    def _cells(self, term: Term, codes: np.ndarray) -> np.ndarray:
+    def _cells(self, term: Term, codes: Ints) -> Ints:
         cell = np.zeros(len(codes), np.int64)
         for name in term.contribution.names:
             cell = cell * self.graph.domain[name].size + codes[:, self.names.index(name)]
@@ -88,13 +81,8 @@ def _corners(factor: Factor, changed: bool) -> Iterator[tuple[int, int]]:
     if not changed:
         yield from {(0, 0), (last, last)}
         return
-    match factor.graph:
-        case Everything():
-            reach = last
-        case Within():
-            reach = min(factor.graph.reach, last)
-        case _:
-            raise AssertionError("corner axes have complete, distance or empty graphs")
+    assert isinstance(factor.graph, Everything | Within)
+    reach = longest_reach(factor.graph)
     for a, b in {(0, 1), (0, reach), (last - 1, last), (last - reach, last)}:
         yield a, b
         yield b, a

@@ -17,12 +17,14 @@ from tetraodon.certificate.axis import (
     Peak,
     Term,
     best_edge,
+    best_step,
+    by_displacement,
     crossing_masks,
+    linear_in_code,
+    longest_reach,
     weighted,
 )
-from tetraodon.certificate.linear_term import by_displacement, linear_in_code
-from tetraodon.certificate.longest_step import longest_step
-from tetraodon.certificate.window import best_in_blocks, best_in_window, runs_of_equal_columns
+from tetraodon.certificate.line_maxima import best_in_blocks, best_in_window, longest_step, runs_of_equal_columns
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
 from tetraodon.workload.contribution import AllRanges, One, Table
@@ -142,15 +144,10 @@ class LineAxis:
         """Convex terms on a complete or distance graph: the maximum sits at a corner of {1 <= y - x <= reach}."""
         if not isinstance(self.graph, Everything | Within) or not all(linear_in_code(t) for t in self.terms):
             return None
-        last = self.graph.size - 1
-        reach = min(self.graph.reach, last) if isinstance(self.graph, Within) else last
+        last, reach = self.graph.size - 1, longest_reach(self.graph)
         x = np.array([0, 0, last - 1, last - reach])
         y = np.array([1, reach, last, last])
-        moved = weighted(lone, [t.contribution.alone(x) + t.contribution.alone(y) for t in lone], len(x)) + weighted(
-            same, [t.contribution.apart(x, y) for t in same], len(x)
-        )
-        top = int(np.argmax(moved))
-        return Peak(int(moved[top]), int(x[top]), int(y[top]))
+        return best_step(lone, same, x, y)
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         gap = self._widest_gap(lone, same) or self._longest_step(lone, same) or longest_step(self.graph, lone, same)
@@ -181,8 +178,7 @@ class LineAxis:
         if not isinstance(self.graph, Everything | Within):
             return None
         size = self.graph.size
-        reach = min(self.graph.reach, size - 1) if isinstance(self.graph, Within) else size - 1
-        gap = min(reach, (size + 1) // 2)
+        gap = min(longest_reach(self.graph), (size + 1) // 2)
         return Peak(same[0].weight * gap * (size + 1 - gap), 0, gap)
 
     def _longest_step(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
@@ -195,17 +191,11 @@ class LineAxis:
         level = all(isinstance(term.contribution, Hats | Soft | One) for term in lone)  # adds the same everywhere
         if not level or not all(by_displacement(t) for t in same):
             return None
-        last = self.graph.size - 1
-        reach = min(self.graph.reach, last) if isinstance(self.graph, Within) else last
+        reach = longest_reach(self.graph)
         x = np.array([0])
         if any(isinstance(t.contribution, Soft) for t in smooth):  # from where it matters most; longer is never less
             x = self._cells()[: self.graph.size - reach]
-        y = x + reach
-        moved = weighted(lone, [t.contribution.alone(x) + t.contribution.alone(y) for t in lone], len(x)) + weighted(
-            same, [t.contribution.apart(x, y) for t in same], len(x)
-        )
-        top = int(np.argmax(moved))
-        return Peak(int(moved[top]), int(x[top]), int(y[top]))
+        return best_step(lone, same, x, x + reach)
 
     def _by_runs(self, alone: Ints, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         """Rows that are constant over long stretches: compare stretches, not values. Else bound each term apart."""

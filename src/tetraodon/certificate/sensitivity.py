@@ -10,9 +10,9 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.axis import Term, best_edge
 from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity, certifying
-from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
 from tetraodon.policy.attackers import Chain, DependentGroups, Independent

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
+from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
 from tetraodon.mechanism import along

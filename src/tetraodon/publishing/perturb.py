@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.replacement import certify_replacement
+from tetraodon.certificate.direct_losses import certify_replacement
 from tetraodon.domain import Attribute, Domain
 from tetraodon.engine import Counts
 from tetraodon.engine.open_table import Source

@@ -17,7 +17,7 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.certificate.replacement import worst_ratio
+from tetraodon.certificate.direct_losses import worst_ratio
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.noise.coins import Coins, system_coins

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import require_independent
-from tetraodon.certificate.view import certify_view
+from tetraodon.certificate.direct_losses import certify_view
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.ledger import shown_above
 from tetraodon.policy.adversary import Adversary

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.shift import certify_shift
+from tetraodon.certificate.direct_losses import certify_shift
 from tetraodon.errors import NoiseError
 from tetraodon.noise import laplace_quantile
 from tetraodon.noise.laws import LAPLACE

@@ -14,7 +14,7 @@ from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.pair import loss_of_pair, rho_of_pair
+from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.policy import Policy

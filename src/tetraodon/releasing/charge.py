@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import Refused
 from tetraodon.ledger import Account
 from tetraodon.policy.load import load_policy

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from tetraodon.certificate.against_attackers import adds_up, certify_release
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import adds_up, certify_release
 from tetraodon.errors import Refused, TetraodonError
 from tetraodon.gate import Charge
 from tetraodon.ledger import Account, Entry

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
-from tetraodon.certificate.dependent import certify_release
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file, read_json
 from tetraodon.mechanism.strategy import Mechanism, Strategy

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
+from tetraodon.certificate.against_attackers import certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import certify_release, priced_for_each
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.mechanism.expected_error import expected_error, noise_terms

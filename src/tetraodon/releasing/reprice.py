@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import certify_release
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry, Ledger
 from tetraodon.ledger.compose import ReleaseLoss, composed

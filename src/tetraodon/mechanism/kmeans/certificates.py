@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.dependent import require_independent
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.stand_in import only_presence
+from tetraodon.certificate.product_bounds import only_presence
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans.soft_bins import Synopsis
 from tetraodon.policy.policy import Policy

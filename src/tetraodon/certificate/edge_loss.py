@@ -1,0 +1,186 @@
+"""The worst edge of a secret graph: how far one step moves weighted answers at most, and which step does.
+
+Each query looks at one part of the domain once it is known which splits a step crosses. So the kernel asks every part,
+its axes, for the kinds of steps there are, and for the most that a step of each kind moves (`axis`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from tetraodon.certificate import corner_axis
+from tetraodon.certificate.axis import Axis, Crossing, Peak, Term, by_value, linear_in_each_code
+from tetraodon.certificate.cell_axis import ClassAxis, GridAxis
+from tetraodon.certificate.combinations import combinations
+from tetraodon.certificate.corner_axis import CornerAxis
+from tetraodon.certificate.line_axis import LineAxis
+from tetraodon.certificate.metric_axis import by_metric
+from tetraodon.policy.attribute_graph import Everything, Public
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
+from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.squared import Measured, signed, squared
+
+Weighted: TypeAlias = tuple[LinearQuery, Fraction]
+"""A query, and what moving it by one of its units costs."""
+STILL = Peak(0, 0, 0)
+"""An axis along which nothing changes and nothing that is crossed is added up."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A maximum over steps, or a proven bound, before it is sealed; and what attains it, None for a bound."""
+
+    value: Fraction
+    witness: tuple[Any, Any] | None
+    exact: bool
+    how: str = "over edges"
+
+    @property
+    def method(self) -> str:
+        """How the maximum was found, in words."""
+        return f"maximum {self.how}" if self.exact else f"upper bound {self.how}"
+
+
+def largest_over_edges(
+    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], *, squares: bool = False
+) -> Loss:
+    """max over edges (x, y) of the sum of weight * (what the query moves by, in units, or the square of it).
+
+    Pre   nothing is known, and secrets are the same for everybody; all records have the `given` codes, and no query
+          looks at the attributes of these.
+    """
+    common = math.lcm(*(weight.denominator for _, weight in queries))
+    heaviest = at_the_heaviest_weight(graph, [query for query, _ in queries])
+    fixed = {**heaviest, **given}
+    plain = [with_fixed_weight(query, int(weight * common), heaviest, squares) for query, weight in queries]
+    axes = _axes(graph, plain, squares)
+    ones = [Term(n, q.contribution, w) for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)]
+    numbers = [frozenset(term.number for term in axis.terms) for axis in axes]
+    best = Loss(Fraction(0), None, True)
+    for combination in combinations(axes, graph.at_most):
+        crossed = frozenset[int]().union(*(pattern.crossed for pattern in combination if pattern.cost))
+        peaks = [
+            STILL if not pattern.cost and crossed.isdisjoint(mine) else axis.peak(pattern, crossed)
+            for axis, pattern, mine in zip(axes, combination, numbers, strict=True)
+        ]
+        total = sum(peak.value for peak in peaks) + 2 * sum(one.weight for one in ones if one.number in crossed)
+        if total > best.value or (best.witness is None and total == best.value):
+            exact = all(peak.exact for peak in peaks)
+            best = Loss(Fraction(total), _pair(graph, axes, peaks, fixed), exact)
+        elif total == best.value and not best.exact and all(peak.exact for peak in peaks):
+            best = Loss(best.value, _pair(graph, axes, peaks, fixed), True)
+    if graph.absent:
+        peaks = [axis.peak_alone() for axis in axes]
+        total = sum(peak.value for peak in peaks) + sum(one.weight for one in ones)
+        if total > best.value or best.witness is None:
+            exact = all(peak.exact for peak in peaks)
+            best = Loss(Fraction(total), (_pair(graph, axes, peaks, fixed)[0], ABSENT), exact)
+    if best.value == 0:
+        return Loss(Fraction(0), None, True)
+    return Loss(Fraction(best.value) / common, best.witness, best.exact)
+
+
+def at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) -> dict[str, int]:
+    """Codes at which public weights are largest: a weighted sum moves most there ([HMD14] section 5: the
+    factor is max |w|). Only weights that no step changes and that no query looks at otherwise.
+    """
+    heaviest = {}
+    for query in queries:
+        number = query.contribution
+        if isinstance(number, Number) and number.times is not None:
+            weight = number.times
+            looked_at = any(weight.name in q.contribution.names and not _weighted_by(q, weight.name) for q in queries)
+            if isinstance(graph.factor_of(weight.name).graph, Public) and not looked_at:
+                ends = (0, weight.size - 1)
+                heaviest[weight.name] = max(ends, key=lambda code: abs(weight.number(code)))
+    return heaviest
+
+
+def with_fixed_weight(
+    query: LinearQuery, weight: int, fixed: Mapping[str, int], squares: bool
+) -> tuple[LinearQuery, int]:
+    """A query whose public weight is fixed, without it."""
+    number = query.contribution
+    if not isinstance(number, Number) or number.times is None or number.times.name not in fixed:
+        return query, weight
+    factor = abs(number.times.number(fixed[number.times.name])) / Number(number.times).unit
+    return LinearQuery(Number(number.attribute), query.by), weight * int(factor) ** (2 if squares else 1)
+
+
+def _weighted_by(query: LinearQuery, name: str) -> bool:
+    number = query.contribution
+    return isinstance(number, Number) and number.times is not None and number.times.name == name
+
+
+def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:
+    """The touched factors, grouped so that every contribution lives in one group."""
+    asked = {name for query, _ in queries for name in query.names}
+    groups = [[place] for place, factor in enumerate(graph.factors) if not asked.isdisjoint(factor.names)]
+    for looked_at in dict.fromkeys(query.contribution.names for query, _ in queries):
+        if len(looked_at) < 2:
+            continue
+        joined = [g for g in groups if any(not set(looked_at).isdisjoint(graph.factors[place].names) for place in g)]
+        if len(joined) > 1:
+            together = sorted(place for group in joined for place in group)
+            groups = [*(group for group in groups if group not in joined), together]
+    of_name = {name: n for n, group in enumerate(groups) for place in group for name in graph.factors[place].names}
+    terms: list[list[Term]] = [[] for _ in groups]
+    crossings: list[list[Crossing]] = [[] for _ in groups]
+    for n, (query, weight) in enumerate(queries):
+        home = next((of_name[name] for name in query.contribution.names if name in of_name), None)
+        if home is not None:
+            terms[home].append(Term(n, _seen(query, squares), weight))
+        for split in query.by:
+            if split.name in of_name:
+                crossings[of_name[split.name]].append(Crossing(n, split, squares and signed(query.contribution)))
+    axes: list[Axis] = []
+    for n, group in enumerate(groups):
+        factors = tuple(graph.factors[place] for place in group)
+        names = tuple(sorted((name for f in factors for name in f.names), key=graph.domain.position))
+        axes.append(_axis(graph, factors, names, tuple(terms[n]), tuple(crossings[n])))
+    return axes
+
+
+def _seen(query: LinearQuery, squares: bool) -> Measured:
+    return squared(query.contribution) if squares else query.contribution
+
+
+def _axis(
+    graph: SecretGraph,
+    factors: tuple[Factor, ...],
+    names: tuple[str, ...],
+    terms: tuple[Term, ...],
+    crossings: tuple[Crossing, ...],
+) -> Axis:
+    """The fastest way to look at a group of factors that is right for it."""
+    first = factors[0].graph
+    if len(factors) == 1 and not isinstance(first, JointMetric):
+        return LineAxis(names[0], first, terms, crossings)
+    part = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
+    if isinstance(first, JointMetric) and len(factors) == 1:
+        return by_metric(part, first, terms, crossings) or GridAxis(part, terms, crossings)
+    if corner_axis.fits(factors) and by_value(crossings) and all(linear_in_each_code(t) for t in terms):
+        return CornerAxis(part, terms, crossings)
+    if part.domain.size <= MATRIX_LIMIT:
+        return GridAxis(part, terms, crossings)
+    complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)
+    return ClassAxis(part, terms, crossings, exact=complete)
+
+
+def _pair(graph: SecretGraph, axes: Sequence[Axis], peaks: Sequence[Peak], fixed: Mapping[str, int]) -> tuple[Any, Any]:
+    """The two records: the first value wherever nothing was asked."""
+    x = dict.fromkeys(graph.domain.names, 0)
+    y = dict(x)
+    for axis, peak in zip(axes, peaks, strict=True):
+        local = graph.domain.project(axis.names)
+        x.update(zip(axis.names, local.codes_of(peak.x), strict=True))
+        y.update(zip(axis.names, local.codes_of(peak.y), strict=True))
+    x.update(fixed)
+    y.update(fixed)
+    return graph.domain.value_of(tuple(x.values())), graph.domain.value_of(tuple(y.values()))

@@ -1,0 +1,1 @@
+"""Losses where counts are known: neighbours differ in several records at once, as docs/neighbours.md says."""

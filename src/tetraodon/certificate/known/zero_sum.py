@@ -1,0 +1,172 @@
+"""Minimal zero-sum sequences of moves: the changes between neighbours under known counts.
+
+A record that moves from a class of values to another changes the known sums by a vector. Neighbours change records so
+that the vectors add up to nothing and no part of them does: a *minimal zero-sum sequence*. As multisets these are
+the non-negative part of the Graver basis of the known counts. Where there are two classes more than independent known
+counts, one *null vector* says which classes lose records and which gain them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from tetraodon.rational import row_reduced
+
+Vector: TypeAlias = tuple[int, ...]
+SEARCH_LIMIT = 400_000
+"""How many partial sums a search may hold and extend before it gives up."""
+_BASE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Minimal zero-sum sequences, each as sorted positions in `vectors`. `complete` unless the search gave up."""
+
+    vectors: tuple[Vector, ...]
+    found: tuple[tuple[int, ...], ...]
+    complete: bool
+
+
+def differences(classes: Sequence[Vector]) -> set[Vector]:
+    """The vectors of all moves between two different classes."""
+    return {tuple(b - a for a, b in zip(x, y, strict=True)) for x in classes for y in classes if x != y}
+
+
+@lru_cache(maxsize=4096)
+def minimal_sequences(
+    classes: tuple[Vector, ...], edges: frozenset[Vector], *, most: int | None = None, work: int = SEARCH_LIMIT
+) -> Sequences:
+    """All minimal zero-sum sequences, at most `most` long, that contain a vector of `edges`.
+
+    Pre   classes are distinct vectors; `edges` are differences of two of them, closed under negation.
+    Why   Fill from any member of the sequence: the rest adds up to minus the sum s so far, so that some member w
+          of the rest has <s, w> < 0, and only such w need be tried (Contejean and Devie 1994). We start from
+          the first edge vector and use no earlier one. If a zero-sum-free s meets w = -s, the whole is minimal:
+          a part that adds up to zero would hold w, and what it leaves out would add up to zero before.
+    """
+    moves = differences(classes)
+    vectors = tuple(sorted(moves & edges)) + tuple(sorted(moves - edges))
+    starts = len(moves & edges)
+    code: list[int] = [sum(entry * _BASE**place for place, entry in enumerate(vector)) for vector in vectors]
+    product = [[sum(a * b for a, b in zip(v, w, strict=True)) for w in vectors] for v in vectors]
+    found: set[tuple[int, ...]] = set()
+    seen: set[tuple[int, ...]] = set()
+    longest = math.inf if most is None else most
+    for start in range(starts):
+        stack: list[tuple[tuple[int, ...], int, frozenset[int], list[int]]]
+        stack = [((start,), code[start], frozenset([code[start]]), product[start])]
+        while stack:
+            members, total, sums, slope = stack.pop()
+            work -= len(sums) + len(vectors)
+            if work < 0:
+                return Sequences(vectors, tuple(sorted(found)), False)
+            for j in range(start, len(vectors)):
+                if slope[j] >= 0 or (-code[j] in sums and total != -code[j]) or len(members) >= longest:
+                    continue
+                more = tuple(sorted((*members, j)))
+                if total == -code[j]:
+                    found.add(more)
+                elif more not in seen:
+                    seen.add(more)
+                    extended = sums | {part + code[j] for part in sums} | {code[j]}
+                    stack.append(
+                        (more, total + code[j], extended, [a + b for a, b in zip(slope, product[j], strict=True)])
+                    )
+    return Sequences(vectors, tuple(sorted(found)), True)
+
+
+def length_bound(dimension: int, vectors: int, entries: int) -> int:
+    """A length that no minimal zero-sum sequence of vectors with entries -1, 0, 1 exceeds.
+
+    Pre   the vectors span `dimension` dimensions, there are `vectors` of them up to sign, and each has at most
+          `entries` that are not zero.
+    Why   the smaller of two bounds. (i) Some order keeps all partial sums within d - 1 + 1/d in the maximum norm
+          (Steinitz's lemma with Banaszczyk's constant), and partial sums of a minimal sequence differ, so there
+          are at most (2d-1)^d of them for d >= 2. (ii) A minimal sequence is a sum of at most N - d circuits with
+          weights at most one, and a circuit has at most d+1 entries, all subdeterminants, which Hadamard bounds
+          by the product of the vectors' lengths, entries^(d/2) (Sturmfels 1996, Thm 4.7).
+    """
+    if dimension == 0:
+        return 1
+    if dimension == 1:
+        return 2
+    steinitz: int = (2 * dimension - 1) ** dimension
+    hadamard: int = math.isqrt(entries**dimension)
+    circuits = (dimension + 1) * max(1, vectors - dimension) * hadamard
+    return min(steinitz, circuits)
+
+
+def length_bound_over_a_table(parts: int, others: int) -> int:
+    """A length that no minimal zero-sum sequence exceeds, where a table of `parts` cells and `others` counts are known.
+
+    Why   by the table alone, the sequence falls into cycles of at most `parts` moves (p). Each cycle moves the other
+          counts by at most p. The cycles' moves of the other counts are a minimal zero-sum sequence again. For one
+          other count that is one of whole numbers between -p and p, and has at most 2p members (Lambert 1987). For
+          d of them, Steinitz's lemma orders it so that partial sums, which differ, stay within (d - 1 + 1/d) p.
+    """
+    if others == 0:
+        return parts
+    if others == 1:
+        return 2 * parts * parts
+    reach = (others * others - others + 1) * parts // others
+    blocks: int = (2 * reach + 1) ** others
+    return parts * blocks
+
+
+def independent_coordinates(rows: Sequence[Sequence[int]]) -> list[int]:
+    """Positions of rows that span all rows, by exact elimination: first come, first kept.
+
+    Why   entries that are not zero are few once a row is reduced, and stay whole numbers without a common factor.
+    """
+    kept: list[int] = []
+    basis: list[tuple[int, dict[int, int]]] = []
+    for position, row in enumerate(rows):
+        rest = {place: int(entry) for place, entry in enumerate(row) if entry}
+        for pivot, reduced in basis:
+            if pivot in rest:
+                rest = _without(pivot, rest, reduced)
+        if rest:
+            common = math.gcd(*rest.values())
+            basis.append((min(rest), {place: entry // common for place, entry in rest.items()}))
+            kept.append(position)
+    return kept
+
+
+def _without(pivot: int, row: dict[int, int], reduced: dict[int, int]) -> dict[int, int]:
+    """A multiple of a row less a multiple of another, so that nothing is left at the pivot."""
+    factor, lead = row[pivot], reduced[pivot]
+    common = math.gcd(factor, lead)
+    factor, lead = factor // common, lead // common
+    rest = dict(row) if lead == 1 else {place: lead * entry for place, entry in row.items()}
+    for place, entry in reduced.items():
+        moved = rest.get(place, 0) - factor * entry
+        if moved:
+            rest[place] = moved
+        else:
+            rest.pop(place, None)
+    return rest
+
+
+@lru_cache(maxsize=64)
+def null_vector(vectors: tuple[Vector, ...]) -> tuple[int, ...]:
+    """The whole numbers r, without a common factor, with sum of r = 0 and sum of r_c v_c = 0.
+
+    Pre   there is one such r up to sign: two classes more than dimensions.
+    """
+    rows = [[Fraction(1), *map(Fraction, vector)] for vector in vectors]
+    count, width = len(rows), len(rows[0])
+    matrix, pivots = row_reduced([[rows[c][k] for c in range(count)] for k in range(width)], count)
+    [free] = [column for column in range(count) if column not in pivots]
+    kernel = [Fraction(0)] * count
+    kernel[free] = Fraction(1)
+    for k, column in enumerate(pivots):
+        kernel[column] = -matrix[k][free]
+    common = math.lcm(*(entry.denominator for entry in kernel))
+    whole = [int(entry * common) for entry in kernel]
+    divisor = math.gcd(*whole)
+    return tuple(entry // divisor for entry in whole)

@@ -1,0 +1,207 @@
+"""Prices under known counts are what the oracle finds, over many random tiny policies, with `==`."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.known_worlds import Case, line, one_at_a_time, random_case, random_query, whole_histogram
+
+import tetraodon as td
+from tetraodon.certificate import oracle
+from tetraodon.certificate.certificate import Dataset
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.known.largest_push import largest_push
+from tetraodon.certificate.sensitivity import certify
+from tetraodon.errors import Refused
+from tetraodon.policy.known import Known
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.workload.query import count, histogram
+
+POLICIES, QUERIES = 3400, 3
+
+
+def cells(graph: SecretGraph, dataset: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(graph.domain.size if value is ABSENT else graph.domain.cell(value) for value in dataset)
+
+
+def check_witness(case: Case, queries: list[tuple[LinearQuery, Fraction]], push: Any, people: int | None) -> None:
+    """The two datasets are neighbours, by the check that looks at moves only, and as far apart as was said."""
+    ends = [end.records if isinstance(end, Dataset) else (end,) for end in push.witness]
+    first, second = (cells(case.graph, records) for records in ends)
+    assert people is None or len(first) <= people
+    assert oracle.is_star_neighbour(oracle.world(case.graph, case.known, 1), first, second)
+    change = np.zeros(case.graph.domain.size + 1, np.int64)
+    np.subtract.at(change, list(first), 1)
+    np.add.at(change, list(second), 1)
+    moved = [
+        oracle.largest({tuple(change.tolist())}, q, case.graph.domain) * w / q.contribution.unit for q, w in queries
+    ]
+    assert sum(moved) == push.value
+
+
+def test_it_is_what_the_oracle_finds() -> None:
+    rng = random.Random(4)
+    cases = hard = exact = refused = 0
+    for _ in range(POLICIES):
+        case = random_case(rng)
+        near = oracle.changes(oracle.world(case.graph, case.known, case.n))
+        for k in range(QUERIES):
+            query = random_query(rng, case.graph.domain)
+            asked = [(query, query.contribution.unit)]
+            truth = oracle.largest(near, query, case.graph.domain)
+            limited = largest_push(case.graph, case.known, asked, most=case.n)
+            assert (limited.value, limited.exact) == (truth, True), case
+            cases += 1
+            if truth and k == 0:
+                check_witness(case, asked, limited, case.n)
+                try:
+                    supremum = largest_push(case.graph, case.known, asked)
+                except Refused:
+                    refused += 1
+                    continue
+                assert supremum.value >= truth
+                exact += supremum.exact
+                if supremum.exact:
+                    check_witness(case, asked, supremum, None)
+            else:
+                exact += k == 0
+        hard += QUERIES * (case.n >= 3 and case.overlapping and not case.complete)
+    assert cases >= 10_000
+    assert hard >= cases / 2
+    assert refused == 0
+    assert exact >= 0.9 * POLICIES
+
+
+def test_several_queries_with_their_own_weights() -> None:
+    rng = random.Random(40)
+    for _ in range(150):
+        case = random_case(rng)
+        domain = case.graph.domain
+        asked = [(random_query(rng, domain), Fraction(rng.randint(1, 5), rng.randint(1, 4))) for _ in range(2)]
+        rows = [row * w for q, w in asked for row in q.matrix(domain)[0].astype(object)]
+        near = oracle.changes(oracle.world(case.graph, case.known, case.n))
+        truth = max(
+            (
+                sum(abs(sum(c * e for c, e in zip(change[: domain.size], row, strict=True))) for row in rows)
+                for change in near
+            ),
+            default=Fraction(0),
+        )
+        push = largest_push(case.graph, case.known, asked, most=case.n)
+        assert push.exact
+        assert push.value == truth
+        if truth:
+            check_witness(case, asked, push, case.n)
+
+
+@pytest.mark.parametrize(
+    ("case", "price"),
+    [
+        (line(5, "v in (0, 1)", "v in (1, 2)"), 6),
+        (one_at_a_time((2, 2, 2), Known(histogram("a1")), Known(histogram("a2"))), 8),
+        (one_at_a_time((2, 2, 2, 3), Known(histogram("a1")), Known(histogram("a2")), Known(histogram("a3"))), 18),
+        (one_at_a_time((3, 2), Known(histogram("a1"))), 6),
+        (one_at_a_time((40, 20), Known(histogram("a1"))), 80),
+        (one_at_a_time((3, 1), Known(histogram("a1"))), 0),
+        (line(6, "v between 0 and 1", "v between 3 and 4"), 6),
+        (line(4, "v in (2, 3)", theta=3), 4),
+    ],
+)
+def test_prices_of_histograms_by_hand(case: Case, price: int) -> None:
+    push = largest_push(case.graph, case.known, whole_histogram(case))
+    assert push.exact
+    assert push.value == price
+
+
+def test_a_block_histogram_moves_once_a_count_is_known() -> None:
+    """Exact by policy without known counts, and not with them: zero sensitivity has to be certified anew."""
+    from tests.known_worlds import pairs_graph
+
+    case = pairs_graph(4, [(0, 1), (2, 3)], "v in (1, 2)")
+    blocks = LinearQuery(*_blocks())
+    assert largest_push(case.graph, (), [(blocks, Fraction(1))]).value == 0
+    assert largest_push(case.graph, case.known, [(blocks, Fraction(1))]).value > 0
+
+
+def _blocks() -> tuple[Any, Any]:
+    from tetraodon.workload.contribution import One
+    from tetraodon.workload.linear import Split
+
+    return One(), (Split("v", (0, 0, 1, 1)),)
+
+
+def test_what_is_known_costs_nothing_to_repeat() -> None:
+    rng = random.Random(43)
+    from tetraodon.policy.known import known_query
+
+    for _ in range(100):
+        case = random_case(rng)
+        asked = [(known_query(entry, case.graph.domain), Fraction(1)) for entry in case.known]
+        assert largest_push(case.graph, case.known, asked).value == 0
+
+
+def test_beyond_small_systems_a_bound_or_a_refusal() -> None:
+    many = one_at_a_time((4, 2, 3), Known(histogram("a1")), Known(histogram("a2")))
+    push = largest_push(many.graph, many.known, whole_histogram(many))
+    assert not push.exact
+    assert push.witness is None
+    assert "differ in at most" in push.how
+    assert push.value >= 32
+    more = one_at_a_time((5, 5, 5), *(Known(histogram(f"a{k}")) for k in (1, 2, 3)))
+    with pytest.raises(Refused, match="no useful bound"):
+        largest_push(more.graph, more.known, whole_histogram(more))
+    wide = one_at_a_time((100, 100), Known(count("a1 = 3 and a2 = 4")))
+    with pytest.raises(Refused, match="cells"):
+        largest_push(wide.graph, wide.known, whole_histogram(wide))
+
+
+def test_the_kernel_prices_what_is_known() -> None:
+    """Certificates, sensitivities and matrices row by row, of policies that know something, are those of N*."""
+    rng = random.Random(44)
+    for _ in range(60):
+        case = random_case(rng)
+        graph = replace(case.graph, known=case.known)
+        policy = Policy("d", graph.domain, graph, Fraction(1), (), "secret" if graph.absent else "public")
+        query, scale = random_query(rng, graph.domain), Fraction(rng.randint(1, 5), rng.randint(1, 4))
+        push = largest_push(case.graph, case.known, [(query, Fraction(1))])
+        assert certify_measurements(graph, [Measurement(query, scale)]).epsilon == push.value / scale
+        assert sensitivity_of(graph, query).value == push.value * query.contribution.unit
+        exactly = certify_measurements(graph, [Measurement(query, Fraction(0))])
+        assert exactly.epsilon == (math.inf if push.value else 0)
+        rows = query.matrix(graph.domain)[0]
+        assert certify(policy, rows, scale).epsilon == push.value / scale
+        assert certify(policy, rows, 0).epsilon == (math.inf if push.value else 0)
+
+
+def test_several_rows_of_a_person_are_not_priced() -> None:
+    case = line(5, "v in (0, 1)")
+    graph = replace(case.graph, known=case.known)
+    with pytest.raises(Refused, match="one row each"):
+        certify_measurements(graph, [Measurement(whole_histogram(case)[0][0], Fraction(1))], rows_per_person=2)
+    with pytest.raises(Refused, match="one row each"):
+        sensitivity_of(graph, whole_histogram(case)[0][0], rows_per_person=2)
+
+
+def test_the_public_oracle_agrees_with_the_policy() -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"a": {"integer": [0, 2]}, "b": {"integer": [0, 1]}},
+            "together": "one attribute at a time",
+            "known": [{"marginal": "a"}],
+            "budget": {"epsilon": 1},
+        }
+    )
+    for query in (td.histogram("a", "b"), td.cdf("a", by=["b"]), td.total("a"), td.count("a = b")):
+        assert policy.sensitivity(query).value == td.oracle.sensitivity(policy, query, 3)
+    assert td.oracle.sensitivity(policy, td.histogram("a", "b"), 3, reading="literal") == 4
+    assert policy.sensitivity(td.histogram("a", "b")).value == 6

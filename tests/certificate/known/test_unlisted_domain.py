@@ -1,0 +1,192 @@
+"""Known counts over domains too large to list: the same answers as by listing, on small instances of the same kinds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from tests.certificate.test_loss_by_group import random_groups
+from tests.known_worlds import Case, _random_graph, _random_known, one_at_a_time, random_query
+
+import tetraodon as td
+from tetraodon.certificate import oracle
+from tetraodon.certificate.certificate import Dataset
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.known import unlisted_domain
+from tetraodon.certificate.known.largest_push import largest_push
+from tetraodon.certificate.known.unlisted_domain import is_unlisted, unlisted_push
+from tetraodon.certificate.loss_of_pair import loss_of_pair
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import Refused
+from tetraodon.policy.known import Known
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.workload.contribution import One
+from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.workload.query import count, histogram
+
+
+def random_wide(rng: random.Random) -> Case:
+    """Known counts on a and b; c is what they do not look at."""
+    shape = rng.choice([(2, 2, 2), (3, 2, 2), (2, 2, 3), (4, 1, 2), (3, 1, 3)])
+    domain = Domain(tuple(Attribute(n, Integers(0, s - 1)) for n, s in zip("abc", shape, strict=True)))
+    factors = tuple(Factor((a.name,), _random_graph(rng, a.size)) for a in domain)
+    graph = SecretGraph(domain, factors, rng.randint(1, 3), rng.random() < 0.3)
+    part = domain.project(("a", "b"))
+    known = {_random_known(rng, part) for _ in range(rng.randint(1, 3))}
+    return Case(graph, tuple(sorted(known, key=repr)), 3)
+
+
+def some(rng: random.Random, case: Case) -> list[tuple[LinearQuery, Fraction]]:
+    domain = case.graph.domain
+    tables = [("a", "b", "c"), ("a", "c"), ("c",), ("a", "b"), ("b",)]
+    wanted = rng.choice([1, 1, 2])
+    if rng.random() < 0.6:
+        return [
+            (LinearQuery(One(), splits(rng.choice(tables[:3]))), Fraction(rng.randint(1, 3))) for _ in range(wanted)
+        ]
+    chosen = [random_query(rng, domain) for _ in range(wanted)]
+    return [(query, query.contribution.unit * rng.randint(1, 3)) for query in chosen]
+
+
+def test_it_is_what_listing_finds_or_a_bound() -> None:
+    rng = random.Random(31)
+    exact = bounds = 0
+    for _ in range(1500):
+        case, asked = random_wide(rng), []
+        asked = some(rng, case)
+        graph = replace(case.graph, known=case.known)
+        if not graph.has_edges:
+            continue
+        truth = largest_push(graph, case.known, asked)
+        found = unlisted_push(graph, asked)
+        assert found.value >= truth.value or not truth.exact
+        if found.exact:
+            exact += 1
+            assert found.value == truth.value if truth.exact else found.value <= truth.value
+            if found.witness is not None:
+                check_witness(graph, asked, found.witness, found.value)
+        else:
+            bounds += 1
+    assert exact > 500
+    assert bounds > 200
+
+
+def check_witness(graph: SecretGraph, asked: list, witness: tuple, value: Fraction) -> None:
+    """The two attain the loss, and are neighbours by the literal check of N*."""
+    domain = graph.domain
+    assert loss_of_pair(domain, [Measurement(query, 1 / weight) for query, weight in asked], witness) == value
+    first, second = ([one] if not isinstance(one, Dataset) else list(one.records) for one in witness)
+    world = oracle.world(graph, graph.known, 1)
+    place = {domain.value(cell): cell for cell in range(domain.size)}
+    cells = [tuple(place.get(record, domain.size) for record in records) for records in (first, second)]
+    assert oracle.is_star_neighbour(world, *cells)
+
+
+def test_groups_of_people_too() -> None:
+    rng = random.Random(32)
+    for _ in range(150):
+        graph = random_groups(rng, (2, 2, 2), absent=rng.random() < 0.3)
+        known = (_random_known(rng, graph.domain.project(("g", "a"))),)
+        graph = replace(graph, known=known)
+        asked = [(LinearQuery(One(), splits(("g", "a", "b"))), Fraction(1))]
+        if not graph.has_edges:
+            continue
+        truth, found = largest_push(graph, known, asked), unlisted_push(graph, asked)
+        assert found.value == truth.value if found.exact else found.value >= truth.value
+
+
+@pytest.mark.parametrize("absent", [False, True])
+def test_a_long_known_table_is_what_listing_finds(monkeypatch: pytest.MonkeyPatch, absent: bool) -> None:
+    rng = random.Random(33)
+    monkeypatch.setattr(unlisted_domain, "LISTED_CLASSES", 1)
+    exact = 0
+    for _ in range(300):
+        case = random_wide(rng)
+        name = rng.choice(["a", "b"])
+        size = case.graph.domain[name].size
+        if size < 2:
+            continue
+        bins = ((name, (tuple(range(size // 2)), tuple(range(size // 2, size)))),) if rng.random() < 0.4 else ()
+        fact = histogram(name) if not bins else replace(histogram(name), bins=bins)
+        graph = replace(case.graph, known=(Known(fact),), absent=absent)
+        asked = some(rng, case)
+        if not graph.has_edges:
+            continue
+        truth, found = largest_push(graph, graph.known, asked), unlisted_push(graph, asked)
+        assert found.value >= truth.value
+        if found.exact and truth.exact:
+            assert found.value == truth.value
+            exact += 1
+    assert exact > 50
+
+
+def test_a_domain_that_cannot_be_listed() -> None:
+    """Known by sex and state, asked by age as well: 10,000 cells, exactly 2 size(C)."""
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"sex": ["F", "M"], "state": {"integer": [1, 50]}, "age": {"integer": [0, 99]}},
+            "known": [{"marginal": ["sex", "state"]}],
+            "budget": {"epsilon": 1},
+            "release": [{"name": "ages", "histogram": ["age", "sex", "state"]}, {"name": "older", "cdf": "age"}],
+        }
+    )
+    found = policy.sensitivity(td.histogram("age", "sex", "state"))
+    assert (found.value, found.exact) == (200, True)
+    assert found.witness is not None
+    assert isinstance(found.witness[0], Dataset)
+    assert len(found.witness[0].records) == 100
+    assert policy.sensitivity(td.histogram("sex", "state")).value == 0
+    older = policy.sensitivity(td.cdf("age"))
+    assert (older.value, older.exact) == (100 * 99, False)
+    assert td.plan(policy).epsilon == 1
+    one = one_at_a_time((2, 3, 3), Known(histogram("a1", "a2")))
+    small = largest_push(one.graph, one.known, [(LinearQuery(One(), splits(one.graph.domain.names)), Fraction(1))])
+    assert small.value == 2 * 6
+
+
+def test_what_no_secret_changes_costs_what_it_costs_unknown() -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"sex": ["F", "M"], "state": {"integer": [1, 50]}, "age": {"integer": [0, 99]}},
+            "secrets": {"sex": "public", "state": "public", "age": {"within": 5}},
+            "known": [{"marginal": ["sex", "state"]}],
+            "budget": {"epsilon": 1},
+        }
+    )
+    found = policy.sensitivity(td.cdf("age", by=["sex", "state"]))
+    assert (found.value, found.exact) == (5, True)
+    assert found.witness is not None
+
+
+def test_rectangles_of_a_large_map() -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"x": {"integer": [0, 999]}, "y": {"integer": [0, 999]}},
+            "secrets": {"x": {"within": 3}, "y": {"within": 3}},
+            "known": [{"rectangle": {"x": [10 * k, 10 * k + 4], "y": [0, 99]}} for k in range(5)],
+            "budget": {"epsilon": 1},
+        }
+    )
+    found = policy.sensitivity(td.histogram("x", "y"))
+    assert (found.value, found.exact) == (2 * (5 + 1), True)
+
+
+def test_too_much_is_refused_with_its_reason() -> None:
+    domain = Domain(tuple(Attribute(n, Integers(0, 99)) for n in "abc"))
+    graph = SecretGraph(domain, tuple(Factor((a.name,), _random_graph(random.Random(1), 100)) for a in domain), 1)
+    graph = replace(graph, known=(Known(histogram("a", "b")), Known(histogram("b", "c"))))
+    with pytest.raises(Refused, match="cells of a, b, c would have to be compared"):
+        sensitivity_of(graph, LinearQuery(One(), (Split("a"),)))
+    long = replace(graph, known=(Known(count("a = 1")),))
+    heavy = [Measurement(LinearQuery(One(), (Split("b"), Split("c"))), Fraction(1, 2**60))]
+    assert is_unlisted(long, [(heavy[0].query, Fraction(1))])
+    with pytest.raises(Refused, match="too long to be compared"):
+        certify_measurements(long, heavy)

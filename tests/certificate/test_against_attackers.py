@@ -1,0 +1,142 @@
+"""What a release loses to attackers to whom rows depend on each other, against the verdict on every output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.policy.test_build_attackers import CHAIN, read
+
+import tetraodon as td
+from tetraodon.certificate.against_attackers import (
+    adds_up,
+    certify_release,
+    priced_for_each,
+    require_independent,
+    secret_pairs,
+)
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.errors import Refused
+from tetraodon.noise.laws import GAUSSIAN
+from tetraodon.policy.policy import Policy
+from tetraodon.pufferfish import Additive, DiscreteLaplace
+from tetraodon.workload.linear import Measurement
+from tetraodon.workload.query import cdf, histogram, linear, total
+
+QUERIES = {
+    "histogram": (histogram("x"), lambda rows: tuple(sum(row == v for row in rows) for v in range(3))),
+    "cdf": (cdf("x"), lambda rows: tuple(sum(row is not td.ABSENT and row <= v for row in rows) for v in range(3))),
+    "total": (total("x"), lambda rows: sum(0 if row is td.ABSENT else row for row in rows)),
+}
+
+
+def policy(attackers: list[Any], **changes: Any) -> Policy:
+    return read(attackers, **({"attributes": {"x": {"integer": [0, 2]}}} | changes))
+
+
+def measured(here: Policy, name: str, scale: Fraction) -> Certificate:
+    return certify_release(here, [Measurement(linear(QUERIES[name][0], here.domain), scale)])
+
+
+def verdict(world: td.World, function: Callable[[Any], Any], scale: Fraction, scenario: Any, epsilon: Fraction) -> Any:
+    answers = function(world.datasets[0])
+    kind = DiscreteLaplace(scale)
+    noise = (kind,) * len(answers) if isinstance(answers, tuple) else kind
+    return td.verify(Additive(function, noise, world), td.Definition(td.pairs.values(), scenario, epsilon=epsilon))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("presence", ["public", "secret"])
+def test_groups_of_two_among_three_people(name: str, presence: str) -> None:
+    here = policy([{"groups": "home", "at most": 2}], presence=presence)
+    scale = Fraction(5, 2)
+    found = measured(here, name, scale)
+    world = td.World.product(range(3), individuals=3, absent=presence == "secret")
+    scenario = td.scenarios.groups([(0, 1), (2,)])
+    assert found.exact
+    assert verdict(world, QUERIES[name][1], scale, scenario, Fraction(found.epsilon)).holds
+    assert not verdict(world, QUERIES[name][1], scale, scenario, Fraction(99, 100) * found.epsilon).holds
+
+
+def test_a_secret_shows_in_changes_that_are_none_themselves() -> None:
+    """Two blocks: their counts are exact for independent people, and tell on a group."""
+    blocks = {"secrets": {"x": {"blocks": [[0, 1], [2, 2]]}}, "release": [{"name": "h", "histogram": "x"}]}
+    alone, grouped = policy(["independent"], **blocks), policy([{"groups": "home", "at most": 2}], **blocks)
+    exact = [Measurement(linear(td.count("x = 2"), alone.domain), Fraction(0))]
+    assert certify_release(alone, exact).epsilon == 0
+    assert not certify_release(grouped, exact).finite
+    world = td.World.product(range(3), individuals=2)
+    told = td.Channel(
+        [[int(sum(row == 2 for row in rows) == n) for n in range(3)] for rows in world.datasets],
+        world.datasets,
+        range(3),
+    )
+    pairs = td.pairs.explicit([(td.Secret.value(0, 0), td.Secret.value(0, 1))])
+    together = td.Definition(pairs, td.scenarios.groups([(0, 1)]), epsilon=1)
+    assert not td.verify(told, together).holds
+    assert td.verify(told, td.Definition(pairs, td.scenarios.independent(), epsilon=0)).holds
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_chains(name: str) -> None:
+    rows = [["0.5", "0.3", "0.2"], ["0.2", "0.7", "0.1"], ["0.3", "0.3", "0.4"]]
+    here = policy([{"chain": CHAIN | {"states": 3, "transition": rows}}])
+    scale = Fraction(20)
+    found = measured(here, name, scale)
+    assert not found.exact
+    world = td.World.product(range(3), individuals=4)
+    scenario = td.scenarios.chain(transition=rows, source="a study")
+    assert verdict(world, QUERIES[name][1], scale, scenario, Fraction(found.epsilon)).holds
+    independent = measured(policy(["independent"]), name, scale).epsilon
+    assert found.epsilon >= independent  # so `independent` beside a chain adds nothing
+
+
+def test_a_plan_for_one_row_keeps_the_budget_of_all() -> None:
+    for attackers in ([{"groups": "home", "at most": 4}], [{"chain": CHAIN}], ["independent"]):
+        here = read(attackers, release=[{"name": "h", "histogram": "on"}, {"name": "c", "histogram": "on"}])
+        made = td.plan(here)
+        assert 0 < made.epsilon <= here.epsilon
+        assert float(made.epsilon) == pytest.approx(1, rel=1e-9)
+        assert (priced_for_each(here) is here) == (attackers == ["independent"])
+
+
+def test_without_secrets_nothing_is_lost() -> None:
+    here = policy([{"groups": "home", "at most": 4}], secrets={"x": "public"})
+    assert measured(here, "histogram", Fraction(0)).epsilon == 0
+    assert priced_for_each(here) is here
+
+
+def test_sensitivity_says_how_many_rows_it_is_for() -> None:
+    assert policy([{"groups": "home", "at most": 4}]).sensitivity(total("x")).value == 8
+    assert (
+        policy([{"chain": CHAIN | {"states": 3, "transition": [["1/3"] * 3] * 3}}]).sensitivity(total("x")).value == 2
+    )
+
+
+def test_only_some_losses_add_up() -> None:
+    assert adds_up(policy(["independent"]).attackers)
+    assert adds_up(policy([{"groups": "home", "at most": 4}]).attackers)
+    assert not adds_up(read([{"chain": CHAIN}]).attackers)
+
+
+def test_mechanisms_for_independent_people_are_refused() -> None:
+    here = policy([{"groups": "home", "at most": 4}])
+    with pytest.raises(Refused, match="k-means is priced"):
+        require_independent(here, "k-means")
+    with pytest.raises(Refused, match="optimised strategy"):
+        td.strategy([histogram("x")], here)
+    with pytest.raises(Refused, match="matrix of rows"):
+        td.certify(here, [[1, 0, 0]], 1)
+
+
+def test_gaussian_noise_is_refused() -> None:
+    here = policy([{"groups": "home", "at most": 4}])
+    with pytest.raises(Refused, match="Gaussian noise is priced"):
+        certify_release(here, [Measurement(linear(total("x"), here.domain), Fraction(3), GAUSSIAN)])
+
+
+def test_secret_pairs_are_the_edges() -> None:
+    here = policy(["independent"], secrets={"x": {"within": 1}})
+    assert secret_pairs(here.graph).tolist() == [[False, True, False], [True, False, True], [False, True, False]]

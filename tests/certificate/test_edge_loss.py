@@ -1,0 +1,122 @@
+"""The worst edge where enumeration of random worlds does not reach: many queries, long weights, bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.theory.largest_move import largest_move
+
+from tetraodon.certificate import combinations, line_axis
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import Refused
+from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
+from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.workload.contribution import Number, One, Prefix, Table
+from tetraodon.workload.linear import LinearQuery, Measurement, Split
+
+
+def world(**sizes: tuple[int, AttributeGraph]) -> SecretGraph:
+    domain = Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, (size, _) in sizes.items()))
+    return SecretGraph(domain, tuple(Factor((name,), graph) for name, (_, graph) in sizes.items()), 1)
+
+
+def judged(graph: SecretGraph, weighted: list[tuple[LinearQuery, Fraction]]) -> Certificate:
+    """The certificate, after it was compared with the reference."""
+    certificate = certify_measurements(graph, [Measurement(query, 1 / weight) for query, weight in weighted])
+    assert certificate.epsilon == largest_move(graph, weighted)
+    return certificate
+
+
+@pytest.mark.parametrize("many", [61, 62, 63, 64, 65, 130])
+@pytest.mark.parametrize("last", [1, 1000])
+def test_any_number_of_queries_with_bins(many: int, last: int) -> None:
+    graph = world(a=(4, Within(4, 1)), b=(2, Everything(2)))
+    middle, first = Split("a", (0, 0, 1, 1)), Split("a", (0, 1, 1, 1))
+    weighted = [(LinearQuery(One(), (middle,)), Fraction(1))] * many + [(LinearQuery(One(), (first,)), Fraction(last))]
+    assert judged(graph, weighted).epsilon == max(2 * many, 2 * last)
+    tied = LinearQuery(Table(("a", "b"), np.zeros((1, 8), np.int64)))  # a and b are looked at together
+    assert judged(graph, [*weighted, (tied, Fraction(1))]).epsilon == max(2 * many, 2 * last)
+
+
+@pytest.mark.parametrize("many", [62, 63, 64, 130])
+def test_any_number_of_queries_over_a_plane_or_over_classes(many: int) -> None:
+    sides = Domain((Attribute("a", Integers(0, 2)), Attribute("b", Integers(0, 2))))
+    metric = JointMetric("l1", Fraction(1), (3, 3), (Fraction(0),) * 2, (Fraction(1),) * 2)
+    plane = SecretGraph(sides, (Factor(("a", "b"), metric),), 1)
+    one = (LinearQuery(One(), (Split("a"),)), Fraction(1))
+    other = (LinearQuery(One(), (Split("b"),)), Fraction(1000))
+    assert judged(plane, [one] * many + [other]).epsilon == 2000
+    assert judged(plane, [other] + [one] * many).epsilon == 2000
+    everything = SecretGraph(sides, tuple(Factor((name,), Everything(3)) for name in "ab"), 2)
+    tied = (LinearQuery(Table(("a", "b"), np.arange(9).reshape(1, 9) % 2)), Fraction(1))
+    assert judged(everything, [one] * many + [other, tied]).epsilon == 2 * many + 2000 + 1
+
+
+@pytest.mark.parametrize("bits", [40, 59, 60, 61, 62, 63, 64, 100])
+def test_weights_of_any_length(bits: int) -> None:
+    graph = world(a=(6, Everything(6)), b=(3, Within(3, 1)))
+    rows = Table(("a",), np.array([[0, 1, 5, 2, 9, 3]]))
+    both = Table(("a", "b"), np.arange(18).reshape(1, 18) % 7)
+    heavy = Fraction(2**bits + 1)
+    judged(graph, [(LinearQuery(rows), heavy)])
+    judged(graph, [(LinearQuery(rows), heavy), (LinearQuery(Prefix("a", 6, 5)), heavy / 3)])
+    judged(graph, [(LinearQuery(both), heavy), (LinearQuery(rows, (Split("b"),)), Fraction(1, 2**bits - 1))])
+
+
+def test_a_public_weight_counts_where_it_is_heaviest() -> None:
+    value = Attribute("v", Integers(0, 10**6))
+    weight = Attribute("w", Integers(-(10**6), 10))
+    domain = Domain((value, weight))
+    graph = SecretGraph(domain, (Factor(("v",), Within(value.size, 3)), Factor(("w",), Public(weight.size))), 2)
+    found = sensitivity_of(graph, LinearQuery(Number(value, weight)))
+    assert found.value == 3 * 10**6
+    assert found.witness is not None
+    assert abs(found.witness[0][1]) == 10**6
+
+
+def test_bounds_say_that_they_are_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = world(a=(10, Within(10, 2)))
+    early, late = Split("a", (0,) + (1,) * 9), Split("a", (0,) * 9 + (1,))
+    weighted = [(LinearQuery(One(), (split,)), Fraction(1)) for split in (early, late)]
+    assert judged(graph, weighted).method == "maximum over edges"
+    monkeypatch.setattr(line_axis, "EDGE_LIMIT", 1)
+    bound = certify_measurements(graph, [Measurement(query, Fraction(1)) for query, _ in weighted])
+    assert (bound.epsilon, bound.exact, bound.method) == (4, False, "upper bound over edges")
+    found = sensitivity_of(graph, weighted[0][0])
+    assert (found.value, found.exact, found.method) == (2, True, "maximum over edges")
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+@pytest.mark.parametrize(("weight", "exact"), [(1, False), (2, True), (3, True)])
+def test_a_step_as_large_as_a_bound_makes_it_exact(
+    monkeypatch: pytest.MonkeyPatch, first: str, weight: int, exact: bool
+) -> None:
+    parts: dict[str, tuple[int, AttributeGraph]] = {"a": (10, Within(10, 2)), "b": (2, Everything(2))}
+    graph = world(**{name: parts[name] for name in sorted(parts, key=lambda name: name != first)})
+    early, late = Split("a", (0,) + (1,) * 9), Split("a", (0,) * 9 + (1,))
+    weighted = [(LinearQuery(One(), (split,)), Fraction(1)) for split in (early, late)]
+    weighted += [(LinearQuery(One(), (Split("b"),)), Fraction(weight))]
+    truth = largest_move(graph, weighted)
+    monkeypatch.setattr(line_axis, "EDGE_LIMIT", 1)
+    found = certify_measurements(graph, [Measurement(query, 1 / weight) for query, weight in weighted])
+    assert found.exact == exact
+    assert found.epsilon == (truth if exact else 4)
+    assert found.witness is not None
+    assert graph.is_edge(*found.witness)
+
+
+def test_too_many_kinds_of_steps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "abcdef"
+    domain = Domain(tuple(Attribute(name, Integers(0, 3)) for name in names))
+    factors = tuple(Factor((name,), Within(4, 1)) for name in names)
+    asked = [LinearQuery(One(), (Split(name, bins),)) for name in names for bins in ((0, 0, 1, 1), (0, 1, 1, 1))]
+    measurements = [Measurement(query, Fraction(1)) for query in asked]
+    assert certify_measurements(SecretGraph(domain, factors, 3), measurements).epsilon == 3 * 2
+    monkeypatch.setattr(combinations, "COMBINATION_LIMIT", 10)
+    with pytest.raises(Refused, match="too many attributes"):
+        certify_measurements(SecretGraph(domain, factors, 3), measurements)
