@@ -40,11 +40,10 @@ NARROW = {
     "noise": {"arrays", "errors", "rational"},
 }
 UPWARD = {
-    ("policy/policy.py", "tetraodon.certificate.sensitivity"),
     ("ledger/store.py", "tetraodon.releasing.reprice"),
     ("ledger/terms.py", "tetraodon.policy.load"),
 }
-"""Imports that point upwards: `policy.sensitivity(query)`, `ledger.reprice(policy)` and `ledger.open(..., policy)`
+"""Imports that point upwards: `ledger.reprice(policy)` and `ledger.open(..., policy)`
 are conveniences, made inside a function."""
 
 REPORT = "the parts of a page: tests/releasing/test_report.py and test_chart.py look at the page they make"

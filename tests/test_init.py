@@ -71,6 +71,7 @@ PINNED = [
     "rectangles",
     "release",
     "scenarios",
+    "sensitivity",
     "strategy",
     "total",
     "verify",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tetraodon import noise
-    from tetraodon.certificate import Certificate, Sensitivity, certify, oracle
+    from tetraodon.certificate import Certificate, Sensitivity, certify, oracle, sensitivity
     from tetraodon.domain import Attribute, Domain
     from tetraodon.errors import (
         BudgetExhausted,
@@ -108,6 +108,7 @@ _HOMES = {
     "rectangles": "tetraodon.workload.areas",
     "release": "tetraodon.releasing.run",
     "scenarios": "tetraodon.pufferfish",
+    "sensitivity": "tetraodon.certificate",
     "strategy": "tetraodon.mechanism.optimised",
     "total": "tetraodon.workload.query",
     "verify": "tetraodon.verifying",
@@ -174,6 +175,7 @@ __all__ = [
     "rectangles",
     "release",
     "scenarios",
+    "sensitivity",
     "strategy",
     "total",
     "verify",

@@ -109,9 +109,10 @@ def test_without_secrets_nothing_is_lost() -> None:
 
 
 def test_sensitivity_says_how_many_rows_it_is_for() -> None:
-    assert policy([{"groups": "home", "at most": 4}]).sensitivity(total("x")).value == 8
+    assert td.sensitivity(policy([{"groups": "home", "at most": 4}]), total("x")).value == 8
     assert (
-        policy([{"chain": CHAIN | {"states": 3, "transition": [["1/3"] * 3] * 3}}]).sensitivity(total("x")).value == 2
+        td.sensitivity(policy([{"chain": CHAIN | {"states": 3, "transition": [["1/3"] * 3] * 3}}]), total("x")).value
+        == 2
     )
 
 

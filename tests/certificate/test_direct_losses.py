@@ -79,7 +79,7 @@ def test_a_view_of_people_who_come_and_go_under_known_counts() -> None:
     assert worst == replaced + 2 * presence
     assert certify_view(policy, presence, replaced).epsilon == worst
     fixed = td.load_policy({**policy.document, "known": [*policy.document["known"], {"count": "all"}]})
-    moved = fixed.sensitivity(td.histogram("v")).value
+    moved = td.sensitivity(fixed, td.histogram("v")).value
     assert certify_view(fixed, presence, replaced).epsilon == moved / 2 * replaced
 
 

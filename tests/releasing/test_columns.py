@@ -107,7 +107,7 @@ def test_a_weighted_mean_and_a_histogram_by_an_attribute() -> None:
     release = release_with(policy, table, silent)
     assert release["m"].to_polars()["mean"].to_list() == [3.5, 9.0]
     assert release["h"].to_polars().columns[:2] == ["x", "s"] or release["h"].to_polars().columns[:2] == ["s", "x"]
-    assert policy.sensitivity(td.mean("x", weight="w")).value == 20
+    assert td.sensitivity(policy, td.mean("x", weight="w")).value == 20
     assert td.load_policy(policy.document) == policy
 
 
@@ -115,4 +115,4 @@ def test_a_weight_that_can_be_negative_cannot_weigh_a_mean() -> None:
     attributes = {"x": {"integer": [0, 10]}, "w": {"integer": [-1, 1]}}
     policy = td.load_policy({**POLICY, "attributes": attributes, "release": []})
     with pytest.raises(td.QueryError, match="negative"):
-        policy.sensitivity(td.mean("x", weight="w"))
+        td.sensitivity(policy, td.mean("x", weight="w"))

@@ -45,7 +45,9 @@ def test_a_group_is_never_dearer_than_the_strictest_graph_for_all(query: str) ->
     strict = policy_with(secrets={**POLICY["secrets"], "age": {"within": 5}})
     if hasattr(asked, "at") or query == "mean_pay":
         return
-    loose, own, all_strict = (p.sensitivity(asked).value for p in (policy_with(), policy_with(groups=groups), strict))
+    loose, own, all_strict = (
+        td.sensitivity(p, asked).value for p in (policy_with(), policy_with(groups=groups), strict)
+    )
     assert loose <= own <= all_strict
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import lines, rounded
 from tetraodon.attacks.play import Dice
+from tetraodon.certificate.sensitivity import sensitivity
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.query import histogram
@@ -53,7 +54,7 @@ def run() -> Story:
     for known, name in ((False, "noise of plain differential privacy"), (True, "noise where the sums are declared")):
         for k in SIZES:
             counts = np.arange(k) % 7
-            scale = policy(k, known=known).sensitivity(histogram("r")).value
+            scale = sensitivity(policy(k, known=known), histogram("r")).value
             found = recover(counts + dice.laplace(scale, (TURNS, k)), counts[:-1] + counts[1:])
             error[known] = float(np.sqrt(np.mean((found - counts) ** 2)))
             rows.append({"values": k, "error left to the attacker": rounded(error[known]), "noise": name})

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Computed, certifying
+from tetraodon.certificate.sensitivity import sensitivity
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency, NoiseLaw
 from tetraodon.policy.attackers import Independent
@@ -47,9 +48,9 @@ def certify_view(policy: Policy, presence: Fraction, replace: Fraction) -> Compu
 
 
 def _loss(policy: Policy, presence: Fraction, replace: Fraction) -> Fraction:
-    moved = policy.sensitivity(histogram(*policy.domain.names)).value
+    moved = sensitivity(policy, histogram(*policy.domain.names)).value
     if policy.known:
-        coming = policy.sensitivity(count()).value
+        coming = sensitivity(policy, count()).value
         return (moved - coming) / 2 * replace + coming * max(presence, replace / 2)
     if moved <= policy.rows_per_person:  # nothing can be replaced
         return moved * presence

@@ -25,11 +25,14 @@ from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.query import Query, linear
 
 
-def sensitivity(policy: Policy, query: Query) -> Sensitivity:
-    """The L1 supremum over all pairs of neighbouring datasets, with the pair that attains it.
+def sensitivity(policy: AnyPolicy, query: Query) -> Sensitivity:
+    """How much the answers move, in total, between the worst neighbours, with the pair that attains it.
 
-    Under a chain it is what one row moves; how many rows count with it is for the quilt to say.
+    It is the L1 sensitivity S(f, P) of [HMD14] Def. 5.1. With known counts: the supremum over all numbers of records
+    and all known answers; `exact` is False for a proven upper bound. Under a chain it is what one row moves; how many
+    rows count with it is for the quilt to say. Raises Refused where no useful bound is known.
     """
+    policy = load_policy(policy)
     asked = linear(query, policy.domain)
     match policy.attackers:
         case DependentGroups(_, rows):

@@ -85,12 +85,13 @@ def check(
 
 
 def _queries(policy: Policy) -> list[dict[str, Any]]:
+    from tetraodon.certificate.sensitivity import sensitivity
     from tetraodon.releasing.documents import certificate_document
     from tetraodon.workload.query import kind_of
 
     return [
         {"name": item.name, "kind": kind_of(item.query)}
-        | certificate_document(policy.sensitivity(item.query), policy.domain)
+        | certificate_document(sensitivity(policy, item.query), policy.domain)
         for item in policy.items
     ]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
@@ -18,10 +18,6 @@ from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.rational import decimal_text
 from tetraodon.workload.query import Query
 from tetraodon.zcdp import epsilon_at
-
-if TYPE_CHECKING:
-    from tetraodon.certificate.certificate import Sensitivity
-
 
 LEAST, MOST = Fraction(1, 10**9), 10**6
 """Budgets that can mean something: below, nothing is learnt; above, nothing is protected."""
@@ -108,16 +104,6 @@ class Policy:
              where any two records are a secret, and more than a step anywhere else (docs/promise.md).
         """
         return self.graph.complete
-
-    def sensitivity(self, query: Query) -> Sensitivity:
-        """How much the answers move, in total, between the worst neighbours: S(f, P) of [HMD14] Def. 5.1.
-
-        With known counts: the supremum over all numbers of records and all known answers; `exact` is False for a
-        proven upper bound. Raises Refused where no useful bound is known.
-        """
-        from tetraodon.certificate.sensitivity import sensitivity  # a convenience; the maths lives above this room
-
-        return sensitivity(self, query)
 
     @property
     def budget(self) -> dict[str, int | str]:
