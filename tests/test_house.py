@@ -154,7 +154,6 @@ UNREACHED = {
     "papers.py": "every citation is resolved below",
     "noise/poisson.py": "draws for publishing/source.py",
     "publishing/source.py": "a part to build views with (docs/publishing.md), imported by name",
-    "releasing/__init__.py": "empty: its modules are imported by name",
     "releasing/release_number.py": "releases a number of td.pufferfish (docs/pufferfish.md), imported by name",
 }
 
