@@ -35,17 +35,10 @@ LAYERS = (
 )
 NARROW = {
     "engine": {"domain", "errors", "rational", "server_address", "whole_sums", "arrays"},
-    "ledger": {"certificate", "errors", "rational", "server_address", "zcdp"},
+    "ledger": {"certificate", "errors", "policy", "rational", "server_address", "zcdp"},
     "report": {"arrays", "domain", "errors", "policy"},
     "noise": {"arrays", "errors", "rational"},
 }
-UPWARD = {
-    ("ledger/store.py", "tetraodon.releasing.reprice"),
-    ("ledger/terms.py", "tetraodon.policy.load"),
-}
-"""Imports that point upwards: `ledger.reprice(policy)` and `ledger.open(..., policy)`
-are conveniences, made inside a function."""
-
 REPORT = "the parts of a page: tests/releasing/test_report.py and test_chart.py look at the page they make"
 ORPHANS = {
     "arrays.py": "names of types: mypy reads them",
@@ -126,18 +119,11 @@ def test_imports_point_downwards(module: Path) -> None:
         if not name.startswith("tetraodon") or where == "types":
             continue
         other = name.removeprefix("tetraodon").removeprefix(".").split(".")[0]
-        if (path_of(module), name) in UPWARD and where == "function":
-            continue
         if other in ("", "__version__"):
             assert rank(room) >= rank("releasing"), "only what is written or shown says our version"
             continue
         assert other == room or rank(other) < rank(room) or (rank(room) == rank(other) == 0), f"{name} is not below"
         assert other == room or other in NARROW.get(room, {other}), f"{room} may not know {other}"
-
-
-def test_the_upward_import_is_still_needed() -> None:
-    for path, name in UPWARD:
-        assert (name, "function") in set(imports(syntax(SOURCE / path)))
 
 
 def used(module: Path) -> Iterator[Path]:

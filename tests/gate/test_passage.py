@@ -12,8 +12,8 @@ from tests.gate.ways import PLAN, TABLE, WAYS, Way
 
 import tetraodon as td
 from tetraodon.engine import DataRefusal
-from tetraodon.gate import COMPLETE, Passage, Place, Terms, passage, pending, permit
-from tetraodon.gate.pending import Pending
+from tetraodon.gate import COMPLETE, Passage, Place, Terms, passage, permit
+from tetraodon.gate.resume import INTENT, Pending
 from tetraodon.noise.laws.laplace import LaplaceNoise
 
 RELEASE = WAYS[0]
@@ -220,4 +220,4 @@ def test_the_writer_is_told_the_entry_that_pays(tmp_path: Path, out: Path) -> No
         way.finish(fill)
     (entry,) = ledger.entries("people")
     assert (told[0].id, told[0].document, told[0].token) == (entry.id, entry.document, entry.token)
-    assert pending.INTENT not in left_beside(out)
+    assert INTENT not in left_beside(out)

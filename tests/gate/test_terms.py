@@ -14,10 +14,10 @@ from tetraodon.ledger.entry import ADDS_UP, JOINTLY
 
 def test_the_certified_loss_is_charged() -> None:
     certificate = pure(Fraction(1, 3))
-    told = Terms(certificate, Fraction(1), {"p": 1}, {"q": 2}).told(gate={"token": "t"})
-    assert (told["asked"], told["charged"], told["after"]) == (1, Fraction(1, 3), None)
-    assert told["item"]["certificate"] is certificate
-    assert (told["item"]["composition"], told["item"]["gate"]) == (ADDS_UP, {"token": "t"})
+    bill = Terms(certificate, Fraction(1), {"p": 1}, {"q": 2}).bill(gate={"token": "t"})
+    assert (bill.asked, bill.charged, bill.after) == (1, Fraction(1, 3), None)
+    assert bill.item["certificate"] is certificate
+    assert (bill.item["composition"], bill.item["gate"]) == (ADDS_UP, {"token": "t"})
 
 
 def test_a_joint_charge_is_computed_when_it_is_needed() -> None:
@@ -29,8 +29,8 @@ def test_a_joint_charge_is_computed_when_it_is_needed() -> None:
 
     terms = Terms(pure(1), Fraction(1), {}, {}, price=price)
     assert not asked
-    told = terms.told()
-    assert (told["charged"], told["after"], told["item"]["composition"]) == (2, 1, JOINTLY)
+    bill = terms.bill()
+    assert (bill.charged, bill.after, bill.item["composition"]) == (2, 1, JOINTLY)
 
 
 def test_only_certificates_are_charged_for() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.gate.ways import WAYS
 
 import tetraodon as td
-from tetraodon.gate.pending import Pending
+from tetraodon.gate.resume import Pending
 
 RESUMING = """
 import os, signal, sys

@@ -11,6 +11,7 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.audit import audited
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.chain import START
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
@@ -20,8 +21,8 @@ ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
 def used(ledger: Ledger, path: Path) -> Path:
     """Two settled entries, a reserved one, a refusal, and no trigger that would keep anybody from changing them."""
     for _ in range(2):
-        ledger.settle(ledger.reserve("adult", asked=1, charged=0, item=ITEM), manifest_hash="ab")
-    ledger.reserve("adult", asked=1, charged=0, item=ITEM)
+        ledger.settle(ledger.reserve("adult", Bill(asked=1, charged=0, item=ITEM)), manifest_hash="ab")
+    ledger.reserve("adult", Bill(asked=1, charged=0, item=ITEM))
     ledger.record_refusal("adult", "table-refused")
     raw = sqlite3.connect(path)
     for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
@@ -90,7 +91,7 @@ def test_a_change_is_found(used: Path, statements: list[str], told: str) -> None
 def test_a_backup_put_back_is_told_by_a_noted_hash(ledger: Ledger, path: Path, tmp_path: Path) -> None:
     early = ledger.audit().head
     shutil.copy(path, tmp_path / "backup.db")
-    ledger.reserve("adult", asked=1, charged=1, item=ITEM)
+    ledger.reserve("adult", Bill(asked=1, charged=1, item=ITEM))
     noted = ledger.audit().head
     assert ledger.audit().compared(noted) == ledger.audit().compared(early) == ledger.audit().compared(START) == ""
     shutil.copy(tmp_path / "backup.db", path)

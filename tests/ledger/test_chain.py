@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.ledger.certificates import FREE
 
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.chain import KINDS, START, append, extend, hash_of, links
 from tetraodon.ledger.document import canonical_text
 
@@ -19,13 +20,14 @@ import sys
 from fractions import Fraction
 from tests.ledger.certificates import FREE
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger = Ledger(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
 for turn in range(8):
     ledger.open(f"{sys.argv[2]}-{turn}", 1, {})
-    made = ledger.reserve("adult", asked=1, charged=Fraction(1, 100), item=item)
+    made = ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 100), item=item))
     ledger.record_refusal("adult", "table-refused")
     ledger.settle(made, manifest_hash="ab")
 """
@@ -54,7 +56,7 @@ def test_processes_together_make_one_chain(path: Path, start: Callable[..., obje
 
 
 def test_every_kind_of_record_is_chained(ledger: Ledger) -> None:
-    made = ledger.reserve("adult", asked=1, charged=1, item={"policy": {}, "plan": {}, "certificate": FREE})
+    made = ledger.reserve("adult", Bill(asked=1, charged=1, item={"policy": {}, "plan": {}, "certificate": FREE}))
     ledger.settle(made, manifest_hash="ab")
     ledger.record_refusal("adult", "table-refused")
     with ledger._database.reading() as connection:

@@ -14,6 +14,7 @@ import pytest
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.address import ledger_address
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.database import Database
 
 Started = Callable[..., "subprocess.Popen[str]"]
@@ -23,11 +24,12 @@ import os, signal, sys
 from fractions import Fraction
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger, database, schema
+from tetraodon.ledger.bill import Bill
 from tests.ledger.certificates import FREE
 item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger = Ledger(sys.argv[1])
 def spend(cost):
-    return ledger.reserve("adult", asked=cost, charged=cost, item=item)
+    return ledger.reserve("adult", Bill(asked=cost, charged=cost, item=item))
 """
 
 SPENDING = """
@@ -85,7 +87,7 @@ def test_threads_together_never_overspend(path: Path, item: dict[str, object]) -
     def spend(_turn: int) -> bool:
         ledger.open("adult", 1, {})
         try:
-            ledger.reserve("adult", asked=0, charged=Fraction(1, 7), item=item)
+            ledger.reserve("adult", Bill(asked=0, charged=Fraction(1, 7), item=item))
         except BudgetExhausted:
             return False
         return True
@@ -191,7 +193,7 @@ def test_looking_never_makes_a_file(path: Path, item: dict[str, object]) -> None
         lambda: ledger.account("adult"),
         lambda: ledger.refusals("adult"),
         lambda: ledger.record_refusal("adult", "refused"),
-        lambda: ledger.reserve("adult", asked=1, charged=1, item=item),
+        lambda: ledger.reserve("adult", Bill(asked=1, charged=1, item=item)),
     ):
         with pytest.raises(LedgerError, match="Fix: run `tetraodon ledger open POLICY`"):
             use()

@@ -10,7 +10,8 @@ from sqlalchemy.exc import OperationalError
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, database
-from tetraodon.ledger.failures import explained
+from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.database import explained
 
 Started = Callable[..., "subprocess.Popen[str]"]
 
@@ -19,12 +20,13 @@ NO_ROOM = """
 import os, resource, sys
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 path = sys.argv[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path), resource.RLIM_INFINITY))
 from tests.ledger.certificates import FREE
 item = {"policy": "x" * 100_000, "plan": "", "certificate": FREE}
 try:
-    Ledger(path).reserve("adult", asked=1, charged=1, item=item)
+    Ledger(path).reserve("adult", Bill(asked=1, charged=1, item=item))
 except LedgerError as error:
     print(error)
 """
@@ -66,7 +68,7 @@ def test_a_folder_that_cannot_be_written_charges_nothing(ledger: Ledger, path: P
     blocked = path.with_name(path.name + "-journal")
     blocked.mkdir()
     with pytest.raises(LedgerError, match="Fix: check that"):
-        ledger.reserve("adult", asked=1, charged=1, item=item)
+        ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     blocked.rmdir()
     assert ledger.account("adult").charged == 0
 
@@ -76,7 +78,7 @@ def test_a_ledger_that_may_not_be_written_charges_nothing_but_can_be_read(
 ) -> None:
     monkeypatch.setattr(database, "PRAGMAS", (*database.PRAGMAS, "query_only=ON"))
     with pytest.raises(LedgerError, match="may not be written, so nothing was charged"):
-        ledger.reserve("adult", asked=1, charged=1, item=item)
+        ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     assert ledger.account("adult").charged == 0
 
 
@@ -86,7 +88,7 @@ def test_a_full_database_charges_nothing(
     with monkeypatch.context() as full:
         full.setattr(database, "PRAGMAS", (*database.PRAGMAS, "max_page_count=1"))
         with pytest.raises(LedgerError, match="the disk is full, so nothing was charged"):
-            ledger.reserve("adult", asked=1, charged=1, item={**item, "plan": "x" * 100_000})
+            ledger.reserve("adult", Bill(asked=1, charged=1, item={**item, "plan": "x" * 100_000}))
     assert ledger.account("adult").charged == 0
 
 

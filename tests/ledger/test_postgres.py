@@ -13,6 +13,7 @@ from tests.services import needs_postgres, postgres
 
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 
 pytestmark = needs_postgres
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
@@ -21,6 +22,7 @@ import sys
 from fractions import Fraction
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 from tests.ledger.certificates import FREE
 item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger, won = Ledger(sys.argv[1]), 0
@@ -29,7 +31,7 @@ sys.stdin.readline()
 for _ in range(12):
     try:
         ledger.settle(
-            ledger.reserve("adult", asked=1, charged=Fraction(1, 10), item=item),
+            ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 10), item=item)),
             manifest_hash="ab",
         )
         won += 1
@@ -51,12 +53,12 @@ def test_a_total_is_kept(address: str) -> None:
     with Ledger(address) as ledger:
         ledger.open("adult", Fraction(1), {"dataset": "adult"})
         third = Fraction(1, 3)
-        reservation = ledger.reserve("adult", asked=third, charged=third, item=ITEM)
+        reservation = ledger.reserve("adult", Bill(asked=third, charged=third, item=ITEM))
         ledger.settle(reservation, manifest_hash="0" * 64)
         with pytest.raises(LedgerError, match="already settled"):
             ledger.settle(reservation, manifest_hash="0" * 64)
         with pytest.raises(BudgetExhausted):
-            ledger.reserve("adult", asked=1, charged=1, item=ITEM)
+            ledger.reserve("adult", Bill(asked=1, charged=1, item=ITEM))
         ledger.record_refusal("adult", "table-refused")
     with Ledger(address) as again:
         assert again.account("adult").left == Fraction(2, 3)
@@ -89,7 +91,7 @@ def test_a_server_that_is_gone_charges_nothing_and_tells_no_password() -> None:
         ledger.open("adult", 1, {})
         server.stop()
         with pytest.raises(LedgerError, match=r"127.0.0.1.*Fix: check that the database is running") as refusal:
-            ledger.reserve("adult", asked=1, charged=1, item=ITEM)
+            ledger.reserve("adult", Bill(asked=1, charged=1, item=ITEM))
         assert server.passwords["owner"] not in str(refusal.value)
         server.start()
         assert ledger.account("adult").charged == 0

@@ -12,6 +12,7 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, database
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.rows import text_in
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
@@ -35,8 +36,8 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def whole(ledger: Ledger, path: Path) -> Path:
-    ledger.settle(ledger.reserve("adult", asked=1, charged=0, item=ITEM), manifest_hash="ab")
-    ledger.reserve("adult", asked=1, charged=0, item=ITEM)
+    ledger.settle(ledger.reserve("adult", Bill(asked=1, charged=0, item=ITEM)), manifest_hash="ab")
+    ledger.reserve("adult", Bill(asked=1, charged=0, item=ITEM))
     ledger.record_refusal("adult", "table-refused")
     return path
 
@@ -53,7 +54,7 @@ def use(path: Path) -> str:
             ledger.keys,
             ledger.signer,
             lambda: ledger.record_refusal("adult", "table-refused"),
-            lambda: ledger.settle(ledger.reserve("adult", asked=1, charged=0, item=ITEM), manifest_hash="ab"),
+            lambda: ledger.settle(ledger.reserve("adult", Bill(asked=1, charged=0, item=ITEM)), manifest_hash="ab"),
             lambda: ledger.open("births", 1, {}),
         ):
             try:

@@ -8,15 +8,16 @@ import pytest
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.schema import VERSION
 
 
 @pytest.fixture
 def raw(ledger: Ledger, path: Path, item: dict[str, object]) -> Iterator[sqlite3.Connection]:
     """Another program at a ledger with a settled entry, a reserved one and a refusal."""
-    first = ledger.reserve("adult", asked=1, charged=0, item=item)
+    first = ledger.reserve("adult", Bill(asked=1, charged=0, item=item))
     ledger.settle(first, manifest_hash="ab")
-    ledger.reserve("adult", asked=1, charged=0, item=item)
+    ledger.reserve("adult", Bill(asked=1, charged=0, item=item))
     ledger.record_refusal("adult", "refused")
     connection = sqlite3.connect(path, isolation_level=None)
     yield connection

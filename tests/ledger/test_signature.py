@@ -16,6 +16,7 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.signature import SIGNATURE, judged, stamp, stated_entry
 
 NAME = "release.json"
@@ -27,7 +28,7 @@ def folder(ledger: Ledger, tmp_path: Path) -> Path:
     made.mkdir()
     (made / NAME).write_text(json.dumps({"dataset": "adult", "charged": "1/3", "title": "Köln"}))
     item = {"policy": {}, "plan": {}, "certificate": FREE}
-    reservation = ledger.reserve("adult", asked=1, charged=Fraction(1, 3), item=item)
+    reservation = ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 3), item=item))
     digest = stamp(made, NAME, ledger, reservation)
     assert digest == hashlib.sha256((made / NAME).read_bytes()).hexdigest()
     return made
@@ -140,7 +141,7 @@ def test_without_its_key_a_ledger_writes_unsigned_folders(ledger: Ledger, path: 
     path.with_suffix(".key").unlink()
     (tmp_path / NAME).write_text("{}")
     item = {"policy": {}, "plan": {}, "certificate": FREE}
-    stamp(tmp_path, NAME, ledger, ledger.reserve("adult", asked=1, charged=0, item=item))
+    stamp(tmp_path, NAME, ledger, ledger.reserve("adult", Bill(asked=1, charged=0, item=item)))
     assert json.loads((tmp_path / NAME).read_text())["ledger"]["key"] is None
     assert not (tmp_path / SIGNATURE).exists()
     assert said(tmp_path)[1] is True

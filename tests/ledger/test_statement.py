@@ -7,13 +7,14 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, Reservation
-from tetraodon.ledger.statement import same_entry, unknown
+from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.rows import same_entry, unknown
 
 
 def test_a_statement_is_the_entry_and_its_hash(ledger: Ledger) -> None:
     ledger.record_refusal("adult", "table-refused")
     item = {"policy": {}, "plan": {}, "certificate": FREE}
-    made = ledger.reserve("adult", asked=Fraction(1, 2), charged=Fraction(1, 3), item=item)
+    made = ledger.reserve("adult", Bill(asked=Fraction(1, 2), charged=Fraction(1, 3), item=item))
     found = ledger.statement(made)
     assert found == {
         "entry": made.id,

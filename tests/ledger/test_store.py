@@ -19,6 +19,7 @@ from tests.ledger.certificates import FREE, gaussian
 import tetraodon.ledger
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash, rows
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.rows import locked
 from tetraodon.zcdp import epsilon_at
@@ -48,7 +49,7 @@ def test_an_account_keeps_its_terms(ledger: Ledger) -> None:
 
 
 def test_opening_again_on_the_same_terms_changes_nothing(ledger: Ledger, item: Item) -> None:
-    ledger.reserve("adult", asked=1, charged=Fraction(1, 4), item=item)
+    ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 4), item=item))
     before = ledger.account("adult")
     assert ledger.open("adult", Fraction(1), POLICY) == before
 
@@ -75,7 +76,7 @@ def test_a_total_is_exact(path: Path, total: Fraction) -> None:
 
 def test_data_sets_do_not_share_a_total(ledger: Ledger, item: Item) -> None:
     ledger.open("births", 2, {})
-    ledger.reserve("births", asked=2, charged=2, item=item)
+    ledger.reserve("births", Bill(asked=2, charged=2, item=item))
     assert [(a.dataset, a.left) for a in ledger.accounts()] == [("adult", 1), ("births", 0)]
     assert ledger.entries("adult") == ()
     assert len(ledger.entries()) == len(ledger.entries("births")) == 1
@@ -87,14 +88,14 @@ def test_a_data_set_never_opened_is_refused(ledger: Ledger, item: Item) -> None:
         lambda: ledger.entries("adlut"),
         lambda: ledger.refusals("adlut"),
         lambda: ledger.record_refusal("adlut", "refused"),
-        lambda: ledger.reserve("adlut", asked=1, charged=1, item=item),
+        lambda: ledger.reserve("adlut", Bill(asked=1, charged=1, item=item)),
     ):
         with pytest.raises(LedgerError, match=r"budget\.db: .*never opened.*`tetraodon ledger open POLICY`.*'adult'\?"):
             use()
 
 
 def test_a_reservation_is_charged_at_once_and_kept_whole(ledger: Ledger, path: Path, item: Item) -> None:
-    made = ledger.reserve("adult", asked=Fraction(1, 2), charged=Fraction(1, 3), item=item)
+    made = ledger.reserve("adult", Bill(asked=Fraction(1, 2), charged=Fraction(1, 3), item=item))
     with Ledger(f"sqlite:///{path}") as later:
         assert later.account("adult").left == Fraction(2, 3)
         (entry,) = later.entries("adult")
@@ -104,7 +105,7 @@ def test_a_reservation_is_charged_at_once_and_kept_whole(ledger: Ledger, path: P
 
 
 def test_settling_keeps_the_charge(ledger: Ledger, item: Item) -> None:
-    made = ledger.reserve("adult", asked=1, charged=1, item=item)
+    made = ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     ledger.settle(made, manifest_hash="ab")
     (entry,) = ledger.entries()
     assert (entry.state, entry.manifest_hash, entry.when) == ("settled", "ab", made.when)
@@ -113,7 +114,7 @@ def test_settling_keeps_the_charge(ledger: Ledger, item: Item) -> None:
 
 
 def test_settling_twice_is_refused(ledger: Ledger, item: Item) -> None:
-    made = ledger.reserve("adult", asked=1, charged=1, item=item)
+    made = ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     ledger.settle(made, manifest_hash="ab")
     with pytest.raises(LedgerError, match="already settled"):
         ledger.settle(made, manifest_hash="cd")
@@ -121,7 +122,7 @@ def test_settling_twice_is_refused(ledger: Ledger, item: Item) -> None:
 
 
 def test_settling_what_another_ledger_gave_is_refused(ledger: Ledger, item: Item) -> None:
-    made = ledger.reserve("adult", asked=1, charged=1, item=item)
+    made = ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     for other in (
         Reservation(made.id + 1, "adult", made.asked, made.charged, made.when),
         Reservation(made.id, "births", made.asked, made.charged, made.when),
@@ -136,37 +137,37 @@ def test_settling_what_another_ledger_gave_is_refused(ledger: Ledger, item: Item
 
 @pytest.mark.parametrize("digest", ["", " ", "a\nb"])
 def test_settling_needs_the_hash_of_what_was_written(ledger: Ledger, item: Item, digest: str) -> None:
-    made = ledger.reserve("adult", asked=1, charged=1, item=item)
+    made = ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     with pytest.raises(LedgerError, match="manifest hash"):
         ledger.settle(made, manifest_hash=digest)
 
 
 def test_an_exhausted_budget_is_refused_and_says_what_is_left(ledger: Ledger, item: Item) -> None:
-    ledger.reserve("adult", asked=1, charged=Fraction(9, 10), item=item)
+    ledger.reserve("adult", Bill(asked=1, charged=Fraction(9, 10), item=item))
     with pytest.raises(
         BudgetExhausted, match=r"budget\.db: .*epsilon 0\.2, .*'adult' has 0\.1 left of 1\. Fix: ask for"
     ):
-        ledger.reserve("adult", asked=0, charged=Fraction(1, 5), item=item)
+        ledger.reserve("adult", Bill(asked=0, charged=Fraction(1, 5), item=item))
     assert len(ledger.entries()) == 1
-    ledger.reserve("adult", asked=1, charged=Fraction(1, 10), item=item)
+    ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 10), item=item))
     with pytest.raises(BudgetExhausted):
-        ledger.reserve("adult", asked=0, charged=Fraction(1, 10**900), item=item)
+        ledger.reserve("adult", Bill(asked=0, charged=Fraction(1, 10**900), item=item))
 
 
 def test_checking_refuses_the_same_and_charges_nothing(ledger: Ledger, item: Item) -> None:
-    ledger.check("adult", asked=1, charged=1, item=item)
-    ledger.check("adult", asked=1, charged=1, item=item)
+    ledger.check("adult", Bill(asked=1, charged=1, item=item))
+    ledger.check("adult", Bill(asked=1, charged=1, item=item))
     assert ledger.entries() == ()
     for wrong in (2, Fraction(1, 10**900) + 1):
         with pytest.raises(BudgetExhausted, match="'adult' has 1 left of 1"):
-            ledger.check("adult", asked=1, charged=wrong, item=item)
+            ledger.check("adult", Bill(asked=1, charged=wrong, item=item))
     with pytest.raises(LedgerError, match="never opened"):
-        ledger.check("adlut", asked=1, charged=1, item=item)
+        ledger.check("adlut", Bill(asked=1, charged=1, item=item))
 
 
 def test_an_exact_release_costs_nothing_even_when_nothing_is_left(ledger: Ledger, item: Item) -> None:
-    ledger.reserve("adult", asked=1, charged=1, item=item)
-    ledger.reserve("adult", asked=1, charged=0, item=item)
+    ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
+    ledger.reserve("adult", Bill(asked=1, charged=0, item=item))
     assert [entry.charged for entry in ledger.entries()] == [1, 0]
 
 
@@ -175,7 +176,7 @@ def test_an_exact_release_costs_nothing_even_when_nothing_is_left(ledger: Ledger
 def test_only_exact_amounts_are_charged(ledger: Ledger, item: Item, part: str, number: Fraction) -> None:
     amounts = {"asked": Fraction(1), "charged": Fraction(1), part: number}
     with pytest.raises(LedgerError, match=r"negative|infinite|exact"):
-        ledger.reserve("adult", item=item, **amounts)
+        ledger.reserve("adult", Bill(item=item, **amounts))
     assert ledger.entries() == ()
 
 
@@ -183,7 +184,7 @@ def test_only_exact_amounts_are_charged(ledger: Ledger, item: Item, part: str, n
 def test_what_could_not_be_priced_again_is_not_charged(ledger: Ledger, item: Item, part: str) -> None:
     del item[part]
     with pytest.raises(LedgerError, match=f"has no {part}"):
-        ledger.reserve("adult", asked=1, charged=1, item=item)
+        ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
 
 
 costs = st.lists(st.fractions(min_value=0, max_value=1, max_denominator=10**12), max_size=6)
@@ -198,7 +199,7 @@ def test_it_agrees_with_exact_arithmetic(total: Fraction, costs: list[Fraction])
         ledger.open("adult", total, {})
         for cost in costs:
             try:
-                ledger.reserve("adult", asked=cost, charged=cost, item=item)
+                ledger.reserve("adult", Bill(asked=cost, charged=cost, item=item))
                 left -= cost
             except BudgetExhausted:
                 assert cost > left
@@ -218,7 +219,7 @@ def test_a_refusal_leaves_its_kind_and_time_only(ledger: Ledger) -> None:
 
 def test_two_spellings_of_one_name_share_one_total(ledger: Ledger, item: Item) -> None:
     ledger.open("caf\u00e9", 1, {})
-    ledger.reserve("cafe\u0301", asked=1, charged=1, item=item)
+    ledger.reserve("cafe\u0301", Bill(asked=1, charged=1, item=item))
     assert ledger.account("caf\u00e9").left == 0
 
 
@@ -234,7 +235,7 @@ def test_reserving_takes_that_lock(ledger: Ledger, item: Item, monkeypatch: pyte
         return locked(name)
 
     monkeypatch.setattr(rows, "locked", watched)
-    ledger.reserve("adult", asked=1, charged=1, item=item)
+    ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     assert taken == ["adult"]
 
 
@@ -245,15 +246,15 @@ def test_gaussian_releases_compose(path: Path, item: dict[str, object]) -> None:
     with Ledger(path) as ledger:
         ledger.open("births", 2, {}, delta=delta)
         for _ in range(2):
-            ledger.reserve("births", asked=1, charged=cost, item=noisy)
-        ledger.reserve("births", asked=1, charged=Fraction(1, 4), item=item)
+            ledger.reserve("births", Bill(asked=1, charged=cost, item=noisy))
+        ledger.reserve("births", Bill(asked=1, charged=Fraction(1, 4), item=item))
         losses = [ReleaseLoss(cost, rho), ReleaseLoss(cost, rho), ReleaseLoss(Fraction(1, 4))]
         account = ledger.account("births")
         assert [entry.loss for entry in ledger.entries("births")] == losses
         assert account.charged == composed(losses, delta, Fraction(2)) < 2 * cost
         assert account.delta == delta
         with pytest.raises(BudgetExhausted, match="left of 2"):
-            ledger.reserve("births", asked=1, charged=account.left + Fraction(1, 10), item=item)
+            ledger.reserve("births", Bill(asked=1, charged=account.left + Fraction(1, 10), item=item))
         with pytest.raises(LedgerError, match="another total"):
             ledger.open("births", 2, {})
 
@@ -261,7 +262,7 @@ def test_gaussian_releases_compose(path: Path, item: dict[str, object]) -> None:
 def test_gaussian_noise_needs_the_delta_of_the_account(ledger: Ledger, item: dict[str, object]) -> None:
     noisy = {delta: {**item, "certificate": gaussian(delta)} for delta in (Fraction(1, 10**6), Fraction(1, 10**5))}
     with pytest.raises(BudgetExhausted, match="without a delta"):
-        ledger.reserve("adult", asked=1, charged=2, item=noisy[Fraction(1, 10**6)])
+        ledger.reserve("adult", Bill(asked=1, charged=2, item=noisy[Fraction(1, 10**6)]))
     ledger.open("births", 2, {}, delta=Fraction(1, 10**6))
     with pytest.raises(BudgetExhausted, match="for a delta of"):
-        ledger.reserve("births", asked=1, charged=2, item=noisy[Fraction(1, 10**5)])
+        ledger.reserve("births", Bill(asked=1, charged=2, item=noisy[Fraction(1, 10**5)]))

@@ -16,8 +16,8 @@ from tests.services import needs_postgres
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.schema import FORMAT, NEWER, meta, tables
-from tetraodon.ledger.triggers import GUARDED, guard
+from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.schema import FORMAT, GUARDED, NEWER, guard, meta, tables
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
 CHANGES = [
@@ -38,8 +38,8 @@ def fill(address: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("TETRAODON_KEY", f"{folder}/office.key")
     with Ledger(address) as book:
         book.open("adult", 1, {})
-        book.settle(book.reserve("adult", asked=1, charged=0, item=ITEM), manifest_hash="ab")
-        book.reserve("adult", asked=1, charged=0, item=ITEM)
+        book.settle(book.reserve("adult", Bill(asked=1, charged=0, item=ITEM)), manifest_hash="ab")
+        book.reserve("adult", Bill(asked=1, charged=0, item=ITEM))
         book.record_refusal("adult", "table-refused")
 
 

@@ -19,6 +19,7 @@ from tetraodon.noise import gaussian_pmf
 from tetraodon.pufferfish import Additive, Gaussian, World, named, verify
 from tetraodon.releasing.compare import compare
 from tetraodon.releasing.plan import plan
+from tetraodon.releasing.reprice import reprice
 from tetraodon.releasing.verify import verify as verify_folder
 from tetraodon.zcdp import epsilon_at, rho_at
 
@@ -119,7 +120,7 @@ def test_a_release_from_end_to_end(governed: tuple[td.Policy, td.Ledger], table:
     assert first.loss == ReleaseLoss(gaussian.epsilon, gaussian.certificate.rho)
     assert second.loss == ReleaseLoss(Fraction(1))
     assert book.account(policy.dataset).charged == composed([first.loss, second.loss], DELTA, Fraction(3)) < 3
-    found = book.reprice(policy)
+    found = reprice(book, policy)
     assert [r.certificate for r in found.releases] == [gaussian.certificate, pure.certificate]
     assert found.added_up == book.account(policy.dataset).charged
     assert found.together.rho is not None

@@ -15,6 +15,7 @@ import tetraodon as td
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans.certificates import refuse_known
 from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.releasing.reprice import reprice
 
 GROUPS = {"by": "sex", "rules": {"Female": {"secrets": {"age": {"within": 5}}}, "Male": "none"}}
 
@@ -56,10 +57,10 @@ def test_what_was_released_costs_more_once_others_mind(table: pl.DataFrame, tmp_
     ledger = td.Ledger(tmp_path / "ledger.db")
     ledger.open(policy.dataset, Fraction(3), policy.document)
     td.release(td.plan(policy), table, ledger=ledger)
-    assert ledger.reprice(policy).together.epsilon == 1
-    assert ledger.reprice(policy_with()).together.epsilon == math.inf  # the men were counted exactly
+    assert reprice(ledger, policy).together.epsilon == 1
+    assert reprice(ledger, policy_with()).together.epsilon == math.inf  # the men were counted exactly
     nobody = policy_with(groups={"by": "sex", "rules": {"Female": "none", "Male": "none"}})
-    assert ledger.reprice(nobody).together.epsilon == 0
+    assert reprice(ledger, nobody).together.epsilon == 0
 
 
 def test_a_governing_policy_decides_for_its_groups(table: pl.DataFrame, ledger: td.Ledger) -> None:

@@ -13,10 +13,12 @@ from tests.policy.test_build_attackers import CHAIN, read
 import tetraodon as td
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.errors import LedgerError, Refused
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.joint_charge import charge_for
+from tetraodon.releasing.reprice import reprice
 
 TABLE = pandas.DataFrame(
     {"on": [True, False, True, True] * 25, "time": range(100), "home": [n // 3 for n in range(100)]}
@@ -40,7 +42,7 @@ def test_under_a_chain_the_joint_loss_is_charged(tmp_path: Path, chained: Policy
         assert sum(entry.charged for entry in entries) == together == book.account("power").charged
         assert entries[0].charged > entries[1].charged  # less than the sum of the losses
         assert {entry.composition for entry in entries} == {JOINTLY}
-        assert book.reprice(chained).together.epsilon == together
+        assert reprice(book, chained).together.epsilon == together
 
 
 def test_groups_add_up(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_a_release_priced_before_another_came_in_is_refused(tmp_path: Path, chai
         td.release(made, TABLE, ledger=book)
         item = {"policy": {}, "plan": {}, "certificate": made.certificate}
         with pytest.raises(LedgerError, match="while this one was priced"):
-            book.reserve("power", asked=1, charged=charge.amount, after=charge.after, item=item)
+            book.reserve("power", Bill(asked=1, charged=charge.amount, after=charge.after, item=item))
 
 
 def test_other_attackers_than_the_governing_ones_are_refused(tmp_path: Path, chained: Policy) -> None:

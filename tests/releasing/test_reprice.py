@@ -13,7 +13,8 @@ from tests.releasing.conftest import POLICY
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import LedgerError
-from tetraodon.releasing.reprice import reprice
+from tetraodon.ledger.bill import Bill
+from tetraodon.releasing.reprice import reprice, repriced
 
 ONE = Fraction(1)
 
@@ -31,8 +32,8 @@ def made(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger) -> list[td.R
 
 @pytest.mark.usefixtures("made")
 def test_the_same_policy_costs_what_was_charged(policy: td.Policy, ledger: td.Ledger) -> None:
-    found = ledger.reprice(policy)
-    assert ledger.reprice(dict(policy.document)) == found
+    found = reprice(ledger, policy)
+    assert reprice(ledger, dict(policy.document)) == found
     assert [release.certificate.epsilon for release in found.releases] == [1, Fraction(1, 2)]
     assert found.charged == found.added_up == Fraction(3, 2)
     assert found.together.epsilon <= found.added_up
@@ -42,7 +43,7 @@ def test_the_same_policy_costs_what_was_charged(policy: td.Policy, ledger: td.Le
 
 def test_it_is_the_certificate_of_the_stored_measurements(made: list[td.Release], ledger: td.Ledger) -> None:
     stricter = other(secrets={**POLICY["secrets"], "age": {"within": 5}}, together="all at once", release=[])
-    found = ledger.reprice(stricter)
+    found = reprice(ledger, stricter)
     measured = [[m for item in release.plan for m in item.measurements] for release in made]
     for release, measurements in zip(found.releases, measured, strict=True):
         assert release.certificate.epsilon == certify_measurements(stricter.graph, measurements).epsilon
@@ -54,7 +55,7 @@ def test_it_is_the_certificate_of_the_stored_measurements(made: list[td.Release]
 @pytest.mark.usefixtures("made")
 def test_an_exact_answer_costs_infinity_where_it_must(ledger: td.Ledger) -> None:
     """The blocks of regions were told exactly; under a policy that protects regions altogether that cannot be."""
-    found = ledger.reprice(other(secrets={**POLICY["secrets"], "region": "everything"}, release=[]))
+    found = reprice(ledger, other(secrets={**POLICY["secrets"], "region": "everything"}, release=[]))
     assert found.releases[0].certificate.epsilon == math.inf
     assert found.releases[1].certificate.finite
     assert found.added_up == found.together.epsilon == math.inf
@@ -64,8 +65,8 @@ def test_an_exact_answer_costs_infinity_where_it_must(ledger: td.Ledger) -> None
 def test_one_more_known_table(ledger: td.Ledger) -> None:
     """Once a count is known, neighbours change several records. The table by age, and no other, was told with noise."""
     entries = ledger.entries("survey")[1:]
-    before = reprice(entries, other(release=[]), ONE).together.epsilon
-    after = reprice(entries, other(release=[], known=[{"count": "age <= 24"}]), ONE).together.epsilon
+    before = repriced(entries, other(release=[]), ONE).together.epsilon
+    after = repriced(entries, other(release=[], known=[{"count": "age <= 24"}]), ONE).together.epsilon
     assert after == 2 * Fraction(before)
 
 
@@ -73,18 +74,18 @@ def test_one_more_known_table(ledger: td.Ledger) -> None:
 def test_another_data_set_or_another_meaning_is_refused(ledger: td.Ledger) -> None:
     entries = ledger.entries("survey")
     with pytest.raises(td.Refused, match="for data set 'other'"):
-        reprice(entries, other(dataset="other"), ONE)
+        repriced(entries, other(dataset="other"), ONE)
     with pytest.raises(td.Refused, match="age is declared otherwise"):
-        reprice(entries, other(attributes={**POLICY["attributes"], "age": {"integer": [20, 30]}}, release=[]), ONE)
+        repriced(entries, other(attributes={**POLICY["attributes"], "age": {"integer": [20, 30]}}, release=[]), ONE)
 
 
 def test_an_entry_that_says_nothing(policy: td.Policy, ledger: td.Ledger) -> None:
     empty = {"policy": policy.document, "plan": {}, "certificate": td.plan(policy).certificate}
-    ledger.reserve(policy.dataset, asked=1, charged=1, item=empty)
+    ledger.reserve(policy.dataset, Bill(asked=1, charged=1, item=empty))
     with pytest.raises(LedgerError, match="does not say what was measured"):
-        ledger.reprice(policy)
+        reprice(ledger, policy)
 
 
 def test_nothing_released_costs_nothing(policy: td.Policy, ledger: td.Ledger) -> None:
-    found = ledger.reprice(policy)
+    found = reprice(ledger, policy)
     assert (found.charged, found.added_up, found.together.epsilon) == (0, 0, 0)

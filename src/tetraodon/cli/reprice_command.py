@@ -39,11 +39,12 @@ def reprice(
         existing(policy, option="--policy")
         from tetraodon.ledger import Ledger
         from tetraodon.policy.load import load_policy
+        from tetraodon.releasing import reprice as pricing
 
         read = load_policy(policy)
         with Ledger(ledger) as book:
             book.account(read.dataset)
-            found = book.reprice(read)
+            found = pricing.reprice(book, read)
         if as_json:
             emit({"ledger": ledger_name(ledger)} | _repricing_document(found))
             return

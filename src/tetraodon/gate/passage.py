@@ -24,9 +24,9 @@ from typing import Any
 
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import BudgetExhausted, LedgerError, ReleaseError
-from tetraodon.gate.pending import OLD, Pending
 from tetraodon.gate.permit import Permit, permit_for
 from tetraodon.gate.place import Place
+from tetraodon.gate.resume import OLD, Pending
 from tetraodon.gate.terms import Terms
 from tetraodon.ledger import Entry, Ledger, Reservation, document_hash
 from tetraodon.ledger.signature import stamp
@@ -206,13 +206,13 @@ class Passage:
 
     def _charged(self, terms: Terms) -> Entry:
         token = secrets.token_hex(16)
-        told = terms.told(gate={"token": token, "request": self._request})
+        bill = terms.bill(gate={"token": token, "request": self._request})
         if self._pending is not None:
             opened = self._ledger.account(self._dataset).opened
             self._begun = True
             mark = {"token": token, "request": self._request, "account": opened, "force": self._force}
             self._pending.begin(mark | {"dataset": self._dataset})
-        self._ledger.reserve(self._dataset, **told)
+        self._ledger.reserve(self._dataset, bill)
         entry = self._ledger.find(self._dataset, token=token)
         if entry is None:
             raise LedgerError("the ledger lost a charge", fix="restore the ledger from a backup")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.entry import ADDS_UP
 
 
@@ -44,8 +45,8 @@ class Terms:
         if not isinstance(self.certificate, Certificate):
             raise TypeError("only what the kernel certified is charged")
 
-    def told(self, **more: Any) -> dict[str, Any]:
-        """What `Ledger.reserve` and `Ledger.check` are given; `more` is kept in the entry too."""
+    def bill(self, **more: Any) -> Bill:
+        """What the ledger is asked to charge; `more` is kept in the entry too."""
         charge = Charge(Fraction(self.certificate.epsilon)) if self.price is None else self.price()
         item = {
             "composition": charge.composition,
@@ -54,4 +55,4 @@ class Terms:
             "certificate": self.certificate,
             "witness": self.witness,
         }
-        return {"asked": self.asked, "charged": charge.amount, "after": charge.after, "item": item | more}
+        return Bill(self.asked, charge.amount, item | more, charge.after)

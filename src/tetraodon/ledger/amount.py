@@ -6,8 +6,8 @@ import math
 import re
 from fractions import Fraction
 
-from tetraodon.errors import LedgerError
-from tetraodon.rational import decimal_text, rounded_up
+from tetraodon.errors import LedgerError, PolicyError
+from tetraodon.rational import Number, decimal_text, rational, rounded_up
 
 # Python refuses to print an integer of more than 4300 digits; we stop well before.
 MOST_DIGITS = 1000
@@ -39,6 +39,18 @@ def amount(number: object, *, name: str) -> Fraction:
     if exact.numerator >= _LIMIT or exact.denominator >= _LIMIT:
         raise LedgerError(f"{name} has more than {MOST_DIGITS} digits", fix="round it up to fewer decimals first")
     return exact
+
+
+def exact_amount(number: Number, name: str) -> Fraction:
+    """An amount as its writer meant it.
+
+    >>> exact_amount("12.35", "the total"), exact_amount(0.1, "the total")
+    (Fraction(247, 20), Fraction(1, 10))
+    """
+    try:
+        return amount(rational(number, name=name), name=name)
+    except PolicyError as error:
+        raise LedgerError(error.what, fix=error.fix) from None
 
 
 def amount_text(exact: Fraction) -> str:

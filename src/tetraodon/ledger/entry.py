@@ -11,10 +11,11 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount, amount_from_text
 from tetraodon.ledger.compose import ReleaseLoss
-from tetraodon.ledger.item import DOCUMENT_PARTS
 
 State: TypeAlias = Literal["reserved", "settled"]
 STATES: tuple[State, ...] = get_args(State)
+DOCUMENT_PARTS = ("policy", "plan", "certificate")
+"""What is needed to price an entry again under other rules."""
 
 ADDS_UP: Final = "adds up"
 JOINTLY: Final = "verified jointly"

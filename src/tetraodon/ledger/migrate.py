@@ -13,11 +13,11 @@ from tetraodon.ledger.schema import (
     accounts,
     entries,
     found_version,
+    guard,
     meta,
     refusals,
     tables,
 )
-from tetraodon.ledger.triggers import guard
 
 
 def create_if_empty(connection: Connection) -> None:

@@ -1,6 +1,12 @@
-"""The tables of a ledger, and the version of them."""
+"""The tables of a ledger, the version of them, and the triggers that keep them append-only.
+
+The triggers stand against mistakes of other programs; ours never try. They are no defence against malice: whoever may
+drop a trigger may change what it guards, and that is what the chain (`chain.py`) shows.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, Integer, MetaData, Table, Text, inspect, select
 
@@ -77,6 +83,11 @@ chain = Table(
 NEWER = (keys, chain)
 """What a ledger of version 1 lacks."""
 
+GUARDED = (accounts, entries, refusals, keys, chain)
+_SETTLING = {"state", "settled_at", "manifest_hash"}
+_WORDS = "a ledger is only ever added to"
+_FUNCTION = "tetraodon_only_added"
+
 
 def found_version(connection: Connection) -> int | None:
     """The version of the ledger here, None where there is nothing at all.
@@ -118,3 +129,52 @@ def check_version(connection: Connection) -> None:
 
 def _columns(connection: Connection) -> set[str]:
     return {column["name"] for column in inspect(connection).get_columns(meta.name)}
+
+
+def guard(connection: Connection) -> None:
+    """Put the triggers in place, whichever of them are there already."""
+    made = _sqlite() if connection.dialect.name == "sqlite" else _postgres()
+    for statement in made:
+        connection.exec_driver_sql(statement)
+
+
+def _sqlite() -> Iterator[str]:
+    for table in GUARDED:
+        key = next(iter(table.primary_key)).name
+        # INSERT OR REPLACE deletes without asking the trigger on DELETE.
+        again = f"EXISTS (SELECT 1 FROM {table.name} WHERE {key} = NEW.{key})"
+        for name, action, when in (
+            ("keep", "DELETE", "1"),
+            ("replace", "INSERT", again),
+            ("fix", "UPDATE", _changed(table, "IS")),
+        ):
+            yield (
+                f"CREATE TRIGGER IF NOT EXISTS {table.name}_{name} BEFORE {action} ON {table.name} WHEN {when} "
+                f"BEGIN SELECT RAISE(ABORT, '{_WORDS}'); END"
+            )
+
+
+def _postgres() -> Iterator[str]:
+    yield (
+        f"CREATE OR REPLACE FUNCTION {_FUNCTION}() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{_WORDS}' USING ERRCODE = 'integrity_constraint_violation'; END $$"
+    )
+    for table in GUARDED:
+        for name, action, each in (
+            ("keep", "DELETE", "ROW"),
+            ("fix", "UPDATE", f"ROW WHEN ({_changed(table, 'IS NOT DISTINCT FROM')})"),
+            ("empty", "TRUNCATE", "STATEMENT"),
+        ):
+            yield f"DROP TRIGGER IF EXISTS {table.name}_{name} ON {table.name}"
+            yield (
+                f"CREATE TRIGGER {table.name}_{name} BEFORE {action} ON {table.name} "
+                f"FOR EACH {each} EXECUTE FUNCTION {_FUNCTION}()"
+            )
+
+
+def _changed(table: Table, same: str) -> str:
+    """When an UPDATE is refused: always, but for an entry that is settled and otherwise stays as it is."""
+    if table is not entries:
+        return "1 = 1"
+    kept = " AND ".join(f"NEW.{c.name} {same} OLD.{c.name}" for c in entries.c if c.name not in _SETTLING)
+    return f"NOT (OLD.state = 'reserved' AND NEW.state = 'settled' AND {kept})"

@@ -5,34 +5,36 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import insert, select, update
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import Account, dataset_name
 from tetraodon.ledger.address import ledger_address
-from tetraodon.ledger.affordable import check_affordable
-from tetraodon.ledger.amount import amount, amount_text
+from tetraodon.ledger.amount import amount_text, exact_amount
 from tetraodon.ledger.audit import Audit, audited
+from tetraodon.ledger.bill import Bill, check_affordable
 from tetraodon.ledger.chain import append
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_hash
 from tetraodon.ledger.entry import Entry, RecordedRefusal, Reservation
-from tetraodon.ledger.item import certificate_document, certified, check_charge
 from tetraodon.ledger.keyring import ensure_key, known_keys, replace_key, signer_of
-from tetraodon.ledger.rows import account_of, entry_in, losses_of, names, refusal_in
+from tetraodon.ledger.rows import (
+    account_of,
+    entry_in,
+    losses_of,
+    names,
+    refusal_in,
+    same_entry,
+    statement_of,
+    unknown,
+)
 from tetraodon.ledger.schema import VERSION, accounts, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, key_place
-from tetraodon.ledger.statement import same_entry, statement_of, unknown
-from tetraodon.ledger.terms import exact_amount, policy_document
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.rational import Number
-
-if TYPE_CHECKING:
-    from tetraodon.policy.load import AnyPolicy
-    from tetraodon.releasing.reprice import Repricing
 
 
 class Ledger:
@@ -50,7 +52,7 @@ class Ledger:
     >>> with folder as place, Ledger(f"{place}/budget.db") as ledger:
     ...     account = ledger.open("adult", Fraction(1), policy)
     ...     third = Fraction(1, 3)
-    ...     reservation = ledger.reserve("adult", asked=third, charged=third, item=item)
+    ...     reservation = ledger.reserve("adult", Bill(asked=third, charged=third, item=item))
     ...     ledger.settle(reservation, manifest_hash="0" * 64)
     ...     ledger.account("adult").left
     Fraction(2, 3)
@@ -85,7 +87,7 @@ class Ledger:
               terms changes nothing; on other terms it is refused, since earlier releases were priced on the first ones.
         """
         name, exact, forgiven = dataset_name(dataset), exact_amount(total, "the total"), exact_amount(delta, "delta")
-        document = policy_document(policy)
+        document = policy if isinstance(policy, Mapping) else load_policy(policy).document
         text, digest = canonical_text(document), document_hash(document)
         with self._database.writing(make=True) as connection:
             if name not in names(connection):
@@ -122,28 +124,18 @@ class Ledger:
         with self._database.reading() as connection:
             return tuple(account_of(connection, name) for name in names(connection))
 
-    def reserve(
-        self,
-        dataset: str,
-        *,
-        asked: Fraction | int,
-        charged: Fraction | int,
-        item: Mapping[str, Any],
-        after: Fraction | None = None,
-    ) -> Reservation:
+    def reserve(self, dataset: str, bill: Bill) -> Reservation:
         """Charge a data set for a release that is about to be made.
 
-        Pre   `item` holds the policy and plan of the release as documents, and its `Certificate` under the governing
-              policy. No noise has been drawn yet. `charged` is at least the certified loss; with `after`, it was
-              computed for a data set on which exactly that much had been charged, and is refused on any other.
+        Pre   no noise has been drawn yet.
         Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
         Raises BudgetExhausted when the charge is more than what is left.
         """
-        new = _wanted(dataset, asked, charged, item, jointly=after is not None)
+        new = bill.entry(dataset, _now())
         text = canonical_text(new.document)
         with self._database.writing() as connection:
             account = account_of(connection, new.dataset, lock=True)
-            check_affordable(account, losses_of(connection, new.dataset), new, after=after)
+            check_affordable(account, losses_of(connection, new.dataset), new, after=bill.after)
             made = connection.execute(
                 insert(entries).values(
                     dataset=new.dataset,
@@ -159,19 +151,12 @@ class Ledger:
             append(connection, "reserved", key)
         return Reservation(key, new.dataset, new.asked, new.charged, new.when)
 
-    def check(
-        self,
-        dataset: str,
-        *,
-        asked: Fraction | int,
-        charged: Fraction | int,
-        item: Mapping[str, Any],
-        after: Fraction | None = None,
-    ) -> None:
+    def check(self, dataset: str, bill: Bill) -> None:
         """Refuse what `reserve` would refuse now. Nothing is charged."""
-        new = _wanted(dataset, asked, charged, item, jointly=after is not None)
+        new = bill.entry(dataset, _now())
         with self._database.reading() as connection:
-            check_affordable(account_of(connection, new.dataset), losses_of(connection, new.dataset), new, after=after)
+            account, earlier = account_of(connection, new.dataset), losses_of(connection, new.dataset)
+            check_affordable(account, earlier, new, after=bill.after)
 
     def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
         """Note that the release of a reservation has been written. The charge stays as it is."""
@@ -204,15 +189,6 @@ class Ledger:
         with self._database.reading() as connection:
             found = [entry_in(row) for row in connection.execute(query)]
         return next((entry for entry in found if entry.token == token), None)
-
-    def reprice(self, policy: AnyPolicy) -> Repricing:
-        """What the releases of the policy's data set, as they stand here, lose under that policy instead.
-
-        Nothing is changed. An exact answer that moves under the other policy costs infinity.
-        """
-        from tetraodon.releasing.reprice import reprice_all  # a convenience; the maths lives above this room
-
-        return reprice_all(self, policy)
 
     def record_refusal(self, dataset: str, kind: str) -> None:
         """Note that a release was refused because of the data: which kind and when, no detail."""
@@ -269,17 +245,6 @@ class Ledger:
         if old:
             with self._database.writing():
                 pass
-
-
-def _wanted(
-    dataset: str, asked: Fraction | int, charged: Fraction | int, item: Mapping[str, Any], *, jointly: bool
-) -> Entry:
-    """An entry as it would be kept, checked as far as it goes without the others."""
-    certificate = certified(item)
-    wish, cost = amount(asked, name="the amount asked"), amount(charged, name="the charge")
-    check_charge(certificate, cost, jointly=jointly)
-    document = {**item, "certificate": certificate_document(certificate)}
-    return Entry(0, dataset_name(dataset), wish, cost, "reserved", _now(), document, delta=certificate.delta)
 
 
 def _now() -> str:

@@ -50,9 +50,9 @@ def quote(plan: Plan, ledger: Ledger) -> Quote:
 
 def checked(account: Account, ledger: Ledger, asked: Terms) -> Quote:
     """The quote for what would be charged on these terms."""
-    told = asked.told()
+    bill = asked.bill()
     try:
-        ledger.check(account.dataset, **told)
+        ledger.check(account.dataset, bill)
     except BudgetExhausted as refusal:
-        return Quote(account, told["charged"], refusal)
-    return Quote(account, told["charged"])
+        return Quote(account, Fraction(bill.charged), refusal)
+    return Quote(account, Fraction(bill.charged))

@@ -63,13 +63,16 @@ class Repricing:
         return composed([ReleaseLoss(Fraction(one.epsilon), one.rho) for one in found], delta, self.total)
 
 
-def reprice_all(ledger: Ledger, policy: AnyPolicy) -> Repricing:
-    """What all releases of a policy's data set, as they stand in a ledger, lose under that policy."""
+def reprice(ledger: Ledger, policy: AnyPolicy) -> Repricing:
+    """What the releases of a policy's data set, as they stand in a ledger, lose under that policy instead.
+
+    Nothing is changed. An exact answer that moves under the other policy costs infinity.
+    """
     other = load_policy(policy)
-    return reprice(ledger.entries(other.dataset), other, ledger.account(other.dataset).total)
+    return repriced(ledger.entries(other.dataset), other, ledger.account(other.dataset).total)
 
 
-def reprice(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repricing:
+def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repricing:
     """What the releases behind some entries of the ledger lose under another policy.
 
     Pre   the attributes they measured mean the same in both policies. The noise of different releases is independent.

@@ -11,7 +11,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.terms import exact_amount, policy_document
+from tetraodon.ledger.amount import exact_amount
 
 DOCUMENT: dict[str, Any] = {"dataset": "d", "attributes": {"x": ["a", "b"]}, "budget": {"epsilon": 1}}
 
@@ -52,8 +52,7 @@ def test_a_policy_its_path_and_its_document_do(tmp_path: Path) -> None:
     (tmp_path / "d.policy.yaml").write_text("dataset: d\nattributes: {x: [a, b]}\nbudget: {epsilon: 1}\n")
     given: list[Any] = [policy, policy.document, tmp_path / "d.policy.yaml", str(tmp_path / "d.policy.yaml")]
     for one in given:
-        assert policy_document(one) == policy.document
         with td.Ledger(tmp_path / "l.db") as ledger:
             assert ledger.open("d", 1, one).policy == policy.document
-    with pytest.raises(td.TetraodonError):
-        policy_document(str(tmp_path / "missing.yaml"))
+    with td.Ledger(tmp_path / "l.db") as ledger, pytest.raises(td.TetraodonError):
+        ledger.open("d", 1, str(tmp_path / "missing.yaml"))

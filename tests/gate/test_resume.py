@@ -11,7 +11,7 @@ import pytest
 
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import Place
-from tetraodon.gate.pending import Pending
+from tetraodon.gate.resume import Pending
 
 
 @pytest.fixture
@@ -23,9 +23,7 @@ def test_one_at_a_time(place: Place) -> None:
     mine = Pending.enter(place)
     with pytest.raises(ReleaseError, match="another process"):
         Pending.enter(place)
-    script = (
-        "import sys; from pathlib import Path; from tetraodon.gate import Place; from tetraodon.gate.pending import"
-    )
+    script = "import sys; from pathlib import Path; from tetraodon.gate import Place; from tetraodon.gate.resume import"
     script += " Pending; Pending.enter(Place.of(Path(sys.argv[1]), 'm.json'))"
     done = subprocess.run([sys.executable, "-c", script, place.path], capture_output=True, text=True, check=False)
     assert "another process is writing to this folder" in done.stderr
@@ -35,20 +33,20 @@ def test_one_at_a_time(place: Place) -> None:
 
 def test_a_lock_on_a_file_that_is_gone_is_no_lock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever held it has ended and removed the folder between our opening the file and locking it."""
-    from tetraodon.gate import pending
+    from tetraodon.gate import resume
 
-    lock, first = pending.fcntl.flock, []
+    lock, first = resume.fcntl.flock, []
 
     def late(handle: int, how: int) -> None:
         if not first:
             first.append(handle)
-            (place.pending / pending.LOCK).unlink()
+            (place.pending / resume.LOCK).unlink()
             place.pending.rmdir()
         lock(handle, how)
 
-    monkeypatch.setattr(pending.fcntl, "flock", late)
+    monkeypatch.setattr(resume.fcntl, "flock", late)
     found = Pending.enter(place)
-    assert os.path.samestat(os.fstat(found.handle), os.stat(place.pending / pending.LOCK))
+    assert os.path.samestat(os.fstat(found.handle), os.stat(place.pending / resume.LOCK))
     found.leave()
 
 

@@ -1,0 +1,107 @@
+"""What is to be charged for a release: its bill, the entry that it becomes, and whether its account covers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.errors import BudgetExhausted, LedgerError
+from tetraodon.ledger.account import Account, dataset_name
+from tetraodon.ledger.amount import amount, shown_above, shown_below
+from tetraodon.ledger.compose import ReleaseLoss, composed
+from tetraodon.ledger.entry import DOCUMENT_PARTS, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What the ledger is asked to charge.
+
+    Attributes
+    ----------
+    asked:   what the release's own policy asked for.
+    charged: what is taken from the total: at least the certified loss.
+    item:    the policy and plan of the release as documents, and its `Certificate` under the governing policy.
+    after:   the charge was computed for a data set on which exactly that much had been charged, and is refused on any
+             other; None where losses add up.
+    """
+
+    asked: Fraction | int
+    charged: Fraction | int
+    item: Mapping[str, Any] = field(hash=False)
+    after: Fraction | None = None
+
+    def entry(self, dataset: str, when: str) -> Entry:
+        """The entry as it would be kept, checked as far as that goes without the others."""
+        certificate = certified(self.item)
+        asked, charged = amount(self.asked, name="the amount asked"), amount(self.charged, name="the charge")
+        if self.after is None and charged < certificate.epsilon:
+            raise LedgerError(
+                "the charge is below the loss that was certified", fix="charge what the certificate says, or more"
+            )
+        document = {**self.item, "certificate": certificate_document(certificate)}
+        return Entry(0, dataset_name(dataset), asked, charged, "reserved", when, document, delta=certificate.delta)
+
+
+def certified(item: Mapping[str, Any]) -> Certificate:
+    """The certificate of an item that has all its parts. A document that looks like one is not one.
+
+    Why  only the kernel makes certificates, so nothing can be charged whose loss was not computed.
+    """
+    missing = [part for part in DOCUMENT_PARTS if part not in item]
+    if missing:
+        raise LedgerError(
+            f"the item to be charged has no {', '.join(missing)}",
+            fix="give the policy, the plan and the certificate of the release",
+        )
+    found = item["certificate"]
+    if not isinstance(found, Certificate):
+        raise LedgerError(
+            "what was given as a certificate is none", fix="give the certificate that the kernel computed"
+        )
+    if not isinstance(found.epsilon, Fraction):
+        raise LedgerError("the loss is infinite, and no total covers it", fix="release what the policy allows")
+    return found
+
+
+def certificate_document(certificate: Certificate) -> dict[str, Any]:
+    """A certificate as it is kept: its loss as exact text, and how it was found."""
+    found: dict[str, Any] = {
+        "epsilon_exact": str(certificate.epsilon),
+        "method": certificate.method,
+        "exact": certificate.exact,
+    }
+    if certificate.rho is not None:
+        found |= {"delta": str(certificate.delta), "rho_exact": str(certificate.rho)}
+    return found
+
+
+def check_affordable(account: Account, earlier: Sequence[ReleaseLoss], new: Entry, *, after: Fraction | None) -> None:
+    """Refuse an entry that does not fit its account beside the earlier ones.
+
+    Pre   `earlier` are all losses of the account, in order; with `after`, the charge of the new one was computed
+          for a data set on which exactly that much had been charged.
+    """
+    if after is not None and account.charged != after:
+        raise LedgerError(
+            f"another release of {new.dataset!r} was charged while this one was priced, and losses do not add up here",
+            fix="run the same command again",
+        )
+    if new.delta != (account.delta if new.delta else 0) or (after is not None and account.delta):
+        opened = f"for a delta of {shown_below(account.delta)}" if account.delta else "without a delta"
+        raise BudgetExhausted(
+            f"this release does not fit a data set that was opened {opened}",
+            fix="leave delta out of the policy's budget, or write the delta of the data set",
+        )
+    together = composed([*earlier, new.loss], account.delta, account.total)
+    if together > account.total:
+        costs = f"this release costs epsilon {shown_above(new.charged)}"
+        if account.delta:
+            costs += f" by itself and {shown_above(together - account.charged)} beside the earlier ones"
+        raise BudgetExhausted(
+            f"{costs}, and data set {new.dataset!r} has "
+            f"{shown_below(account.left)} left of {shown_below(account.total)}",
+            fix="ask for at most what is left, or open a new data set, which needs new data",
+        )

@@ -1,0 +1,95 @@
+"""Only what the kernel certified is charged, never less than it certified, and only what is left covers.
+
+The ledger itself is tried in test_store.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+
+import pytest
+from tests.ledger.certificates import POLICY, gaussian, pure
+
+import tetraodon as td
+from tetraodon.errors import BudgetExhausted, LedgerError
+from tetraodon.ledger import Ledger
+from tetraodon.ledger.account import Account
+from tetraodon.ledger.bill import Bill, check_affordable
+from tetraodon.ledger.compose import ReleaseLoss
+from tetraodon.ledger.document import document_hash
+from tetraodon.ledger.entry import Entry
+
+Item = dict[str, object]
+
+
+@pytest.mark.parametrize("real", [pure(1), gaussian(Fraction(1, 10**6))], ids=["pure", "gaussian"])
+def test_what_looks_like_a_certificate_is_not_one(ledger: Ledger, item: Item, real: td.Certificate) -> None:
+    class Posing:
+        epsilon, witness, method, exact = real.epsilon, real.witness, real.method, real.exact
+        rho, delta, finite = real.rho, real.delta, True
+
+    document = {name: value for name, value in asdict(real).items() if name != "seal"}
+    for posing in (document, {}, Posing(), None, {"epsilon_exact": "0", "method": "trust me", "exact": True}):
+        for use in (ledger.reserve, ledger.check):
+            with pytest.raises(LedgerError, match="given as a certificate is none"):
+                use("adult", Bill(asked=1, charged=1, item={**item, "certificate": posing}))
+    assert ledger.entries() == ()
+
+
+def test_no_less_is_charged_than_was_certified(ledger: Ledger, item: Item) -> None:
+    third = {**item, "certificate": pure(Fraction(1, 3))}
+    with pytest.raises(LedgerError, match="below the loss that was certified"):
+        ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 4), item=third))
+    assert ledger.entries() == ()
+    ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 3), item=third))
+    ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 4), item=third, after=Fraction(1, 3)))
+    assert ledger.account("adult").charged == Fraction(7, 12)
+
+
+def test_an_infinite_loss_is_not_charged(ledger: Ledger, item: Item) -> None:
+    told = td.certify(POLICY, [[1, 0]], 0)
+    assert not told.finite
+    with pytest.raises(LedgerError, match="infinite"):
+        ledger.reserve("adult", Bill(asked=1, charged=1, item={**item, "certificate": told}))
+
+
+def test_the_certificate_is_kept_as_the_ledger_writes_it(ledger: Ledger, item: Item) -> None:
+    real = gaussian(Fraction(1, 10**6))
+    ledger.open("births", 9, {}, delta=real.delta)
+    ledger.reserve("births", Bill(asked=1, charged=Fraction(real.epsilon), item={**item, "certificate": real}))
+    (entry,) = ledger.entries("births")
+    assert entry.document["certificate"] == {
+        "epsilon_exact": str(real.epsilon),
+        "method": real.method,
+        "exact": real.exact,
+        "delta": "1/1000000",
+        "rho_exact": "1/50",
+    }
+    assert entry.delta == real.delta
+
+
+HALF = Fraction(1, 2)
+ACCOUNT = Account("d", Fraction(1), HALF, {}, document_hash({}), "2026-01-01")
+
+
+def entry(charged: Fraction, delta: Fraction = Fraction(0)) -> Entry:
+    document = {"policy": {}, "plan": {}, "certificate": {"rho_exact": "1/50"}}
+    return Entry(0, "d", charged, charged, "reserved", "2026-01-01", document, delta=delta)
+
+
+def test_what_is_left_may_be_spent_and_no_more() -> None:
+    check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF), after=None)
+    check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF), after=HALF)
+    with pytest.raises(BudgetExhausted, match=r"has 0\.5 left of 1"):
+        check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF + Fraction(1, 10**9)), after=None)
+
+
+def test_a_price_for_another_past_is_none() -> None:
+    with pytest.raises(LedgerError, match="while this one was priced"):
+        check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF), after=Fraction(0))
+
+
+def test_a_delta_that_the_account_does_not_have() -> None:
+    with pytest.raises(BudgetExhausted, match="opened without a delta"):
+        check_affordable(ACCOUNT, [], entry(HALF, Fraction(1, 10**6)), after=None)
