@@ -47,7 +47,7 @@ def channel_of(datasets: int, outputs: int, *, common: bool, chance: random.Rand
     return Channel(rows, range(datasets), range(outputs))
 
 
-def pairs_of(number: int, datasets: int, chance: random.Random) -> pairs.Pairs:
+def pairs_of(number: int, datasets: int, chance: random.Random) -> pairs.SecretPairs:
     """Random pairs of disjoint sets of datasets."""
     listed = []
     for n in range(number):

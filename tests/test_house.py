@@ -20,7 +20,19 @@ TESTS = ROOT / "tests"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    {"arrays", "errors", "one_thread", "rational", "server_address", "whole_sums", "zcdp", "papers", "demo", "foreign"},
+    {
+        "arrays",
+        "errors",
+        "exponent",
+        "one_thread",
+        "rational",
+        "server_address",
+        "whole_sums",
+        "zcdp",
+        "papers",
+        "demo",
+        "foreign",
+    },
     {"domain", "noise"},
     {"workload", "engine"},
     {"policy"},

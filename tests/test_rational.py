@@ -17,7 +17,7 @@ from tetraodon.rational import (
     ROUNDING,
     decimal_text,
     exact_sum,
-    log_above,
+    log_rounded_up,
     probabilities,
     rational,
     rounded_up,
@@ -135,16 +135,16 @@ def test_rounding_up_is_the_least_not_below(number: Fraction, digits: int) -> No
 
 @given(st.fractions(min_value=1, max_value=10**9))
 def test_a_logarithm_is_rounded_up_and_no_farther(ratio: Fraction) -> None:
-    above = log_above(ratio)
+    above = log_rounded_up(ratio)
     assert float(above) >= math.log(ratio) - 1e-13
     assert float(above) - math.log(ratio) < 2e-12
     assert (above * 10**12).denominator == 1
 
 
 def test_a_ratio_below_one_has_no_loss() -> None:
-    assert log_above(Fraction(1)) == 0
+    assert log_rounded_up(Fraction(1)) == 0
     with pytest.raises(PolicyError, match="below 1"):
-        log_above(Fraction(1, 2))
+        log_rounded_up(Fraction(1, 2))
 
 
 def test_floats_that_sum_to_one_but_for_their_last_digits_are_probabilities() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, Decimal, InvalidOperation, localcontext
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
+from tetraodon.exponent import log_above
 
 READABLE = re.compile(r"[+-]?(\d{1,400}(/\d{1,400})?|(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?)", re.ASCII)
 """Texts that are numbers of a sane length: `1e999999999` would take all memory there is."""
@@ -125,21 +126,15 @@ def rounded_up(number: Fraction, *, digits: int = 12) -> Fraction:
     return Fraction(-((-number.numerator * unit) // number.denominator), unit)
 
 
-def log_above(ratio: Fraction, *, digits: int = 12) -> Fraction:
+def log_rounded_up(ratio: Fraction, *, digits: int = 12) -> Fraction:
     """The natural logarithm of a number of at least 1, rounded up to `digits` decimals.
 
-    Why  `decimal` rounds a logarithm correctly; the ratio itself is rounded up first, so nothing is lost below.
-
-    >>> log_above(Fraction(1)), float(log_above(Fraction(2)))
+    >>> log_rounded_up(Fraction(1)), float(log_rounded_up(Fraction(2)))
     (Fraction(0, 1), 0.69314718056)
     """
     if ratio < 1:
         raise PolicyError("a ratio is below 1", fix="give the larger likelihood first")
-    if ratio == 1:
-        return Fraction(0)
-    with localcontext(prec=digits + 30, rounding=ROUND_CEILING):
-        above = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-    return rounded_up(Fraction(above) + Fraction(1, 10 ** (digits + 20)), digits=digits)
+    return rounded_up(log_above(ratio), digits=digits)
 
 
 def row_reduced(matrix: Sequence[Sequence[Fraction]], columns: int) -> tuple[list[list[Fraction]], list[int]]:

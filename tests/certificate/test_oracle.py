@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import maximum_flow
 from tests.known_worlds import Case, line, one_at_a_time, pairs_graph, random_case
 
 from tetraodon.certificate import oracle
-from tetraodon.certificate.oracle import Dataset, World
+from tetraodon.certificate.oracle import Dataset, TinyWorld
 from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.known import Known
 from tetraodon.policy.load import load_policy
@@ -23,7 +23,7 @@ from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.workload.query import histogram
 
 
-def world(case: Case, n: int | None = None) -> World:
+def world(case: Case, n: int | None = None) -> TinyWorld:
     return oracle.world(case.graph, case.known, n or case.n)
 
 
@@ -87,7 +87,7 @@ def test_rising_first_datasets_are_enough() -> None:
             assert every == oracle.changes(here, reading)  # type: ignore[arg-type]
 
 
-def _change(here: World, first: Dataset, second: Dataset) -> tuple[int, ...]:
+def _change(here: TinyWorld, first: Dataset, second: Dataset) -> tuple[int, ...]:
     change = [0] * here.size
     for x, y in zip(first, second, strict=True):
         change[x] -= 1
@@ -104,7 +104,7 @@ def test_large_worlds_are_refused() -> None:
 
 
 def couples(
-    here: World, prior: list[list[int]], person: int, x: int, y: int, allowed: set[tuple[Dataset, Dataset]]
+    here: TinyWorld, prior: list[list[int]], person: int, x: int, y: int, allowed: set[tuple[Dataset, Dataset]]
 ) -> Iterable[bool]:
     """For each known answer, whether D | D_i = x and D | D_i = y have a coupling on the allowed pairs, exactly.
 

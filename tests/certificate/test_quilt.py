@@ -11,7 +11,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.certificate.quilt import (
-    Spread,
+    QuiltBounds,
     approximate_influences,
     exact_influences,
     quilt_budget,
@@ -173,8 +173,8 @@ def test_chains_of_many_states_are_bounded_by_how_fast_they_mix() -> None:
 
 
 def test_a_spread_without_options_bounds_nothing() -> None:
-    assert Spread(()).loss(Fraction(1)) == math.inf
-    assert Spread(()).each(Fraction(1)) == 0
+    assert QuiltBounds(()).loss(Fraction(1)) == math.inf
+    assert QuiltBounds(()).each(Fraction(1)) == 0
     chain = CHAINS["two"]
     options = spread(chain, everything(chain).tobytes(), 16).options
     assert [rows for _, rows in options] == sorted({rows for _, rows in options})

@@ -13,11 +13,11 @@ from scipy import stats
 
 from tetraodon.domain import Attribute, Categories, Integers
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exponent import is_at_most_exp
 from tetraodon.noise.coins import Words
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.pufferfish import verify
-from tetraodon.pufferfish.exponent import is_at_most_exp
 
 F = Fraction
 AGE = Attribute("age", Integers(0, 5))

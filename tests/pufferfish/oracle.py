@@ -8,7 +8,7 @@ import random
 from fractions import Fraction
 
 from tetraodon.pufferfish import Channel, World
-from tetraodon.pufferfish.pair import Pairs
+from tetraodon.pufferfish.pair import SecretPairs
 from tetraodon.pufferfish.prior import Prior
 
 
@@ -19,7 +19,7 @@ def likelihood(channel: Channel, prior: Prior, secret, output) -> Fraction:
     return sum((p * channel.probability(d, output) for d, p in inside), Fraction(0)) / mass
 
 
-def worst_odds(channel: Channel, pairs: Pairs, priors) -> Fraction | float:
+def worst_odds(channel: Channel, pairs: SecretPairs, priors) -> Fraction | float:
     """The largest odds ratio of [KM12] Def. 3.1 in either direction, over a finite list of priors."""
     worst: Fraction | float = Fraction(1)
     for prior, (one, other), output in itertools.product(priors, pairs.on(channel.world), channel.outputs):

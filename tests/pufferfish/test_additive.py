@@ -1,15 +1,35 @@
-"""The package's certified measurements, put before the verifier: both must find the same loss."""
+"""Added noise: its kinds, its likelihoods and where odds are worst."""
+
+from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.worlds import graphs, positive, queries
 
 from tetraodon.certificate import certify_measurements
+from tetraodon.errors import NoiseError
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.pufferfish import Additive, DiscreteLaplace, World, named, verify
+from tetraodon.pufferfish import Additive, DiscreteLaplace, Gaussian, Laplace, World, named, verify
 from tetraodon.workload.linear import Measurement
+
+
+def test_numbers_are_read_as_written():
+    assert Laplace(0.1).scale == DiscreteLaplace("0.1").scale == Gaussian("1/10").sigma == Fraction(1, 10)
+    assert [kind.text for kind in (Laplace(2), DiscreteLaplace(2), Gaussian(2))] == [
+        "Laplace noise of scale 2",
+        "discrete Laplace noise of scale 2",
+        "Gaussian noise of standard deviation 2",
+    ]
+
+
+@pytest.mark.parametrize("kind", [Laplace, DiscreteLaplace, Gaussian])
+@pytest.mark.parametrize("number", [0, -1])
+def test_noise_is_positive(kind, number):
+    with pytest.raises(NoiseError, match=r"not positive.*Fix"):
+        kind(number)
 
 
 @settings(max_examples=40, deadline=None)

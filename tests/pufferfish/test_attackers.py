@@ -8,9 +8,9 @@ import pytest
 from tests.pufferfish.oracle import random_channel, worst_odds
 
 from tetraodon.errors import Refused
+from tetraodon.exponent import log_above, log_below
 from tetraodon.pufferfish import Definition, Secret, World, named, pairs, scenarios, verify
-from tetraodon.pufferfish.exponent import log_above, log_below
-from tetraodon.pufferfish.scenario_sets import product_prior
+from tetraodon.pufferfish.scenario import product_prior
 
 WORLD = World.product((0, 1), individuals=2)
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError
+from tetraodon.exponent import exp_above, exp_below
 from tetraodon.pufferfish import Definition, pairs, scenarios
-from tetraodon.pufferfish.exponent import exp_above, exp_below
 
 
 def make(**bound):

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from tetraodon.exponent import sign_of_sum
 from tetraodon.pufferfish import (
     Additive,
     Definition,
@@ -17,7 +18,6 @@ from tetraodon.pufferfish import (
     scenarios,
     verify,
 )
-from tetraodon.pufferfish.exponent import sign_of_sum
 
 HALF = Fraction(1, 2)
 

@@ -9,7 +9,7 @@ from tests.pufferfish.oracle import random_channel, random_prior
 
 from tetraodon.pufferfish import World
 from tetraodon.pufferfish import likelihood as module
-from tetraodon.pufferfish.likelihood import Sums, Table, total, whole_sums
+from tetraodon.pufferfish.likelihood import Likelihoods, SecretSums, total, whole_sums
 
 
 @pytest.mark.parametrize("bits", [1, 40, 52, 53, 300])
@@ -25,12 +25,12 @@ def test_both_ways_to_add_up_agree(monkeypatch):
     chance = random.Random(3)
     world = World.product((0, 1), individuals=3)
     channel, prior = random_channel(world, 4, chance), random_prior(world, chance)
-    table = Table(world, channel.outputs, channel.matrix)
+    table = Likelihoods(world, channel.outputs, channel.matrix)
     masks = np.array([[chance.random() < 0.5 for _ in range(world.size)] for _ in range(5)])
     weights = prior.on(world)
-    small = Sums(table, masks, weights)
+    small = SecretSums(table, masks, weights)
     monkeypatch.setattr(module, "SMALL_BITS", 0)
-    large = Sums(table, masks, weights)
+    large = SecretSums(table, masks, weights)
     assert small.mass == large.mass
     for secret in range(5):
         for output in range(4):
@@ -46,16 +46,16 @@ def test_what_floats_cannot_hold_is_not_trusted(monkeypatch):
     masks = np.array([[True, False]])
     for bits in (2048, 0):
         monkeypatch.setattr(module, "SMALL_BITS", bits)
-        table = Table(world, (0, 1), [[small, 1 - small], [small, 1 - small]])
-        assert not Sums(table, masks, [Fraction(1), Fraction(0)]).trustworthy
+        table = Likelihoods(world, (0, 1), [[small, 1 - small], [small, 1 - small]])
+        assert not SecretSums(table, masks, [Fraction(1), Fraction(0)]).trustworthy
         assert table.has_tiny
-    level = Table(world, (0,), [[Fraction(1)], [Fraction(1)]])
-    assert not Sums(level, masks, [small, 1 - small]).trustworthy
+    level = Likelihoods(world, (0,), [[Fraction(1)], [Fraction(1)]])
+    assert not SecretSums(level, masks, [small, 1 - small]).trustworthy
 
 
 def test_ranks_keep_the_exact_order():
     close = [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**40), Fraction(0), Fraction(1)]
-    table = Table(World.of([0, 1]), (0, 1), [close[:2], close[2:]])
+    table = Likelihoods(World.of([0, 1]), (0, 1), [close[:2], close[2:]])
     values, ranks = table.distinct
     assert values == sorted(close)
     assert ranks.tolist() == [[1, 2], [0, 3]]

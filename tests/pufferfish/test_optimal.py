@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exponent import exp_below
 from tetraodon.pufferfish import (
     Channel,
     Definition,
@@ -18,7 +19,6 @@ from tetraodon.pufferfish import (
     scenarios,
     verify,
 )
-from tetraodon.pufferfish.exponent import exp_below
 
 
 def counts(n, epsilon):

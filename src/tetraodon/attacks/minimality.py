@@ -10,7 +10,7 @@ from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.exact_bayes import belief, noisy_count, strongest_belief
 from tetraodon.attacks.picture import bars, rounded
 from tetraodon.pufferfish import Channel, Secret, World, named, posterior, verify
-from tetraodon.pufferfish.scenario_sets import product_prior
+from tetraodon.pufferfish.scenario import product_prior
 
 STREET, PEOPLE = 2, 6
 """The first two people live in one street, the other four in another."""

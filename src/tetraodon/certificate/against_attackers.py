@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools
 from tetraodon.certificate.certificate import Certificate, Computed, certifying
 from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.quilt import quilt_budget, quilt_loss
@@ -78,7 +78,7 @@ def priced_for_each(policy: Policy) -> Policy:
     return replace(policy, graph=complete_graph(policy.graph), attackers=INDEPENDENT, epsilon=each)
 
 
-def secret_pairs(graph: SecretGraph) -> NDArray[np.bool_]:
+def secret_pairs(graph: SecretGraph) -> Bools:
     """Which states of a chain are secret from which."""
     found = np.zeros((graph.domain.size, graph.domain.size), np.bool_)
     x, y = graph.edge_cells()

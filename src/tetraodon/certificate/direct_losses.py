@@ -15,7 +15,7 @@ from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attribute_graph import AttributeGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
-from tetraodon.rational import log_above
+from tetraodon.rational import log_rounded_up
 from tetraodon.workload.query import count, histogram
 
 
@@ -102,6 +102,6 @@ def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence
         ratio = worst_ratio(matrices[factor.names[0]], factor.graph)
         if ratio is None:
             return Computed(math.inf, None, f"a step of {factor.names[0]} that is told apart for certain", True)
-        losses.append(log_above(ratio))
+        losses.append(log_rounded_up(ratio))
     most = sum(sorted(losses, reverse=True)[: policy.graph.at_most], Fraction(0))
     return Computed(most, None, "worst ratio along an edge", True)

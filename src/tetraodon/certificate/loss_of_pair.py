@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.domain import Domain
 from tetraodon.policy.secret_graph import ABSENT
@@ -63,7 +63,7 @@ def _moved(
     return sum(int(contribution.alone(cell)) for cell in cells)
 
 
-def _answers(domain: Domain, measurement: Measurement, dataset: Dataset) -> NDArray[np.int64]:
+def _answers(domain: Domain, measurement: Measurement, dataset: Dataset) -> Ints:
     query = measurement.query
     places = [domain.position(name) for name in query.names]
     present = [domain.codes(record) for record in dataset.records if record is not ABSENT]

@@ -31,7 +31,7 @@ DATASET_LIMIT = 20_000
 
 
 @dataclass(frozen=True)
-class World:
+class TinyWorld:
     """Values 0..size-1 of one record, which pairs are secret, and how much each value adds to every known sum."""
 
     edge: tuple[tuple[bool, ...], ...]
@@ -60,7 +60,7 @@ class World:
         return list(found.values())
 
 
-def world(graph: SecretGraph, known: Sequence[Known], n: int) -> World:
+def world(graph: SecretGraph, known: Sequence[Known], n: int) -> TinyWorld:
     """The tiny world of a policy. Somebody absent adds nothing to any count."""
     domain = graph.domain
     values: list[Any] = [domain.value(cell) for cell in range(domain.size)]
@@ -70,7 +70,7 @@ def world(graph: SecretGraph, known: Sequence[Known], n: int) -> World:
         values.append(ABSENT)
         adds.append(tuple(0 for _ in sums))
     edge = tuple(tuple(x is not y and graph.is_edge(x, y) for y in values) for x in values)
-    return World(edge, tuple(adds), n)
+    return TinyWorld(edge, tuple(adds), n)
 
 
 def neighbours(policy: AnyPolicy, n: int, reading: Reading = "star") -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
@@ -119,7 +119,7 @@ def _numbers(answer: Any) -> list[Fraction]:
     return [rational(x.item() if isinstance(x, np.generic) else x, name="an answer") for x in plain]
 
 
-def pairs(here: World, reading: Reading = "star", *, rising: bool = False) -> Iterator[tuple[Dataset, Dataset]]:
+def pairs(here: TinyWorld, reading: Reading = "star", *, rising: bool = False) -> Iterator[tuple[Dataset, Dataset]]:
     """All ordered pairs of neighbours, or only those whose first dataset is in rising order."""
     if reading not in get_args(Reading):
         raise QueryError("there is no such reading of neighbours", fix="write reading='star' or reading='literal'")
@@ -132,7 +132,7 @@ def pairs(here: World, reading: Reading = "star", *, rising: bool = False) -> It
             assert_never(reading)
 
 
-def changes(here: World, reading: Reading = "star") -> set[tuple[int, ...]]:
+def changes(here: TinyWorld, reading: Reading = "star") -> set[tuple[int, ...]]:
     """How the histograms of neighbours differ: all the differences there are.
 
     Why  people can be renamed in both datasets at once, so first datasets in rising order are enough.
@@ -156,7 +156,7 @@ def largest(moved: set[tuple[int, ...]], query: LinearQuery, domain: Domain) -> 
     return unit * int(np.abs(differences @ matrix.T).sum(axis=1).max())
 
 
-def _star(here: World, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
+def _star(here: TinyWorld, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
     """N*: an edge among the changes, and no part of the changes, neither none nor all, keeps the known sums."""
     for group in here.groups:
         members = set(group)
@@ -181,7 +181,7 @@ def _partly(first: Dataset, second: Dataset, part: Sequence[int]) -> Dataset:
     return tuple(mixed)
 
 
-def _literal(here: World, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
+def _literal(here: TinyWorld, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
     """[HMD14] Def. 4.1: compare the secret pairs T, and among equals the changes, against every other dataset."""
     for group in here.groups:
         for first in _firsts(group, rising):
@@ -196,7 +196,7 @@ def _literal(here: World, rising: bool) -> Iterator[tuple[Dataset, Dataset]]:
                     yield first, second
 
 
-def _secrets(here: World, first: Dataset, second: Dataset) -> frozenset[tuple[int, int, int]]:
+def _secrets(here: TinyWorld, first: Dataset, second: Dataset) -> frozenset[tuple[int, int, int]]:
     return frozenset(
         (j, x, y) for j, (x, y) in enumerate(zip(first, second, strict=True)) if x != y and here.edge[x][y]
     )
@@ -208,7 +208,7 @@ def _changes(first: Dataset, second: Dataset) -> frozenset[tuple[int, int]]:
     return frozenset((j, dataset[j]) for j in moved for dataset in (first, second))
 
 
-def is_star_neighbour(here: World, first: Dataset, second: Dataset) -> bool:
+def is_star_neighbour(here: TinyWorld, first: Dataset, second: Dataset) -> bool:
     """An independent check of N*: the changes are a minimal zero-sum sequence of moves with an edge among them.
 
     It never looks at a dataset: only at the vectors of the moves, and at every part of them.

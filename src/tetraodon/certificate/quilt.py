@@ -20,9 +20,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Bools, Floats
 from tetraodon.errors import Refused
 from tetraodon.policy.attackers import Chain, Matrix
 from tetraodon.rational import rounded_up
@@ -40,7 +39,7 @@ MOST_STATES = 128
 
 
 @dataclass(frozen=True)
-class Spread:
+class QuiltBounds:
     """Ways to bound what a secret costs: an influence, and how many rows change with it."""
 
     options: tuple[tuple[Fraction, int], ...]
@@ -58,7 +57,7 @@ class Spread:
         return max(((epsilon - influence) / rows for influence, rows in self.options), default=Fraction(0))
 
 
-def quilt_loss(chain: Chain, secrets: NDArray[np.bool_], each: Fraction) -> Fraction:
+def quilt_loss(chain: Chain, secrets: Bools, each: Fraction) -> Fraction:
     """The loss of a release under a chain, when a change of one row costs `each`."""
     width = 16
     while True:
@@ -72,7 +71,7 @@ def quilt_loss(chain: Chain, secrets: NDArray[np.bool_], each: Fraction) -> Frac
     return loss
 
 
-def quilt_budget(chain: Chain, secrets: NDArray[np.bool_], epsilon: Fraction) -> Fraction:
+def quilt_budget(chain: Chain, secrets: Bools, epsilon: Fraction) -> Fraction:
     """What a change of one row may cost so that a release under a chain keeps a budget: 1 / sigma_max of [SWC17]."""
     width = 16
     while True:
@@ -99,7 +98,7 @@ def _limit(chain: Chain) -> int:
 
 
 @lru_cache(maxsize=64)
-def spread(chain: Chain, secrets: bytes, width: int) -> Spread:
+def spread(chain: Chain, secrets: bytes, width: int) -> QuiltBounds:
     """Every quilt of at most `width` rows that no other makes superfluous, and all rows if their number is known."""
     mask = np.frombuffer(secrets, np.bool_).reshape(chain.states, chain.states)
     exact = chain.states <= MOST_STATES
@@ -110,10 +109,10 @@ def spread(chain: Chain, secrets: bytes, width: int) -> Spread:
         if influence < least:
             least = influence
             options.append((rounded_up(Fraction(influence), digits=6), rows))  # the same on every machine
-    return Spread((*options, (Fraction(0), chain.length)) if chain.length else tuple(options))
+    return QuiltBounds((*options, (Fraction(0), chain.length)) if chain.length else tuple(options))
 
 
-def exact_influences(chain: Chain, secrets: NDArray[np.bool_], width: int) -> Floats:
+def exact_influences(chain: Chain, secrets: Bools, width: int) -> Floats:
     """For every number of rows up to `width`, the influence of the best quilt around so many, for any row of the chain.
 
     Post  entry c - 1 is not below the largest log P(X_(i-a), X_(i+b) | X_i = x) / P(... | X_i = y) over all secret

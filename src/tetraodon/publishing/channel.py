@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import log_above
+from tetraodon.rational import log_rounded_up
 
 
 class _Channel(ABC):
@@ -55,12 +55,12 @@ class _Channel(ABC):
     @property
     def loss_presence(self) -> Fraction:
         """Epsilon of adding or removing one record: the logarithm, rounded up in the twelfth decimal."""
-        return log_above(self.presence_ratio)
+        return log_rounded_up(self.presence_ratio)
 
     @property
     def loss_replace(self) -> Fraction:
         """Epsilon of replacing one record: the logarithm, rounded up in the twelfth decimal."""
-        return log_above(self.replace_ratio)
+        return log_rounded_up(self.replace_ratio)
 
     def estimate(self, in_view: int, in_domain: int) -> Fraction:
         """The unbiased estimate of a count ([RS07] Algorithm 3)."""

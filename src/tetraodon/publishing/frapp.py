@@ -23,7 +23,7 @@ from tetraodon.publishing.affine import Affine
 from tetraodon.publishing.columns import require_numbered
 from tetraodon.publishing.conditions import largest_ratio
 from tetraodon.publishing.sampling import Cells
-from tetraodon.rational import Number, log_above, rational
+from tetraodon.rational import Number, log_rounded_up, rational
 
 SMALL = 4096
 
@@ -64,7 +64,7 @@ class Frapp:
     @property
     def loss(self) -> Fraction:
         """Epsilon of one perturbed record, towards everybody: the logarithm of the ratio, rounded up."""
-        return log_above(self.ratio)
+        return log_rounded_up(self.ratio)
 
     @property
     def condition(self) -> Fraction:

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from tetraodon.certificate.direct_losses import worst_ratio
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exponent import exp_below
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.publishing.inverse import geometric, inverse_of
 from tetraodon.pufferfish import Channel, Definition, World, optimal_mechanism, pairs, scenarios
-from tetraodon.pufferfish.exponent import exp_below
-from tetraodon.rational import Number, log_above, rational
+from tetraodon.rational import Number, log_rounded_up, rational
 
 LARGEST = 4096
 DIGITS = 12
@@ -75,7 +75,7 @@ class Perturbation:
         """Epsilon of one record: the logarithm of the ratio, rounded up in the twelfth decimal."""
         if self.ratio is None:
             raise Refused("the matrix tells two secret values apart for certain", fix="let both show the same values")
-        return log_above(self.ratio)
+        return log_rounded_up(self.ratio)
 
     @property
     def channel(self) -> Channel:

@@ -29,7 +29,7 @@ from tetraodon.publishing.predicate import Known, checked, places_in
 from tetraodon.publishing.sampling import Cells, merged
 from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.publishing.sum_interval import EXPONENTS, ROUNDING
-from tetraodon.rational import Number, log_above, rational
+from tetraodon.rational import Number, log_rounded_up, rational
 from tetraodon.workload.condition import parse_condition
 
 MARGIN = 2.0**-36
@@ -85,13 +85,13 @@ class SourceChannel:
     def loss_presence(self) -> Fraction:
         """Epsilon of one record more or less, over the worst tuple, rounded up."""
         rare, common = self.scale * self.rarest, self.scale * self.likeliest
-        return log_above(max((self.keep + rare) / rare, (1 - common) / (1 - common - self.keep)))
+        return log_rounded_up(max((self.keep + rare) / rare, (1 - common) / (1 - common - self.keep)))
 
     @property
     def loss_replace(self) -> Fraction:
         """Epsilon of one record replaced: of a tuple shown, the rarest, for one not shown, the most common."""
         rare, common = self.scale * self.rarest, self.scale * self.likeliest
-        return log_above((self.keep + rare) / rare * (1 - common) / (1 - common - self.keep))
+        return log_rounded_up((self.keep + rare) / rare * (1 - common) / (1 - common - self.keep))
 
     def mass(self, places: Sequence[int], holds: NDArray[np.bool_]) -> Fraction:
         """Noise tuples expected where a condition holds: the sum of b(t) over the domain, exactly.

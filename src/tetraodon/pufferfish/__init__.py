@@ -1,20 +1,18 @@
 """Pufferfish: say the secrets and the attackers, verify any mechanism, see the attacker who breaks it."""
 
 from tetraodon.pufferfish import named, pairs, scenarios
-from tetraodon.pufferfish.additive import Additive
+from tetraodon.pufferfish.additive import Additive, DiscreteLaplace, Gaussian, Laplace
 from tetraodon.pufferfish.axioms import convexity_counterexample, k_anonymity, post_processing_counterexample
-from tetraodon.pufferfish.calibrated import Calibrated, Told
+from tetraodon.pufferfish.calibrated import Calibrated, Told, absolute_sum, relative_sum
 from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.composition import Composition, compose
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.derived import Mixed, Processed
 from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
-from tetraodon.pufferfish.noise_kind import DiscreteLaplace, Gaussian, Laplace
 from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import Composable, Scenario
 from tetraodon.pufferfish.secret import Secret
-from tetraodon.pufferfish.sums import absolute_sum, relative_sum
 from tetraodon.pufferfish.template import Template, compiled
 from tetraodon.pufferfish.verdict import Verdict, Witness
 from tetraodon.pufferfish.verification import verify

@@ -1,4 +1,4 @@
-"""Noise added to a query, as a mechanism to verify."""
+"""Noise added to a query, as a mechanism to verify: Laplace, discrete Laplace or Gaussian."""
 
 from __future__ import annotations
 
@@ -7,14 +7,66 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from tetraodon.errors import NoiseError, PolicyError, Refused
-from tetraodon.pufferfish.exponent import DIGITS, exp_below
-from tetraodon.pufferfish.likelihood import Table
-from tetraodon.pufferfish.noise_kind import DiscreteLaplace, Gaussian, Noise
+from tetraodon.exponent import DIGITS, exp_below
+from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.world import World
 from tetraodon.rational import rational
+
+
+@dataclass(frozen=True, init=False)
+class Laplace:
+    """Density e^(-|x| / scale) / (2 scale)."""
+
+    scale: Fraction
+
+    def __init__(self, scale: Any) -> None:
+        object.__setattr__(self, "scale", _positive(scale, "scale"))
+
+    @property
+    def text(self) -> str:
+        return f"Laplace noise of scale {self.scale}"
+
+
+@dataclass(frozen=True, init=False)
+class DiscreteLaplace:
+    """Whole numbers k with probability proportional to e^(-|k| / scale)."""
+
+    scale: Fraction
+
+    def __init__(self, scale: Any) -> None:
+        object.__setattr__(self, "scale", _positive(scale, "scale"))
+
+    @property
+    def text(self) -> str:
+        return f"discrete Laplace noise of scale {self.scale}"
+
+
+@dataclass(frozen=True, init=False)
+class Gaussian:
+    """Density proportional to e^(-x^2 / (2 sigma^2))."""
+
+    sigma: Fraction
+
+    def __init__(self, sigma: Any) -> None:
+        object.__setattr__(self, "sigma", _positive(sigma, "sigma"))
+
+    @property
+    def text(self) -> str:
+        return f"Gaussian noise of standard deviation {self.sigma}"
+
+
+Noise: TypeAlias = Laplace | DiscreteLaplace | Gaussian
+
+
+def _positive(number: Any, name: str) -> Fraction:
+    exact = rational(number, name=name)
+    if exact <= 0:
+        raise NoiseError(f"the {name} of the noise is not positive", fix="write a number above zero")
+    return exact
+
 
 TABLE_LIMIT = 4_000_000
 
@@ -23,7 +75,7 @@ TABLE_LIMIT = 4_000_000
 class Additive:
     """A query with independent noise on each of its answers; `noise` may list one kind for each answer.
 
-    >>> from tetraodon.pufferfish.noise_kind import Laplace
+    >>> from tetraodon.pufferfish.additive import Laplace
     >>> Additive(sum, Laplace(2), World.product((0, 1), individuals=2)).answers
     ((Fraction(0, 1),), (Fraction(1, 1),), (Fraction(1, 1),), (Fraction(2, 1),))
     """
@@ -91,7 +143,7 @@ class Additive:
         """
         return tuple(sorted(set(self.answers)))
 
-    def table(self, outputs: tuple[tuple[Fraction, ...], ...]) -> Table:
+    def table(self, outputs: tuple[tuple[Fraction, ...], ...]) -> Likelihoods:
         """Likelihoods of some outputs, up to a common constant; just below the truth."""
         if len(outputs) * self.world.size > TABLE_LIMIT:
             raise Refused("the query has too many different answers to look at each", fix="take a smaller world")
@@ -106,7 +158,7 @@ class Additive:
                 row.append(known[power])
             rows.append(row)
         shown = tuple(output[0] if len(output) == 1 else output for output in outputs)
-        return Table(self.world, shown, rows, Fraction(1, 10 ** (DIGITS - 2)))
+        return Likelihoods(self.world, shown, rows, Fraction(1, 10 ** (DIGITS - 2)))
 
     def with_(self, other: Additive) -> Additive:
         """Both noisy answers at once, from independent coins."""

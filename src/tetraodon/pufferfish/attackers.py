@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from tetraodon.pufferfish.likelihood import Table
+from tetraodon.arrays import Bools, Floats, Ints
+from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.world import World
@@ -28,11 +28,11 @@ STEEP = 16.0
 class Family:
     """Priors proportional to a product of one factor for each individual and record, `shared` individuals alike."""
 
-    codes: NDArray[np.int64]
+    codes: Ints
     shared: tuple[int, ...]
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Ints:
         """For each dataset and individual, the number of the factor that applies."""
         columns = np.zeros_like(self.codes)
         start, common = 0, None
@@ -48,7 +48,7 @@ class Family:
 
 
 def search(
-    table: Table, masks: Masks, spots: list[tuple[int, int]], shared: tuple[int, ...], seed: int = 0
+    table: Likelihoods, masks: Masks, spots: list[tuple[int, int]], shared: tuple[int, ...], seed: int = 0
 ) -> Iterator[Prior]:
     """Attackers with independent records (given the world) that make the odds of (pair, output) spots large."""
     columns = Family(_codes(table.world), shared).columns
@@ -61,7 +61,7 @@ def search(
                 yield _exact(table, columns, factors)
 
 
-def _codes(world: World) -> NDArray[np.int64]:
+def _codes(world: World) -> Ints:
     """For each dataset and individual, the place of the record among all records anybody can have."""
     everything = dict.fromkeys(value for options in world.options for value in options)
     place = {value: n for n, value in enumerate(everything)}
@@ -70,14 +70,14 @@ def _codes(world: World) -> NDArray[np.int64]:
 
 
 def _starts(
-    table: Table,
-    one: NDArray[np.bool_],
-    other: NDArray[np.bool_],
+    table: Likelihoods,
+    one: Bools,
+    other: Bools,
     output: int,
-    columns: NDArray[np.int64],
+    columns: Ints,
     turn: float,
     chance: random.Random,
-) -> Iterator[NDArray[np.float64]]:
+) -> Iterator[Floats]:
     """Level; steep towards the two datasets that differ most; and two at random."""
     size = int(columns.max()) + 1
     yield np.zeros(size)
@@ -92,17 +92,17 @@ def _starts(
 
 
 def _climb(
-    likely: NDArray[np.float64],
-    one: NDArray[np.bool_],
-    other: NDArray[np.bool_],
-    columns: NDArray[np.int64],
-    start: NDArray[np.float64],
+    likely: Floats,
+    one: Bools,
+    other: Bools,
+    columns: Ints,
+    start: Floats,
     turn: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Factors, in logarithms, at which the log odds ratio is locally largest."""
     size, people, flat = len(start), columns.shape[1], columns.ravel()
 
-    def loss(factors: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(factors: Floats) -> tuple[float, Floats]:
         log_weights = factors[columns].sum(axis=1)
         weights = np.exp(log_weights - log_weights.max())
         value, slope = 0.0, np.zeros(len(weights))
@@ -112,16 +112,16 @@ def _climb(
             value += sign * (np.log(joint.sum() + 1e-300) - np.log(inside.sum() + 1e-300))
             slope += sign * (joint / (joint.sum() + 1e-300) - inside / (inside.sum() + 1e-300))
         spread = np.bincount(flat, weights=np.repeat(slope, people), minlength=size)
-        gradient: NDArray[np.float64] = spread.astype(np.float64)
+        gradient: Floats = spread.astype(np.float64)
         return -float(value), -gradient
 
     bounds = [(-STEEP, STEEP)] * size
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60})
-    best: NDArray[np.float64] = found.x
+    best: Floats = found.x
     return best
 
 
-def _exact(table: Table, columns: NDArray[np.int64], factors: NDArray[np.float64]) -> Prior:
+def _exact(table: Likelihoods, columns: Ints, factors: Floats) -> Prior:
     """The exact prior with these factors, each rounded to a short fraction."""
     short: list[Fraction] = [Fraction(round(float(np.exp(factor)) * 2**32) or 1, 2**32) for factor in factors]
     weights: dict[Any, Fraction] = {}

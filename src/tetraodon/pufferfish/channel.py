@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tetraodon.errors import PolicyError
 from tetraodon.pufferfish.world import Dataset, World
@@ -67,18 +65,6 @@ class Channel:
     @cached_property
     def world(self) -> World:
         return World(tuple(self.datasets), self.names)
-
-    @cached_property
-    def denominator(self) -> int:
-        """A common denominator of all probabilities."""
-        return math.lcm(*{number.denominator for row in self.matrix for number in row})
-
-    @cached_property
-    def numerators(self) -> NDArray[Any]:
-        """All probabilities times the common denominator: whole numbers of any size."""
-        common = self.denominator
-        rows = [[number.numerator * (common // number.denominator) for number in row] for row in self.matrix]
-        return np.array(rows, dtype=object).reshape(len(self.datasets), len(self.outputs))
 
     def probability(self, dataset: Dataset, output: Hashable) -> Fraction:
         """P(output | dataset)."""

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exponent import display
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.exponent import display
 from tetraodon.pufferfish.scenario import Composable
 from tetraodon.pufferfish.verdict import Verdict
 from tetraodon.pufferfish.verification import verify

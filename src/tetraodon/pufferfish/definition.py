@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import PolicyError
-from tetraodon.pufferfish.exponent import exp_below, is_at_most_exp
-from tetraodon.pufferfish.pair import Pairs
+from tetraodon.exponent import exp_below, is_at_most_exp
+from tetraodon.pufferfish.pair import SecretPairs
 from tetraodon.pufferfish.scenario import Scenario
 from tetraodon.rational import decimal_text, rational
 
@@ -26,7 +26,7 @@ class Definition:
     must not move the odds by more than e^0.1'
     """
 
-    pairs: Pairs
+    pairs: SecretPairs
     scenarios: Scenario
     epsilon: Fraction | None
     odds: tuple[Fraction, Fraction] | None
@@ -35,7 +35,7 @@ class Definition:
 
     def __init__(
         self,
-        pairs: Pairs,
+        pairs: SecretPairs,
         scenarios: Scenario,
         *,
         epsilon: Any = None,
@@ -43,7 +43,7 @@ class Definition:
         delta: Any = 0,
         name: str = "",
     ) -> None:
-        if not isinstance(pairs, Pairs) or not isinstance(scenarios, Scenario):
+        if not isinstance(pairs, SecretPairs) or not isinstance(scenarios, Scenario):
             raise PolicyError("a definition needs pairs and scenarios", fix="use td.pairs.* and td.scenarios.*")
         if (epsilon is None) == (odds is None):
             raise PolicyError("a definition needs either epsilon or odds", fix="give exactly one of the two")

@@ -15,11 +15,10 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import PolicyError
-from tetraodon.pufferfish.additive import Additive
-from tetraodon.pufferfish.exponent import DIGITS, exp_below
-from tetraodon.pufferfish.extreme import Peaks
-from tetraodon.pufferfish.likelihood import Table
-from tetraodon.pufferfish.noise_kind import Gaussian, Laplace
+from tetraodon.exponent import DIGITS, exp_below
+from tetraodon.pufferfish.additive import Additive, Gaussian, Laplace
+from tetraodon.pufferfish.largest_odds import Peaks
+from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.verdict import Verdict, log_range, witness_of
 from tetraodon.pufferfish.world import World
@@ -67,7 +66,7 @@ class Mixed:
         return self.parts[0].world
 
 
-def likelihoods(mixed: Mixed) -> Table | None:
+def likelihoods(mixed: Mixed) -> Likelihoods | None:
     """Likelihoods of a mixture at all combinations of its parts' true answers; None where there are too many, or where
     the answer itself says which part it came from.
     """
@@ -91,7 +90,7 @@ def likelihoods(mixed: Mixed) -> Table | None:
             row.append(sum((h * powers[p] for h, p in zip(heights, exponents, strict=True)), Fraction(0)))
         rows.append(row)
     seen = tuple(output[0] if len(output) == 1 else output for output in outputs)
-    return Table(mixed.world, seen, rows, Fraction(1, 10 ** (DIGITS // 2)))
+    return Likelihoods(mixed.world, seen, rows, Fraction(1, 10 ** (DIGITS // 2)))
 
 
 def _height(part: Additive) -> Fraction:
@@ -107,7 +106,7 @@ def _height(part: Additive) -> Fraction:
     return height
 
 
-def attacked(above: Verdict, table: Table, masks: Masks, peaks: Peaks, *, sharp: bool) -> Verdict:
+def attacked(above: Verdict, table: Likelihoods, masks: Masks, peaks: Peaks, *, sharp: bool) -> Verdict:
     """An upper bound together with the best attacker among those who see one of the table's outputs.
 
     `sharp` says that no other output is worse, so that the two ends are the same.

@@ -12,13 +12,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from tetraodon.errors import Refused
-from tetraodon.pufferfish.additive import Additive
-from tetraodon.pufferfish.blocks import classes_of
+from tetraodon.pufferfish.additive import Additive, Gaussian
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.noise_kind import Gaussian
+from tetraodon.pufferfish.largest_odds import classes_of
 from tetraodon.pufferfish.pair import Masks, Pair
 from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.statement import shown
 from tetraodon.pufferfish.verdict import Verdict, Witness, no_loss
 from tetraodon.pufferfish.world import World
 
@@ -179,9 +177,7 @@ def _squared(one: Sequence[Fraction], other: Sequence[Fraction], sigmas: Sequenc
 
 def _witness(mechanism: Additive, definition: Definition, world: World, worst: _Contrast, far: float) -> Witness:
     """An output `far` standard deviations beyond the answer on x, away from y, and the odds there."""
-    half = Fraction(1, 2)
     x, y = world.datasets[worst.x], world.datasets[worst.y]
-    prior = Prior(((x, half), (y, half)), f"the attacker who knows it is {shown(x)} or {shown(y)}")
     a, b = (mechanism.answers[mechanism.world.index[dataset]] for dataset in (x, y))
     distance = math.sqrt(worst.squared)
     output = tuple(
@@ -190,4 +186,4 @@ def _witness(mechanism: Additive, definition: Definition, world: World, worst: _
     power = distance * far + worst.squared / 2
     after = math.inf if power > 700 else Fraction(math.exp(power))
     seen = output[0] if len(output) == 1 else output
-    return Witness(worst.pair, prior, seen, Fraction(1), after, definition.scenarios.text)
+    return Witness(worst.pair, Prior.either(x, y), seen, Fraction(1), after, definition.scenarios.text)

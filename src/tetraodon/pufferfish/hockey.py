@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from tetraodon.pufferfish.blocks import classes_of
+from tetraodon.exponent import exp_above, exp_below
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.exponent import exp_above, exp_below
-from tetraodon.pufferfish.likelihood import SLACK, Sums, Table
+from tetraodon.pufferfish.largest_odds import classes_of
+from tetraodon.pufferfish.likelihood import SLACK, Likelihoods, SecretSums
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, Witness
@@ -40,7 +40,7 @@ def excess(one: Sequence[Fraction], other: Sequence[Fraction], factor: Fraction)
 
 
 def judge_delta(
-    table: Table,
+    table: Likelihoods,
     definition: Definition,
     masks: Masks,
     groups: Sequence[frozenset[int] | None],
@@ -90,10 +90,10 @@ def judge_delta(
 
 
 def _given_priors(
-    table: Table, masks: Masks, priors: tuple[Prior, ...]
+    table: Likelihoods, masks: Masks, priors: tuple[Prior, ...]
 ) -> Iterator[tuple[int, Prior, list[Fraction], list[Fraction]]]:
     for prior in priors:
-        sums = Sums(table, masks.masks, prior.on(table.world))
+        sums = SecretSums(table, masks.masks, prior.on(table.world))
         for pair, (a, b) in enumerate(zip(masks.first.tolist(), masks.second.tolist(), strict=True)):
             if sums.mass[a] and sums.mass[b]:
                 outputs = range(len(table.outputs))
@@ -102,7 +102,7 @@ def _given_priors(
 
 
 def _given_datasets(
-    table: Table, masks: Masks, groups: Sequence[frozenset[int] | None], factor: Fraction
+    table: Likelihoods, masks: Masks, groups: Sequence[frozenset[int] | None], factor: Fraction
 ) -> Iterator[tuple[int, Prior, list[Fraction], list[Fraction]]]:
     """The worst neighbours of each pair, chosen by floats among ties that make no difference beyond them."""
     half, floats, bound = Fraction(1, 2), table.floats, float(factor)
@@ -124,7 +124,7 @@ def _given_datasets(
             yield pair, prior, list(table.rows[x]), list(table.rows[y])
 
 
-def _witness(table: Table, masks: Masks, worst: _Worst, output: int, definition: Definition) -> Witness:
+def _witness(table: Likelihoods, masks: Masks, worst: _Worst, output: int, definition: Definition) -> Witness:
     pair = masks.pairs[worst.pair]
     before = worst.prior.probability(pair.first) / worst.prior.probability(pair.second)
     a, b = worst.first[output], worst.second[output]

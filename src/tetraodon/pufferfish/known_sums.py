@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.pufferfish.pair import Masks, Pair, Pairs
+from tetraodon.pufferfish.pair import Masks, Pair, SecretPairs
 from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.scenario import Composable, Scenario
-from tetraodon.pufferfish.scenario_sets import Blocks, check_product
+from tetraodon.pufferfish.scenario import Composable, IndependentGroups, Scenario, check_product
 from tetraodon.pufferfish.world import World
 from tetraodon.rational import rational
 
@@ -45,12 +44,12 @@ class KnownSums(Scenario):
         return [_sum(self._parts(dataset)) for dataset in world.datasets]
 
     def draw(self, world: World, chance: random.Random) -> Prior:
-        prior = Blocks().draw(world, chance)
+        prior = IndependentGroups().draw(world, chance)
         seen = _sum(self._parts(prior.sample(chance)))
         kept = {dataset: weight for dataset, weight in prior.weights if _sum(self._parts(dataset)) == seen}
         return Prior.proportional(kept, f"a random independent prior, given {self.words}")
 
-    def composability(self, pairs: Pairs, world: World) -> Composable:
+    def composability(self, pairs: SecretPairs, world: World) -> Composable:
         if all(_one(pair) is not None for pair in pairs.on(world)):
             return Composable(False, True, "each pair concerns one record, so the definition compares neighbours")
         return Composable(False, None, "a pair concerns several records: nothing is proved")

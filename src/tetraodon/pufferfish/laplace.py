@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import Refused
+from tetraodon.exponent import display, exp_above, exp_below, sign_of_sum
 from tetraodon.pufferfish.additive import Additive
-from tetraodon.pufferfish.blocks import for_blocks
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.exponent import display, exp_above, exp_below, sign_of_sum
-from tetraodon.pufferfish.extreme import Peak, Peaks, for_prior, near
-from tetraodon.pufferfish.likelihood import Table
+from tetraodon.pufferfish.largest_odds import OddsPeak, Peaks, for_blocks, for_priors, near
+from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, log_range, no_loss, witness_of
@@ -39,13 +38,13 @@ def judge_laplace(
         peaks = for_blocks(table, masks, groups)
         return _against_sets(mechanism, definition, table, masks, peaks)
     table = mechanism.table(mechanism.outputs).restricted(world)
-    peaks = for_prior(table, masks, priors[0])
-    for prior in priors[1:]:
-        peaks = peaks.joined(for_prior(table, masks, prior))
+    peaks = for_priors(table, masks, priors)
     return _against_priors(mechanism, definition, table, masks, peaks, priors)
 
 
-def _against_sets(mechanism: Additive, definition: Definition, table: Table, masks: Masks, peaks: Peaks) -> Verdict:
+def _against_sets(
+    mechanism: Additive, definition: Definition, table: Likelihoods, masks: Masks, peaks: Peaks
+) -> Verdict:
     """Two datasets are told apart by exactly sum |f(x) - f(y)| / scale, at the output f(x)."""
     skipped = tuple(masks.pairs[n] for n in peaks.skipped)
     method = "all neighbouring datasets, at their true answers"
@@ -68,7 +67,7 @@ def _in_scales(answer: Sequence[Fraction], scales: Sequence[Fraction]) -> Iterat
     return (number / scale for number, scale in zip(answer, scales, strict=True))
 
 
-def _loss(mechanism: Additive, peak: Peak) -> Fraction:
+def _loss(mechanism: Additive, peak: OddsPeak) -> Fraction:
     places = [mechanism.world.index[dataset] for dataset, _ in peak.prior.weights]
     output = mechanism.points[peak.output]
     return abs(mechanism.exponent(places[0], output) - mechanism.exponent(places[1], output))
@@ -90,7 +89,7 @@ def _at_most(epsilon: Fraction, bound: Fraction) -> bool:
 def _against_priors(
     mechanism: Additive,
     definition: Definition,
-    table: Table,
+    table: Likelihoods,
     masks: Masks,
     peaks: Peaks,
     priors: tuple[Prior, ...],
@@ -113,7 +112,7 @@ def _against_priors(
 
 
 def _direction_holds(
-    mechanism: Additive, definition: Definition, table: Table, masks: Masks, prior: Prior, forward: bool
+    mechanism: Additive, definition: Definition, table: Likelihoods, masks: Masks, prior: Prior, forward: bool
 ) -> bool:
     """Whether no output exceeds the bound; likelihoods too near to it are compared as sums of exponentials."""
     if definition.odds is None:

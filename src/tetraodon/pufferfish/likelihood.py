@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.pufferfish.world import World
 
 SMALL_BITS = 2048
@@ -26,7 +27,7 @@ TINY = 1e-140
 
 
 @dataclass(frozen=True)
-class Table:
+class Likelihoods:
     """Likelihoods of some outputs on every dataset; columns need not sum to anything.
 
     `error` bounds the relative error of the entries: 0 for a rational channel.
@@ -38,7 +39,7 @@ class Table:
     error: Fraction = Fraction(0)
 
     @cached_property
-    def distinct(self) -> tuple[list[Fraction], NDArray[np.int64]]:
+    def distinct(self) -> tuple[list[Fraction], Ints]:
         """The different entries from smallest to largest, and the rank of each entry among them."""
         near = sorted({number for row in self.rows for number in row}, key=float)  # floats first: much faster
         found = [number for _, tied in itertools.groupby(near, key=float) for number in sorted(tied)]
@@ -52,11 +53,11 @@ class Table:
         return any(0 < number < TINY for number in self.distinct[0])
 
     @cached_property
-    def distinct_floats(self) -> NDArray[np.float64]:
+    def distinct_floats(self) -> Floats:
         return np.array([float(number) for number in self.distinct[0]])
 
     @cached_property
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Floats:
         return np.array([[float(number) for number in row] for row in self.rows]).reshape(
             self.world.size, len(self.outputs)
         )
@@ -71,19 +72,19 @@ class Table:
         rows = [[n.numerator * (common // n.denominator) for n in row] for row in self.rows]
         return np.array(rows, dtype=object).reshape(self.world.size, len(self.outputs))
 
-    def restricted(self, world: World) -> Table:
+    def restricted(self, world: World) -> Likelihoods:
         """The same likelihoods on part of the world."""
         keep = [self.world.index[dataset] for dataset in world.datasets]
-        return Table(world, self.outputs, [self.rows[n] for n in keep], self.error)
+        return Likelihoods(world, self.outputs, [self.rows[n] for n in keep], self.error)
 
 
-class Sums:
+class SecretSums:
     """P(output and secret) for every secret and output under one prior: floats to look at, whole numbers to judge.
 
     Post  `exact(secret, output)` is the probability; `floats` is within SLACK / 4 of it, relatively.
     """
 
-    def __init__(self, table: Table, masks: NDArray[np.bool_], weights: Sequence[Fraction]) -> None:
+    def __init__(self, table: Likelihoods, masks: Bools, weights: Sequence[Fraction]) -> None:
         self._table, self._masks, self._weights = table, masks, weights
         self._known: dict[tuple[int, int], Fraction] = {}
         common = math.lcm(*{weight.denominator for weight in weights})
@@ -128,7 +129,7 @@ class Sums:
         return self._known[key]
 
 
-def _small(table: Table) -> bool:
+def _small(table: Likelihoods) -> bool:
     """Whether a common denominator of all entries stays handy."""
     common = 1
     for denominator in {number.denominator for row in table.rows for number in row}:
@@ -138,7 +139,7 @@ def _small(table: Table) -> bool:
     return True
 
 
-def whole_sums(masks: NDArray[np.bool_], numbers: NDArray[Any]) -> NDArray[Any]:
+def whole_sums(masks: Bools, numbers: NDArray[Any]) -> NDArray[Any]:
     """masks @ numbers for whole numbers of any size, through exact float products of their limbs.
 
     Why   a sum of n limbs of 52 - log2(n) bits stays below 2**52, where floats count exactly.

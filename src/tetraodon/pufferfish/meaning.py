@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exponent import display, exp_above, log_below
 from tetraodon.pufferfish.additive import Additive
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.exponent import display, exp_above, log_below
 from tetraodon.pufferfish.scenario import Scenario
 from tetraodon.pufferfish.verdict import Verdict
 from tetraodon.pufferfish.verification import verify

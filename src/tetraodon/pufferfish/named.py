@@ -14,8 +14,7 @@ from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.pair import Explicit, Pair
 from tetraodon.pufferfish.pair_families import hamming
 from tetraodon.pufferfish.scenario import Scenario
-from tetraodon.pufferfish.secret import Metric, Secret
-from tetraodon.pufferfish.statement import Is
+from tetraodon.pufferfish.secret import Is, Metric, Secret
 from tetraodon.pufferfish.world import Dataset, World
 from tetraodon.rational import Number, rational
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from tetraodon.arrays import Floats
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
@@ -95,7 +95,7 @@ def repaired(template: Template, matrix: list[list[Fraction]]) -> list[list[Frac
 
 def _solve(
     template: Template, costs: list[list[Fraction]], weights: list[Fraction], worst: bool
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Floats, float]:
     """The linear program over K(d, w), one variable for each dataset and output, and one for the worst loss."""
     datasets, outputs = len(costs), len(costs[0])
     size = datasets * outputs
@@ -127,7 +127,7 @@ def _solve(
     return np.asarray(found.x)[:size].reshape(datasets, outputs), float(found.fun)
 
 
-def _exact(solved: NDArray[np.float64]) -> list[list[Fraction]]:
+def _exact(solved: Floats) -> list[list[Fraction]]:
     """Rows of short fractions that sum to one."""
     rows = []
     for row in solved.tolist():

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Ints
 from tetraodon.errors import PolicyError
 from tetraodon.pufferfish.secret import Secret
 from tetraodon.pufferfish.world import World
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pairs:
+class SecretPairs:
     """A collection of pairs; `|` joins two. What it means is decided by the world it is asked about."""
 
     def on(self, world: World) -> tuple[Pair, ...]:
@@ -44,12 +44,12 @@ class Pairs:
         """What is protected, in words."""
         raise NotImplementedError
 
-    def __or__(self, other: Pairs) -> Pairs:
+    def __or__(self, other: SecretPairs) -> SecretPairs:
         return Union(self, other)
 
 
 @dataclass(frozen=True)
-class Explicit(Pairs):
+class Explicit(SecretPairs):
     """Pairs written out one by one."""
 
     pairs: tuple[Pair, ...]
@@ -65,11 +65,11 @@ class Explicit(Pairs):
 
 
 @dataclass(frozen=True)
-class Union(Pairs):
+class Union(SecretPairs):
     """Everything that either collection protects."""
 
-    one: Pairs
-    other: Pairs
+    one: SecretPairs
+    other: SecretPairs
 
     def on(self, world: World) -> tuple[Pair, ...]:
         return tuple(dict.fromkeys((*self.one.on(world), *self.other.on(world))))
@@ -84,9 +84,9 @@ class Masks:
     """Pairs spelled out in a world: which datasets satisfy which secret. Numbers refer to `secrets`."""
 
     pairs: tuple[Pair, ...]
-    masks: NDArray[np.bool_]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
+    masks: Bools
+    first: Ints
+    second: Ints
 
 
 def masks_of(pairs: Iterable[Pair], world: World) -> Masks:
@@ -119,9 +119,9 @@ def masks_of(pairs: Iterable[Pair], world: World) -> Masks:
     return Masks(listed, masks, first, second)
 
 
-def _check_about(secrets: tuple[Secret, ...], masks: NDArray[np.bool_], world: World) -> None:
+def _check_about(secrets: tuple[Secret, ...], masks: Bools, world: World) -> None:
     """Refuse a statement that others decide than those it says it is about: what is proved rests on that."""
-    labels: dict[frozenset[int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    labels: dict[frozenset[int], tuple[Ints, Ints]] = {}
     for secret, mask in zip(secrets, masks, strict=True):
         if secret.about is None:
             continue

@@ -10,15 +10,14 @@ from typing import Any
 
 from tetraodon.errors import DomainError, PolicyError
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.pufferfish.pair import Pair, Pairs
-from tetraodon.pufferfish.secret import Metric, Secret
-from tetraodon.pufferfish.statement import number_of, number_text
+from tetraodon.pufferfish.pair import Pair, SecretPairs
+from tetraodon.pufferfish.secret import Metric, Secret, number_of, number_text
 from tetraodon.pufferfish.world import Dataset, World
 from tetraodon.rational import rational
 
 
 @dataclass(frozen=True)
-class Presence(Pairs):
+class Presence(SecretPairs):
     """Individual i is in the data with value t, or is not in the data: all i and t ([KM12] Eq. 6)."""
 
     def on(self, world: World) -> tuple[Pair, ...]:
@@ -36,7 +35,7 @@ class Presence(Pairs):
 
 
 @dataclass(frozen=True)
-class Membership(Pairs):
+class Membership(SecretPairs):
     """Individual i is in the data, or is not, whatever the value: all i ([KM12] Eq. 4, second line)."""
 
     def on(self, world: World) -> tuple[Pair, ...]:
@@ -52,7 +51,7 @@ class Membership(Pairs):
 
 
 @dataclass(frozen=True)
-class Values(Pairs):
+class Values(SecretPairs):
     """Which of two values individual i has: all i, t and t' ([KM12] Eq. 16, second line)."""
 
     def on(self, world: World) -> tuple[Pair, ...]:
@@ -68,7 +67,7 @@ class Values(Pairs):
 
 
 @dataclass(frozen=True)
-class Edges(Pairs):
+class Edges(SecretPairs):
     """Which end of an edge an individual's record is: all individuals and edges ([HMD14] Def. 3.1)."""
 
     graph: SecretGraph
@@ -92,7 +91,7 @@ class Edges(Pairs):
 
 
 @dataclass(frozen=True)
-class Intervals(Pairs):
+class Intervals(SecretPairs):
     """Neighbouring intervals [x-k, x+k) and [x+k, x+3k) of one attribute: all individuals and x ([KM12] Eq. 8-9).
 
     Why   as x moves, which values of a finite world fall in the two intervals changes only at v - 3k, v - k and
@@ -121,7 +120,7 @@ class Intervals(Pairs):
 
 
 @dataclass(frozen=True)
-class Relative(Pairs):
+class Relative(SecretPairs):
     """Neighbouring intervals [cy, y/c) and [y/c, y/c^3) of a positive attribute ([KM12] section 7.1.2).
 
     "Within 10%" is c = 0.9 or so, not 0.1 (docs/errata.md).
@@ -153,7 +152,7 @@ class Relative(Pairs):
 
 
 @dataclass(frozen=True)
-class Balls(Pairs):
+class Balls(SecretPairs):
     """The data is within delta of D, or between delta and 2 delta away: all D ([KM12] Eq. 12-13)."""
 
     metric: Metric
@@ -180,7 +179,7 @@ class Balls(Pairs):
 
 
 @dataclass(frozen=True)
-class AggregateIntervals(Pairs):
+class AggregateIntervals(SecretPairs):
     """Neighbouring intervals [x-k, x+k) and [x+k, x+3k) of an aggregate of the dataset ([KM12] section 7.2)."""
 
     function: Callable[[Any], Any]

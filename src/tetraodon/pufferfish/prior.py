@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import PolicyError
-from tetraodon.pufferfish.secret import Secret
+from tetraodon.pufferfish.secret import Secret, shown
 from tetraodon.pufferfish.world import Dataset, World
 from tetraodon.rational import Number, decimal_text, probabilities, rational
 
@@ -59,6 +59,12 @@ class Prior:
     def uniform(cls, world: World, name: str = "all datasets equally likely") -> Prior:
         """Every dataset of a world equally likely."""
         return cls(tuple((dataset, Fraction(1, world.size)) for dataset in world.datasets), name)
+
+    @classmethod
+    def either(cls, one: Dataset, other: Dataset) -> Prior:
+        """Whoever knows all but which of two datasets it is, and thinks both as likely."""
+        half = Fraction(1, 2)
+        return cls(((one, half), (other, half)), f"the attacker who knows it is {shown(one)} or {shown(other)}")
 
     def probability(self, secret: Secret) -> Fraction:
         """How likely the attacker thinks a secret is."""

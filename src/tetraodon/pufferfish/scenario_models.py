@@ -12,10 +12,9 @@ from typing import Any
 from tetraodon.errors import PolicyError
 from tetraodon.policy.attackers import Matrix, Vector, checked_source, stationary
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.pufferfish.pair import Pairs
+from tetraodon.pufferfish.pair import SecretPairs
 from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario
-from tetraodon.pufferfish.scenario_sets import first_loose
+from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario, first_loose
 from tetraodon.pufferfish.world import World
 
 
@@ -33,7 +32,7 @@ class Finite(Scenario):
         """Every attacker."""
         raise NotImplementedError
 
-    def composability(self, pairs: Pairs, world: World) -> Composable:
+    def composability(self, pairs: SecretPairs, world: World) -> Composable:
         return first_loose(self.spelled_out(world), pairs, world)
 
 
@@ -73,7 +72,7 @@ def _placed(numbers: Vector, world: World, name: str) -> Prior:
 
 
 @dataclass(frozen=True)
-class Chain(Finite):
+class MarkovChains(Finite):
     """The records are successive states of a Markov chain: one, or every mix of given matrices and starts.
 
     An empty `starts` means that each chain starts in its own stationary distribution.

@@ -9,9 +9,8 @@ from tetraodon.errors import PolicyError
 from tetraodon.policy.attackers import Vector, distribution, stationary, transition_matrix
 from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.scenario import BY_HAND, Composable, Scenario
-from tetraodon.pufferfish.scenario_models import Chain, Correlated, Listed, Network, contagion
-from tetraodon.pufferfish.scenario_sets import Anything, Blocks, Given, SharedLaw
+from tetraodon.pufferfish.scenario import BY_HAND, Anything, Composable, Given, IndependentGroups, Scenario, SharedLaw
+from tetraodon.pufferfish.scenario_models import Correlated, Listed, MarkovChains, Network, contagion
 from tetraodon.rational import Number, rational
 
 __all__ = [
@@ -38,9 +37,9 @@ def anything() -> Anything:
     return Anything()
 
 
-def independent() -> Blocks:
+def independent() -> IndependentGroups:
     """Independent records, each with any law of its own ([KM12] Example 3.3, Eq. 7)."""
-    return Blocks()
+    return IndependentGroups()
 
 
 def iid() -> SharedLaw:
@@ -55,7 +54,7 @@ def informed(k: int) -> SharedLaw:
 
 def given(constraint: Callable[[Any], bool], scenario: Scenario | None = None, *, words: str = "a constraint") -> Given:
     """Another set of attackers, independent records unless stated, who know a constraint ([KM12] Eq. 17)."""
-    return Given(constraint, Blocks() if scenario is None else scenario, words)
+    return Given(constraint, IndependentGroups() if scenario is None else scenario, words)
 
 
 def known_sums(amounts: Callable[[Any], Any], *, words: str = "the published sums") -> KnownSums:
@@ -93,7 +92,7 @@ def chain(
     *,
     states: Sequence[Any] = (),
     source: str = BY_HAND,
-) -> Chain:
+) -> MarkovChains:
     """A Markov chain along the records; a list of matrices or of starts means a set of chains.
 
     Pre   row x, column y of `transition` is P(next = y | now = x), states in the order of `states` or sorted.
@@ -109,12 +108,12 @@ def chain(
     else:
         many = isinstance(start[0], Sequence) and not isinstance(start[0], str)
         starts = tuple(distribution(one, name="the start") for one in (start if many else [start]))
-    return Chain(matrices, starts, tuple(states), source)
+    return MarkovChains(matrices, starts, tuple(states), source)
 
 
 def groups(
     members: Iterable[Iterable[int]], joint: Mapping[tuple[Any, ...], Number] | None = None, *, source: str = BY_HAND
-) -> Blocks | Correlated:
+) -> IndependentGroups | Correlated:
     """Groups that are independent of each other, such as households.
 
     Without `joint` anything may be correlated inside a group. With it, the records of every group follow that joint
@@ -122,7 +121,7 @@ def groups(
     """
     listed = tuple(tuple(group) for group in members)
     if joint is None:
-        return Blocks(listed)
+        return IndependentGroups(listed)
     exact = tuple((tuple(records), rational(mass, name="a probability")) for records, mass in joint.items())
     return Correlated(listed, tuple(exact for _ in listed), source)
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.pufferfish.blocks import classes_of
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.largest_odds import classes_of
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario_models import Listed
-from tetraodon.pufferfish.verification import Question, ask
+from tetraodon.pufferfish.verification import SpelledOut, ask
 from tetraodon.pufferfish.world import World
 
 ROW_LIMIT = 200_000
@@ -96,7 +96,7 @@ def _row(one: dict[int, Fraction], other: dict[int, Fraction], factor: Fraction)
 
 
 def _against_priors(
-    question: Question, priors: Sequence[Any], world: World
+    question: SpelledOut, priors: Sequence[Any], world: World
 ) -> Iterator[tuple[dict[int, Fraction], dict[int, Fraction]]]:
     for prior in priors:
         weights = prior.on(world)
@@ -110,7 +110,7 @@ def _against_priors(
                 yield sides[0], sides[1]
 
 
-def _against_datasets(question: Question) -> Iterator[tuple[dict[int, Fraction], dict[int, Fraction]]]:
+def _against_datasets(question: SpelledOut) -> Iterator[tuple[dict[int, Fraction], dict[int, Fraction]]]:
     one = Fraction(1)
     for number, group in enumerate(question.groups):
         labels = classes_of(question.world, group)

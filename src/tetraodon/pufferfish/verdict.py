@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.exponent import display, log_above, log_below
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.exponent import display, log_above, log_below
-from tetraodon.pufferfish.extreme import Peak, Peaks
-from tetraodon.pufferfish.likelihood import Table
+from tetraodon.pufferfish.largest_odds import OddsPeak, Peaks
+from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.pair import Masks, Pair
 from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.statement import shown
+from tetraodon.pufferfish.secret import shown
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Verdict:
         return "\n".join(lines)
 
 
-def concluded(table: Table, definition: Definition, masks: Masks, peaks: Peaks, method: str) -> Verdict:
+def concluded(table: Likelihoods, definition: Definition, masks: Masks, peaks: Peaks, method: str) -> Verdict:
     """The verdict when the extremes over all attackers are known exactly."""
     skipped = tuple(masks.pairs[n] for n in peaks.skipped)
     if peaks.forward is None or peaks.backward is None:
@@ -118,7 +118,7 @@ def no_loss(definition: Definition, method: str, skipped: tuple[Pair, ...]) -> V
 
 
 def bracketed(
-    table: Table, definition: Definition, masks: Masks, below: Peaks | None, above: Peaks, method: str
+    table: Likelihoods, definition: Definition, masks: Masks, below: Peaks | None, above: Peaks, method: str
 ) -> Verdict:
     """The verdict between what an attacker achieves (`below`) and what is proved (`above`)."""
     skipped = tuple(masks.pairs[n] for n in above.skipped)
@@ -147,7 +147,7 @@ def log_range(odds: Fraction | float) -> tuple[Fraction | float, Fraction | floa
     return max(Fraction(0), log_below(odds)), max(Fraction(0), log_above(odds))
 
 
-def witness_of(table: Table, masks: Masks, peak: Peak, definition: Definition) -> Witness:
+def witness_of(table: Likelihoods, masks: Masks, peak: OddsPeak, definition: Definition) -> Witness:
     """The attacker behind an odds ratio, with the odds before and after."""
     pair = masks.pairs[peak.pair]
     before = peak.prior.probability(pair.first) / peak.prior.probability(pair.second)

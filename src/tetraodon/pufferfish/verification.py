@@ -7,23 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tetraodon.errors import PolicyError, Refused
-from tetraodon.pufferfish.additive import Additive
+from tetraodon.errors import PolicyError, QueryError, Refused
+from tetraodon.pufferfish.additive import Additive, Gaussian
 from tetraodon.pufferfish.attackers import search
-from tetraodon.pufferfish.blocks import for_blocks
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.derived import Mixed, Processed, attacked, likelihoods, no_more_than
-from tetraodon.pufferfish.extreme import Peaks, for_prior
 from tetraodon.pufferfish.gaussian import judge_gaussian
 from tetraodon.pufferfish.hockey import judge_delta
 from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.laplace import judge_laplace
-from tetraodon.pufferfish.likelihood import Table
-from tetraodon.pufferfish.noise_kind import Gaussian
+from tetraodon.pufferfish.largest_odds import for_blocks, for_priors
+from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.pair import Masks, masks_of
 from tetraodon.pufferfish.sampled import judge_samples
-from tetraodon.pufferfish.scenario_sets import Anything, Blocks, Given, SharedLaw, check_product
+from tetraodon.pufferfish.scenario import Anything, Given, IndependentGroups, SharedLaw, check_product
 from tetraodon.pufferfish.verdict import Verdict, bracketed, concluded
 from tetraodon.pufferfish.world import World
 
@@ -32,7 +30,7 @@ DRAWN = 20
 
 
 @dataclass(frozen=True)
-class Question:
+class SpelledOut:
     """A definition spelled out in a world: the datasets that are possible, the pairs, and how to go about it.
 
     `groups` holds, for each pair, the group that decides it, or None for everybody; with `exact` the supremum over the
@@ -66,8 +64,10 @@ def verify(
     >>> verdict.odds, verdict.exact, verdict.holds
     (Fraction(3, 1), True, True)
     """
+    if not isinstance(definition, Definition):
+        raise QueryError("this is no definition", fix="write Definition(pairs, scenarios, epsilon=1)")
     if isinstance(mechanism, Channel):
-        return judge(Table(mechanism.world, tuple(mechanism.outputs), mechanism.matrix), definition)
+        return judge(Likelihoods(mechanism.world, tuple(mechanism.outputs), mechanism.matrix), definition)
     if isinstance(mechanism, Additive):
         question = ask(definition, mechanism.world)
         priors = definition.scenarios.priors(mechanism.world)
@@ -108,13 +108,10 @@ def _attack_mixture(mechanism: Mixed, above: Verdict) -> Verdict:
     if priors is None:
         table = table.restricted(question.world)
         return attacked(above, table, question.masks, for_blocks(table, question.masks, question.groups), sharp=sharp)
-    peaks = for_prior(table, question.masks, priors[0])
-    for prior in priors[1:]:
-        peaks = peaks.joined(for_prior(table, question.masks, prior))
-    return attacked(above, table, question.masks, peaks, sharp=sharp)
+    return attacked(above, table, question.masks, for_priors(table, question.masks, priors), sharp=sharp)
 
 
-def judge(table: Table, definition: Definition) -> Verdict:
+def judge(table: Likelihoods, definition: Definition) -> Verdict:
     """The verdict on a table of exact likelihoods."""
     question = ask(definition, table.world)
     priors = definition.scenarios.priors(table.world)
@@ -123,9 +120,7 @@ def judge(table: Table, definition: Definition) -> Verdict:
             table.restricted(question.world), definition, question.masks, question.groups, priors, question.exact
         )
     if priors is not None:
-        peaks = for_prior(table, question.masks, priors[0])
-        for prior in priors[1:]:
-            peaks = peaks.joined(for_prior(table, question.masks, prior))
+        peaks = for_priors(table, question.masks, priors)
         return concluded(table, definition, question.masks, peaks, "every listed attacker")
     table = table.restricted(question.world)
     if not question.exact:
@@ -134,7 +129,7 @@ def judge(table: Table, definition: Definition) -> Verdict:
     return concluded(table, definition, question.masks, peaks, question.method)
 
 
-def ask(definition: Definition, world: World) -> Question:
+def ask(definition: Definition, world: World) -> SpelledOut:
     """What a definition asks in a world."""
     scenario = definition.scenarios
     known = False
@@ -149,36 +144,36 @@ def ask(definition: Definition, world: World) -> Question:
     masks = masks_of(pairs, world)
     if isinstance(scenario, KnownSums):
         found = scenario.neighbours(pairs, world)
-        return Question(world, found, [None] * len(found.pairs), True, "all neighbours under the known sums")
+        return SpelledOut(world, found, [None] * len(found.pairs), True, "all neighbours under the known sums")
     everybody: list[frozenset[int] | None] = [None] * len(pairs)
     if isinstance(scenario, SharedLaw):
         if not known:
             scenario.check(world)
         if scenario.informed < world.individuals - 1:
-            groups = everybody if known else [_merged(Blocks(), pair.about) for pair in pairs]
+            groups = everybody if known else [_merged(IndependentGroups(), pair.about) for pair in pairs]
             uninformed = tuple(range(scenario.informed, world.individuals))
-            return Question(world, masks, groups, False, "search, and all neighbouring datasets", uninformed)
-        scenario = Blocks()
-    if isinstance(scenario, Blocks) and not known:
+            return SpelledOut(world, masks, groups, False, "search, and all neighbouring datasets", uninformed)
+        scenario = IndependentGroups()
+    if isinstance(scenario, IndependentGroups) and not known:
         check_product(world)
         groups = [_merged(scenario, pair.about) for pair in pairs]
         fits = all(scenario.fits(pair.about, world) is not None for pair in pairs)
-        return Question(world, masks, groups, fits, "all neighbouring datasets" if fits else "search, and neighbours")
-    if isinstance(scenario, Blocks):
-        return Question(world, masks, everybody, False, "search, and all pairs of possible datasets")
+        return SpelledOut(world, masks, groups, fits, "all neighbouring datasets" if fits else "search, and neighbours")
+    if isinstance(scenario, IndependentGroups):
+        return SpelledOut(world, masks, everybody, False, "search, and all pairs of possible datasets")
     if isinstance(scenario, Anything) or scenario.priors(world) is not None:
-        return Question(world, masks, everybody, True, "all pairs of possible datasets")
+        return SpelledOut(world, masks, everybody, True, "all pairs of possible datasets")
     raise Refused("no method is known for this kind of attackers", fix="list their priors, or use td.scenarios.*")
 
 
-def _merged(scenario: Blocks, about: frozenset[int] | None) -> frozenset[int] | None:
+def _merged(scenario: IndependentGroups, about: frozenset[int] | None) -> frozenset[int] | None:
     """Everybody who may be correlated with somebody the pair is about."""
     if about is None:
         return None
     return frozenset[int]().union(*(scenario.group_of(i) for i in about))
 
 
-def _enclose(table: Table, definition: Definition, question: Question) -> Verdict:
+def _enclose(table: Likelihoods, definition: Definition, question: SpelledOut) -> Verdict:
     """A bracket: an attacker found by search, and the bound of all datasets that agree outside a pair's group.
 
     Why   merging the groups that a pair touches, or taking everybody, allows more correlation and so more attackers,
@@ -189,11 +184,7 @@ def _enclose(table: Table, definition: Definition, question: Question) -> Verdic
     if above.forward is None or above.backward is None:
         return concluded(table, definition, masks, above, question.method)
     spots = list(dict.fromkeys((peak.pair, peak.output) for peak in (above.forward, above.backward)))
-    below: Peaks | None = None
-    for prior in search(table, masks, spots, question.shared):
-        found = for_prior(table, masks, prior)
-        below = found if below is None else below.joined(found)
-    assert below is not None
+    below = for_priors(table, masks, list(search(table, masks, spots, question.shared)))
     if below.forward is None or below.backward is None:
         return bracketed(table, definition, masks, None, above, question.method)
     return bracketed(table, definition, masks, below, above, question.method)

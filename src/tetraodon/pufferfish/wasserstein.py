@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.errors import Refused
-from tetraodon.pufferfish.calibrated import Calibrated, Grid
+from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.pair import Pair, masks_of
 from tetraodon.pufferfish.world import World
@@ -68,7 +68,7 @@ def wasserstein(query: Callable[[Any], Any], definition: Definition, world: Worl
         definition.text,
         definition.epsilon,
         int(far.distance / unit),
-        Grid(unit, exact=True),
+        AnswerGrid(unit, exact=True),
         _Units(query, unit),
         definition.scenarios.composability(definition.pairs, world),
         "infinity-Wasserstein distance ([SWC17] Thm 3.2)",

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import DomainError, Refused
 from tetraodon.policy.secret_graph import ABSENT
@@ -98,7 +98,7 @@ class World:
         return tuple(value for value in found if value is not ABSENT)
 
     @cached_property
-    def codes(self) -> NDArray[np.int64]:
+    def codes(self) -> Ints:
         """For each dataset and individual, the position of the record among that individual's options."""
         places = [{value: n for n, value in enumerate(options)} for options in self.options]
         rows = [[place[record] for place, record in zip(places, d, strict=True)] for d in self._tuples]

@@ -8,7 +8,7 @@ import numpy as np
 from tests.known_worlds import one_at_a_time
 
 from tetraodon.certificate.known.classes import classes_of
-from tetraodon.certificate.known.unlisted_tables import WideSpace, of_tables, two_rows
+from tetraodon.certificate.known.unlisted_tables import UnlistedSpace, of_tables, two_rows
 from tetraodon.policy.known import Known
 from tetraodon.workload.contribution import One, Prefix
 from tetraodon.workload.linear import LinearQuery, Split, splits
@@ -34,7 +34,7 @@ def test_tables_that_do_not_tell_the_classes_apart_or_nothing_more_have_not() ->
 
 
 def test_what_one_move_does_is_told_for_all_alike() -> None:
-    space = WideSpace(CLASSES, 1, 5, 3)
+    space = UnlistedSpace(CLASSES, 1, 5, 3)
     assert space.diameters.tolist() == [1] * 6
     assert np.asarray(space.widest).shape == (6, 6)
     assert (space.most_in_a_cycle(), space.most_in(4)) == (6, 18)

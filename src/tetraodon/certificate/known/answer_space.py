@@ -12,7 +12,7 @@ import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.certificate.known.classes import Classes
-from tetraodon.certificate.known.push_bounds import Spread
+from tetraodon.certificate.known.push_bounds import PushBounds
 from tetraodon.certificate.known.zero_sum import independent_coordinates
 from tetraodon.errors import Refused
 from tetraodon.workload.linear import LinearQuery
@@ -24,7 +24,7 @@ SIGN_ROWS = 11
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerSpace(Spread):
+class AnswerSpace(PushBounds):
     """Queries over the cells of some classes, each with a whole weight per unit; all losses are divided by `common`."""
 
     over: Classes

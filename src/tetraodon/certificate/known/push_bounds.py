@@ -11,7 +11,7 @@ from tetraodon.arrays import Ints
 from tetraodon.certificate.known.classes import Classes
 
 
-class Spread(ABC):
+class PushBounds(ABC):
     """The largest pushes of single moves between classes of values, and what follows for many of them."""
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.certificate.known.answer_space import AnswerSpace
-from tetraodon.certificate.known.push_bounds import Spread
+from tetraodon.certificate.known.push_bounds import PushBounds
 from tetraodon.certificate.known.zero_sum import null_vector
 
 Arc: TypeAlias = tuple[int, int]
@@ -29,7 +29,7 @@ class Reach:
     `complete` says that the patterns, and the secret moves that were looked at, are all there are.
     """
 
-    space: Spread
+    space: PushBounds
     top: Ints
     low: Ints
     arcs: dict[Arc, Ints]

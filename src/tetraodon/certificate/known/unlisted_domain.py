@@ -22,7 +22,7 @@ from tetraodon.certificate.known.classes import Classes, classes_of
 from tetraodon.certificate.known.largest_push import farthest_together
 from tetraodon.certificate.known.segments import joined
 from tetraodon.certificate.known.sign_patterns import Reach
-from tetraodon.certificate.known.unlisted_tables import WideSpace, of_tables, two_rows
+from tetraodon.certificate.known.unlisted_tables import UnlistedSpace, of_tables, two_rows
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything
@@ -81,7 +81,7 @@ def unlisted_push(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     alone, between = single.value, worst_edge(complete_graph(plain), left).value
     inside = min(between, worst_edge(_inside(graph), left).value)
     common = math.lcm(*(part.denominator for part in (alone, between, inside)))
-    space = WideSpace(classes, *(_whole(part * common) for part in (inside, between, min(alone, between))))
+    space = UnlistedSpace(classes, *(_whole(part * common) for part in (inside, between, min(alone, between))))
     nothing = np.zeros((1, classes.count), np.int64)
     found, _, method = farthest_together(Reach(space, nothing, nothing, {}, False, None), None)
     assert found is not None

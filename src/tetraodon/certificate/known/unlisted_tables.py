@@ -21,7 +21,7 @@ from tetraodon.certificate.edge_loss import Loss
 from tetraodon.certificate.known.classes import Classes
 from tetraodon.certificate.known.farthest import Farthest
 from tetraodon.certificate.known.largest_push import farthest_together
-from tetraodon.certificate.known.push_bounds import Spread
+from tetraodon.certificate.known.push_bounds import PushBounds
 from tetraodon.certificate.known.sign_patterns import Arc, Reach
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
@@ -30,7 +30,7 @@ Codes: TypeAlias = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class WideSpace(Spread):
+class UnlistedSpace(PushBounds):
     """Classes of values, and the largest pushes of a move inside one of them, of any move, and of a secret one."""
 
     over: Classes
@@ -133,7 +133,7 @@ def of_tables(rows: TwoRows, weight: Fraction) -> Loss:
     if classes.graph.absent:
         unit[0, classes.class_of[-1]] = 0
     arcs = classes.arcs if classes.count > classes.dimension + 1 else classes.arcs[:1]
-    space = WideSpace(classes, 2, 2, 2)
+    space = UnlistedSpace(classes, 2, 2, 2)
     reach = Reach(space, unit, -unit, {(a, b): unit[:, b] + unit[:, a] for a, b in arcs}, True, None)
     found, exact, method = farthest_together(reach, None)
     assert found is not None

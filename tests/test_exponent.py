@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.pufferfish.exponent import (
+from tetraodon.exponent import (
     display,
     exp_above,
     exp_below,

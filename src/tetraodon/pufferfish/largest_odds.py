@@ -1,0 +1,268 @@
+"""The largest odds ratio over pairs and outputs, exactly: for one attacker, or against whole sets of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tetraodon.arrays import Bools, Floats, Ints
+from tetraodon.exponent import display
+from tetraodon.pufferfish.likelihood import SLACK, Likelihoods, SecretSums
+from tetraodon.pufferfish.pair import Masks
+from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.world import World
+
+CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class OddsPeak:
+    """An odds ratio of a pair's first secret to its second, where it is found, and who finds it there.
+
+    `first` and `second` are the likelihoods of the output given each secret.
+    """
+
+    odds: Fraction | float
+    pair: int
+    output: int
+    prior: Prior
+    first: Fraction
+    second: Fraction
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The largest odds ratios first to second (`forward`) and second to first (`backward`)."""
+
+    forward: OddsPeak | None
+    backward: OddsPeak | None
+    skipped: tuple[int, ...] = ()
+
+    def joined(self, other: Peaks) -> Peaks:
+        """The larger of both; a pair is skipped only if both skip it."""
+        skipped = tuple(sorted(set(self.skipped) & set(other.skipped)))
+        return Peaks(_larger(self.forward, other.forward), _larger(self.backward, other.backward), skipped)
+
+
+def _larger(one: OddsPeak | None, other: OddsPeak | None) -> OddsPeak | None:
+    if one is None or other is None:
+        return one or other
+    return other if other.odds > one.odds else one
+
+
+def ratio(first: Fraction, second: Fraction) -> Fraction | float:
+    """first / second, infinite over zero."""
+    return first / second if second else math.inf
+
+
+def for_prior(table: Likelihoods, masks: Masks, prior: Prior) -> Peaks:
+    """The exact extremes of [KM12] Eq. 1-2 for one attacker; pairs with an impossible secret are skipped."""
+    sums = SecretSums(table, masks.masks, prior.on(table.world))
+    possible = np.array([mass > 0 for mass in sums.mass], np.bool_)
+    alive = possible[masks.first] & possible[masks.second]
+    skipped = tuple(np.flatnonzero(~alive).tolist())
+    kept = np.flatnonzero(alive)
+    if not kept.size:
+        return Peaks(None, None, skipped)
+    mass = np.array([float(m) if m else 1.0 for m in sums.mass])
+    given = sums.floats / mass[:, None]
+
+    def peak(one: Ints, other: Ints, forward: bool) -> OddsPeak:
+        best: tuple[Fraction | int, Fraction | int, int, int] = (0, 1, -1, -1)
+        left, right = one.tolist(), other.tolist()
+        for pair, output in _candidates(given, one, other, kept, sums.trustworthy):
+            top, bottom = sums.compared(left[pair], right[pair], output)
+            if top * best[1] > best[0] * bottom:
+                best = (top, bottom, pair, output)
+                if not bottom:
+                    break  # nothing exceeds infinity
+        _, _, pair, output = best
+        assert pair >= 0, "some output has a positive probability"
+        a, b = left[pair], right[pair]
+        high, low = sums.exact(a, output) / sums.mass[a], sums.exact(b, output) / sums.mass[b]
+        first, second = (high, low) if forward else (low, high)
+        return OddsPeak(ratio(high, low), pair, output, prior, first, second)
+
+    return Peaks(peak(masks.first, masks.second, True), peak(masks.second, masks.first, False), skipped)
+
+
+def for_priors(table: Likelihoods, masks: Masks, priors: Sequence[Prior]) -> Peaks:
+    """The exact extremes over a list of attackers."""
+    peaks = for_prior(table, masks, priors[0])
+    for prior in priors[1:]:
+        peaks = peaks.joined(for_prior(table, masks, prior))
+    return peaks
+
+
+def near(
+    table: Likelihoods, masks: Masks, prior: Prior, forward: bool, bound: Fraction
+) -> Iterator[tuple[int, int, Fraction | float]]:
+    """Every pair and output whose odds ratio in one direction reaches `bound`, with that ratio."""
+    sums = SecretSums(table, masks.masks, prior.on(table.world))
+    one, other = (masks.first, masks.second) if forward else (masks.second, masks.first)
+    mass = np.array([float(m) if m else 1.0 for m in sums.mass])
+    given = sums.floats / mass[:, None]
+    for pair in range(len(masks.pairs)):
+        a, b = int(one[pair]), int(other[pair])
+        if not sums.mass[a] or not sums.mass[b]:
+            continue
+        close = _ratios(given[a], given[b]) >= float(bound) * (1 - SLACK)
+        for output in np.flatnonzero(close | (not sums.trustworthy)).tolist():
+            high, low = sums.exact(a, output) / sums.mass[a], sums.exact(b, output) / sums.mass[b]
+            if high and ratio(high, low) >= bound:
+                yield pair, output, ratio(high, low)
+
+
+def _candidates(
+    given: Floats,
+    one: Ints,
+    other: Ints,
+    kept: Ints,
+    trustworthy: bool,
+) -> Iterator[tuple[int, int]]:
+    """Pairs and outputs that may attain the maximum: everything when the floats cannot be trusted."""
+    outputs = given.shape[1]
+    step = max(1, CHUNK // max(1, outputs))
+    pieces = [kept[start : start + step] for start in range(0, len(kept), step)]
+    if not trustworthy:
+        yield from ((int(pair), output) for pair in kept for output in range(outputs))
+        return
+    best = 0.0
+    for piece in pieces:
+        best = max(best, float(_ratios(given[one[piece]], given[other[piece]]).max()))
+    for piece in pieces:
+        found = _ratios(given[one[piece]], given[other[piece]])
+        rows, columns = np.nonzero(found >= best * (1 - SLACK) if math.isfinite(best) else np.isinf(found))
+        yield from zip(piece[rows].tolist(), columns.tolist(), strict=True)
+
+
+def _ratios(high: Floats, low: Floats) -> Floats:
+    result = np.zeros_like(high)
+    with np.errstate(over="ignore"):  # odds beyond every float are looked at exactly
+        np.divide(high, low, out=result, where=low > 0)
+    result[(low == 0) & (high > 0)] = math.inf
+    return result
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """The best two entries so far: their ranks, the pair, and the class of datasets and output they are in."""
+
+    odds: Fraction | float
+    high: int
+    low: int
+    pair: int
+    cell: int
+    output: int
+
+
+def for_blocks(table: Likelihoods, masks: Masks, groups: Sequence[frozenset[int] | None]) -> Peaks:
+    """The exact extremes when groups are independent, anything goes inside one, and each pair concerns one group.
+
+    Pre   `groups[p]` is the group of pair p; None means everybody, and then the world need not be a product.
+    Post  equals the supremum of the odds ratio over all such priors, and a prior attains it.
+    Why   fix a pair and let r be the records outside its group, independent of those inside. Then
+          P(w | s1) = sum over r of P(r) E[K(w | x, r) | s1], and likewise for s2 with the same P(r). A ratio of two
+          sums with the same weights is at most the largest ratio of their terms, and a ratio of two averages, over x in
+          s1 and over y in s2, is at most max K(w | x, r) / min K(w | y, r). The prior that knows r and takes x or y
+          with probability one half each is in the set and attains it ([KM12] Thms 3.1 and 6.1).
+    """
+    ranks = table.distinct[1]
+    labels: dict[frozenset[int] | None, Ints] = {}
+    spots: list[_Spot | None] = [None, None]
+    skipped = []
+    for number, group in enumerate(groups):
+        if group not in labels:
+            labels[group] = classes_of(table.world, group)
+        sides = (masks.masks[masks.first[number]], masks.masks[masks.second[number]])
+        cells = np.intersect1d(labels[group][sides[0]], labels[group][sides[1]])
+        if not cells.size:
+            skipped.append(number)
+            continue
+        for turn in (0, 1):
+            high = _by_class(ranks, labels[group], sides[turn], cells, np.maximum)
+            low = _by_class(ranks, labels[group], sides[1 - turn], cells, np.minimum)
+            spots[turn] = _best(table, high, low, cells, number, spots[turn])
+    peaks = [_peak(table, masks, labels, groups, spot, turn) for turn, spot in enumerate(spots)]
+    return Peaks(peaks[0], peaks[1], tuple(skipped))
+
+
+def classes_of(world: World, group: frozenset[int] | None) -> Ints:
+    """A label for each dataset that two share exactly when they agree outside the group."""
+    if group is None:
+        return np.zeros(world.size, np.int64)
+    outside = [i for i in range(world.individuals) if i not in group]
+    if not outside:
+        return np.zeros(world.size, np.int64)
+    label: Ints = np.unique(world.codes[:, outside], axis=0, return_inverse=True)[1].reshape(-1)
+    return label
+
+
+def _by_class(
+    ranks: Ints,
+    labels: Ints,
+    side: Bools,
+    cells: Ints,
+    pick: np.ufunc,
+) -> Ints:
+    """For each class and output, the largest or smallest entry among the datasets of one side."""
+    rows = np.flatnonzero(side & np.isin(labels, cells))
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(labels[rows], prepend=-1))
+    found: Ints = pick.reduceat(ranks[rows], starts, axis=0)
+    return found
+
+
+def _best(
+    table: Likelihoods,
+    high: Ints,
+    low: Ints,
+    cells: Ints,
+    pair: int,
+    best: _Spot | None,
+) -> _Spot | None:
+    """The larger of the best so far and the best of this pair, compared exactly where floats cannot decide."""
+    values = table.distinct[0]
+    floats = table.distinct_floats
+    ratios = _ratios(floats[high], floats[low])
+    peak = float(ratios.max())
+    if best is not None and not table.has_tiny and peak < display(best.odds) * (1 - SLACK):
+        return best
+    if table.has_tiny:
+        rows, columns = np.indices(ratios.shape).reshape(2, -1)
+    else:
+        rows, columns = np.nonzero(ratios >= (peak * (1 - SLACK) if math.isfinite(peak) else math.inf))
+    keys = high[rows, columns] * len(values) + low[rows, columns]
+    _, first = np.unique(keys, return_index=True)
+    for n in first.tolist():
+        row, column = int(rows[n]), int(columns[n])
+        a, b = int(high[row, column]), int(low[row, column])
+        if values[a] and (best is None or ratio(values[a], values[b]) > best.odds):
+            best = _Spot(ratio(values[a], values[b]), a, b, pair, int(cells[row]), column)
+    return best
+
+
+def _peak(
+    table: Likelihoods,
+    masks: Masks,
+    labels: dict[frozenset[int] | None, Ints],
+    groups: Sequence[frozenset[int] | None],
+    spot: _Spot | None,
+    turn: int,
+) -> OddsPeak | None:
+    if spot is None:
+        return None
+    values, ranks = table.distinct
+    inside = labels[groups[spot.pair]] == spot.cell
+    sides = [masks.masks[masks.first[spot.pair]], masks.masks[masks.second[spot.pair]]]
+    column = ranks[:, spot.output]
+    x = int(np.flatnonzero(inside & sides[turn] & (column == spot.high))[0])
+    y = int(np.flatnonzero(inside & sides[1 - turn] & (column == spot.low))[0])
+    prior = Prior.either(table.world.datasets[x], table.world.datasets[y])
+    high, low = values[spot.high], values[spot.low]
+    first, second = (high, low) if turn == 0 else (low, high)
+    return OddsPeak(spot.odds, spot.pair, spot.output, prior, first, second)
