@@ -16,9 +16,9 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Within
 from tetraodon.policy.known import Known, Rectangle, known_query
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.questions import count, histogram
 from tetraodon.workload.contribution import Number, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Split, splits
-from tetraodon.workload.query import count, histogram
 
 
 @dataclass(frozen=True)

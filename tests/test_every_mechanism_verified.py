@@ -20,9 +20,8 @@ from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.pufferfish.scenario import Scenario
-from tetraodon.workload.areas import KMeans, Rectangles
+from tetraodon.questions import Cdf, Count, Histogram, KMeans, Mean, Quantiles, Query, Ranges, Rectangles, Total, linear
 from tetraodon.workload.linear import Measurement
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, linear
 
 HUSHED = Fraction(1, 10_000)
 QUERIES: dict[str, Query] = {

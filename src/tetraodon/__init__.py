@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tetraodon.publishing.run import publish
     from tetraodon.publishing.view import View, load_view
     from tetraodon.pufferfish import Channel, Definition, Secret, World, compose, optimal_mechanism, pairs, scenarios
+    from tetraodon.questions import cdf, count, histogram, kmeans, mean, quantiles, ranges, rectangles, total
     from tetraodon.releasing.compare import compare
     from tetraodon.releasing.folder import load_release
     from tetraodon.releasing.least_epsilon import plan_for_error
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from tetraodon.releasing.release import Release
     from tetraodon.releasing.run import release
     from tetraodon.verifying import verify
-    from tetraodon.workload.areas import kmeans, rectangles
-    from tetraodon.workload.query import cdf, count, histogram, mean, quantiles, ranges, total
 
 __version__ = "0.1.0"
 
@@ -81,21 +80,21 @@ _HOMES = {
     "TetraodonError": "tetraodon.errors",
     "View": "tetraodon.publishing.view",
     "World": "tetraodon.pufferfish",
-    "cdf": "tetraodon.workload.query",
+    "cdf": "tetraodon.questions",
     "certify": "tetraodon.certificate",
     "compare": "tetraodon.releasing.compare",
     "compose": "tetraodon.pufferfish",
-    "count": "tetraodon.workload.query",
+    "count": "tetraodon.questions",
     "domain_count": "tetraodon.publishing.domain_count",
     "explain": "tetraodon.policy.explain",
     "frapp": "tetraodon.publishing.frapp",
-    "histogram": "tetraodon.workload.query",
-    "kmeans": "tetraodon.workload.areas",
+    "histogram": "tetraodon.questions",
+    "kmeans": "tetraodon.questions",
     "load_perturbed": "tetraodon.publishing.perturb",
     "load_policy": "tetraodon.policy.load",
     "load_release": "tetraodon.releasing.folder",
     "load_view": "tetraodon.publishing.view",
-    "mean": "tetraodon.workload.query",
+    "mean": "tetraodon.questions",
     "optimal_mechanism": "tetraodon.pufferfish",
     "pairs": "tetraodon.pufferfish",
     "perturb": "tetraodon.publishing.perturb",
@@ -103,14 +102,14 @@ _HOMES = {
     "plan": "tetraodon.releasing.plan",
     "plan_for_error": "tetraodon.releasing.least_epsilon",
     "publish": "tetraodon.publishing.run",
-    "quantiles": "tetraodon.workload.query",
-    "ranges": "tetraodon.workload.query",
-    "rectangles": "tetraodon.workload.areas",
+    "quantiles": "tetraodon.questions",
+    "ranges": "tetraodon.questions",
+    "rectangles": "tetraodon.questions",
     "release": "tetraodon.releasing.run",
     "scenarios": "tetraodon.pufferfish",
     "sensitivity": "tetraodon.certificate",
     "strategy": "tetraodon.mechanism.optimised",
-    "total": "tetraodon.workload.query",
+    "total": "tetraodon.questions",
     "verify": "tetraodon.verifying",
 }
 _MODULES = {"noise": "tetraodon.noise", "oracle": "tetraodon.certificate.oracle"}

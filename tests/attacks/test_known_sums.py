@@ -7,7 +7,7 @@ from tests.attacks.stories import story
 
 from tetraodon.attacks.known_sums import policy, recover
 from tetraodon.certificate import sensitivity
-from tetraodon.workload.query import histogram
+from tetraodon.questions import histogram
 
 
 def test_without_noise_the_table_comes_back() -> None:

@@ -22,8 +22,8 @@ from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
+from tetraodon.questions import cdf, histogram, linear, total
 from tetraodon.workload.linear import Measurement
-from tetraodon.workload.query import cdf, histogram, linear, total
 
 QUERIES = {
     "histogram": (histogram("x"), lambda rows: tuple(sum(row == v for row in rows) for v in range(3))),

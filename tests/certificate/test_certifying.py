@@ -20,8 +20,8 @@ import tetraodon as td
 from tetraodon import certificate
 from tetraodon.certificate.certificate import CERTIFYING, Certificate
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
+from tetraodon.questions import histogram, linear
 from tetraodon.workload.linear import Measurement
-from tetraodon.workload.query import histogram, linear
 
 Certify = Callable[..., Certificate]
 SOURCE = Path(td.__file__).parent

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 import tetraodon as td
-from tetraodon.cli.plan_in_words import asked_in_words, error_in_words, notes, pair_in_words, unit_in_words
-from tetraodon.workload.query import Query
+from tetraodon.cli.plan_in_words import error_in_words, notes, pair_in_words
+from tetraodon.questions.query import Query, asked_in_words
 
 DOMAIN = td.load_policy(
     {
@@ -37,7 +37,7 @@ DOMAIN = td.load_policy(
     ],
 )
 def test_questions(query: Query, words: str, unit: str) -> None:
-    assert (asked_in_words(query), unit_in_words(query, DOMAIN)) == (words, unit)
+    assert (asked_in_words(query), query.unit(DOMAIN)) == (words, unit)
 
 
 def test_pairs() -> None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 import tetraodon as td
 from tetraodon.certificate import Certificate, certify_measurements
 from tetraodon.noise.laws import GAUSSIAN
+from tetraodon.questions import count, linear
 from tetraodon.workload.linear import Measurement
-from tetraodon.workload.query import count, linear
 
 POLICY = td.load_policy({"dataset": "adult", "attributes": {"sex": ["f", "m"]}, "budget": {"epsilon": 1}})
 

@@ -15,7 +15,7 @@ from tetraodon.mechanism.expected_error import expected_error, variance_factor
 from tetraodon.mechanism.strategy import Strategy, proposals
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.query import Query, cdf, count, histogram, linear, quantiles, ranges, total
+from tetraodon.questions import Query, cdf, count, histogram, linear, quantiles, ranges, total
 
 
 def variance_by_matrices(query: Query, strategy: Strategy, domain: Domain) -> float:

@@ -16,10 +16,9 @@ from tetraodon.mechanism.expected_error import expected_error
 from tetraodon.mechanism.grid import propose, role_of
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise import laplace_variance
-from tetraodon.workload.areas import rectangles
+from tetraodon.questions import cdf, rectangles
 from tetraodon.workload.contribution import Prefix
 from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.query import cdf
 
 ASKED = rectangles("x", "y")
 

@@ -22,9 +22,9 @@ from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.questions import Query, cdf, count, histogram, linear, quantiles, ranges
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.query import Query, cdf, count, histogram, linear, quantiles, ranges
 from tetraodon.workload.smooth import Ramps
 
 

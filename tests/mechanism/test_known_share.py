@@ -20,10 +20,10 @@ from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.questions import Query, cdf, count, histogram, linear, ranges
 from tetraodon.releasing.plan import plan
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.query import Query, cdf, count, histogram, linear, ranges
 
 DOCUMENT = {
     "dataset": "d",

@@ -8,7 +8,7 @@ import pytest
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
 from tetraodon.mechanism.kronecker import Kronecker, products_of, sums_of_squares
-from tetraodon.workload.query import cdf, count, histogram
+from tetraodon.questions import cdf, count, histogram
 
 DOMAIN = Domain((Attribute("a", Integers(0, 3)), Attribute("b", Integers(0, 2))))
 ROWS = [[1, 1, 0, 0], [0, 2, -1, 0]]

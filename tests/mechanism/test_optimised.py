@@ -12,7 +12,7 @@ import tetraodon as td
 from tetraodon.mechanism.optimised import WorkloadStrategy, mean_variance, strategy
 from tetraodon.mechanism.workload_gram import gram_of
 from tetraodon.noise import discrete_laplace
-from tetraodon.workload.query import linear
+from tetraodon.questions import linear
 
 
 def policy(secret: Any, sizes: dict[str, int], **changes: Any) -> td.Policy:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.mechanism.workload_gram import gram_of
-from tetraodon.workload.query import linear
+from tetraodon.questions import linear
 
 DOMAIN = Domain((Attribute("a", Integers(0, 3)), Attribute("b", Integers(0, 2))))
 LINE = Domain((Attribute("a", Integers(0, 8)),))

@@ -12,7 +12,7 @@ from tetraodon.errors import PolicyError
 from tetraodon.policy import build_known as known_table
 from tetraodon.policy.build_known import read_known_table
 from tetraodon.policy.known import Known
-from tetraodon.workload.query import Histogram
+from tetraodon.questions import Histogram
 
 DOMAIN = Domain(
     (

@@ -10,7 +10,7 @@ import pytest
 from tetraodon.errors import PolicyError
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.workload.query import count
+from tetraodon.questions import count
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tetraodon.policy.build_known import known_from
 from tetraodon.policy.document import AttributeSection, IndividualsSection
 from tetraodon.policy.known import Known, Rectangle, known_query
 from tetraodon.policy.section import AttackersEntry, ChainSection, KnownSection, choice
-from tetraodon.workload.query import Histogram, count, histogram
+from tetraodon.questions import Histogram, count, histogram
 
 
 def test_keys_are_those_that_curators_write() -> None:

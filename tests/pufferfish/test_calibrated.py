@@ -14,8 +14,8 @@ from tetraodon.errors import NoiseError, PolicyError
 from tetraodon.noise import laplace_quantile
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated, absolute_sum, relative_sum
 from tetraodon.pufferfish.scenario import Composable
+from tetraodon.questions import linear, total
 from tetraodon.workload.linear import Measurement
-from tetraodon.workload.query import linear, total
 
 SURE = Composable(True, True, "one dataset each")
 

@@ -13,10 +13,10 @@ import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.questions import count
 from tetraodon.releasing import budget
 from tetraodon.releasing.budget import certify, fill
 from tetraodon.workload.contribution import AllRanges
-from tetraodon.workload.query import count
 
 
 @settings(max_examples=150, deadline=None)

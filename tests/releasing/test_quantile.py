@@ -1,31 +1,34 @@
-"""Quantiles of running counts."""
+"""Quantiles of one attribute of a whole table, whichever way its counts were measured."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+import polars as pl
+import pytest
+from tests.releasing.made import release_with, silent
 
-from tetraodon.releasing.quantile import read_quantile
+import tetraodon as td
 
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any), st.fractions(0, 1))
-def test_exact_counts_give_the_sample_quantile(counts: list[int], share: Fraction) -> None:
-    sample = [value for value, count in enumerate(counts) for _ in range(count)]
-    running = np.cumsum(counts).astype(float)
-    rank = max(1, -(-share.numerator * len(sample) // share.denominator))
-    found = read_quantile(running, running, running, share)
-    assert found[0] == found[1] == found[2] == sample[rank - 1]
+TABLE = pl.DataFrame({"x": [0, 1, 1, 2, 3, 3, 3, 3], "y": [0, 1, 2, 0, 1, 2, 0, 1]})
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any), st.fractions(0, 1), st.integers(0, 4))
-def test_wider_counts_give_wider_intervals(counts: list[int], share: Fraction, reach: int) -> None:
-    running = np.cumsum(counts).astype(float)
-    lower, upper = running - reach, running + reach
-    lower[-1] = upper[-1] = running[-1]
-    code, low, high = read_quantile(running, lower, upper, share)
-    assert low <= code <= high
-    exact = read_quantile(running, running, running, share)[0]
-    assert low <= exact <= high
+def release_of(item: dict[str, object], secrets: dict[str, object], noise: object = silent) -> td.Release:
+    policy = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 3]}, "y": {"integer": [0, 2]}},
+        "secrets": secrets,
+        "budget": {"epsilon": 1},
+        "release": [{"name": "it", **item}],
+    }
+    return release_with(td.load_policy(policy), TABLE, noise)
+
+
+@pytest.mark.parametrize("item", [{"histogram": ["x", "y"]}, {"rectangles": ["x", "y"]}, {"cdf": "x", "by": "y"}])
+@pytest.mark.parametrize("secrets", [{}, {"x": {"within": 1}}, {"x": "public", "y": "public"}])
+def test_without_noise_it_is_the_quantile_of_the_sample(item: dict[str, object], secrets: dict[str, object]) -> None:
+    answer = release_of(item, secrets)["it"]
+    for share in (0.25, 0.5, 0.75):
+        found, low, high = answer.quantile_interval(share, attribute="x")
+        assert found == np.sort(TABLE["x"].to_numpy())[int(np.ceil(share * len(TABLE))) - 1]
+        assert low <= found <= high

@@ -17,7 +17,7 @@ from tetraodon.certificate.known.classes import classes_of
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.known import Known, Rectangle, known_query, labels
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.query import Histogram
+from tetraodon.questions import Histogram
 
 
 @dataclass(frozen=True, slots=True)

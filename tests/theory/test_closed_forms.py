@@ -30,7 +30,7 @@ from tetraodon.certificate.known.largest_push import largest_push
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.query import count, histogram
+from tetraodon.questions import count, histogram
 
 
 def truth_at(case: Case) -> int:

@@ -14,7 +14,7 @@ from tetraodon.attacks.play import Dice
 from tetraodon.certificate.sensitivity import sensitivity
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.workload.query import histogram
+from tetraodon.questions import histogram
 
 Numbers: TypeAlias = NDArray[Any]
 

@@ -15,8 +15,8 @@ from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attribute_graph import AttributeGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
+from tetraodon.questions import count, histogram
 from tetraodon.rational import log_rounded_up
-from tetraodon.workload.query import count, histogram
 
 
 @certifying

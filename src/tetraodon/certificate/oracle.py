@@ -21,9 +21,9 @@ from tetraodon.errors import QueryError, Refused
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.questions import Query, linear
 from tetraodon.rational import rational
 from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.query import Query, linear
 
 Reading: TypeAlias = Literal["star", "literal"]
 Dataset: TypeAlias = tuple[int, ...]

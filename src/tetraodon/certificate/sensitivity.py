@@ -19,10 +19,10 @@ from tetraodon.policy.attackers import Chain, DependentGroups, Independent
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
+from tetraodon.questions import Query, linear
 from tetraodon.rational import Number, rational
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.query import Query, linear
 
 
 def sensitivity(policy: AnyPolicy, query: Query) -> Sensitivity:

@@ -151,13 +151,13 @@ def _errors_if_public(plan: Plan) -> dict[str, float] | None:
 
 def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]:
     """A plan as JSON."""
-    from tetraodon.cli.plan_in_words import asked_in_words, unit_in_words
+    from tetraodon.questions.query import asked_in_words
     from tetraodon.releasing.documents import number, plan_document
 
     document = plan_document(plan)
     for item, query in zip(plan, document["queries"], strict=True):
         query["asked"] = asked_in_words(item.item.query)
-        query["unit"] = unit_in_words(item.item.query, plan.policy.domain)
+        query["unit"] = item.item.query.unit(plan.policy.domain)
         query["expected_error_if_presence_public"] = None if if_public is None else if_public[item.name]
     budget = {"budget": number(plan.policy.epsilon), "delta": number(plan.policy.delta)}
     return {"dataset": plan.policy.dataset} | budget | document
@@ -165,14 +165,9 @@ def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]
 
 def show_plan(plan: Plan) -> None:
     """Print a plan's table."""
-    from tetraodon.cli.plan_in_words import (
-        asked_in_words,
-        error_in_words,
-        mechanism_in_words,
-        ratio_in_words,
-        unit_in_words,
-    )
+    from tetraodon.cli.plan_in_words import error_in_words, mechanism_in_words, ratio_in_words
     from tetraodon.ledger import shown_above
+    from tetraodon.questions.query import asked_in_words
 
     domain = plan.policy.domain
     heading(f"Plan for {plan.policy.title or plan.policy.dataset}: no data was touched")
@@ -183,7 +178,7 @@ def show_plan(plan: Plan) -> None:
             asked_in_words(item.item.query),
             mechanism_in_words(item.mechanism),
             shown_above(item.epsilon),
-            error_in_words(item.expected_error, unit_in_words(item.item.query, domain)),
+            error_in_words(item.expected_error, item.item.query.unit(domain)),
             error_in_words(item.baseline_error, ""),
             ratio_in_words(item),
         ]

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from tetraodon.cli.output import shown_number
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
-from tetraodon.policy.words import number_of
+from tetraodon.policy.words import listing
 from tetraodon.rational import decimal_text
-from tetraodon.workload.areas import KMeans, Rectangles
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
 
 if TYPE_CHECKING:
-    from tetraodon.domain import Domain
     from tetraodon.releasing.plan import Plan, PlannedItem
 
 MECHANISMS = {
@@ -29,49 +26,6 @@ MECHANISMS = {
     "synopsis": "noise on soft bins, then clustered",
 }
 EXACT_ENOUGH = 1e-9
-
-
-def asked_in_words(query: Query) -> str:
-    """What an item asks for.
-
-    >>> asked_in_words(Histogram(("age", "sex"))), asked_in_words(Total("loss", by=("sex",)))
-    ('counts by age and sex', 'sum of loss by sex')
-    """
-    match query:
-        case Count():
-            asked = f"records where {query.where}" if query.where else "records"
-        case Histogram():
-            return f"counts by {_and(query.attributes)}" + (" in bins" if query.bins else "")
-        case Cdf():
-            asked = f"running counts of {query.attribute}"
-        case Ranges():
-            asked = (number_of(len(query.named), "range") if query.named else "all ranges") + f" of {query.attribute}"
-        case Total():
-            asked = f"sum of {query.attribute}" + (f" times {query.weight}" if query.weight else "")
-        case Mean():
-            asked = f"mean of {query.attribute}" + (f" weighted by {query.weight}" if query.weight else "")
-        case Quantiles():
-            asked = f"quantiles of {query.attribute}"
-        case Rectangles():
-            return f"all rectangles of {_and(query.attributes)}"
-        case KMeans():
-            return f"{query.clusters} clusters of {_and(query.attributes)}"
-        case _:
-            assert_never(query)
-    return asked + (f" by {_and(query.by)}" if query.by else "")
-
-
-def unit_in_words(query: Query, domain: Domain) -> str:
-    """What an item's error is counted in."""
-    match query:
-        case Total():
-            return domain[query.attribute].unit
-        case Mean():
-            return f"{domain[query.attribute].unit} (sum)".lstrip()
-        case KMeans():
-            return "records (cell)"
-        case _:
-            return "records"
 
 
 def mechanism_in_words(mechanism: str) -> str:
@@ -107,8 +61,8 @@ def _record(
     return ", ".join(parts) + (", ..." if len(wanted) > most else "")
 
 
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _and(parts: Sequence[str]) -> str:
+    return listing(parts, most=len(parts))
 
 
 def error_in_words(error: float, unit: str) -> str:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 PICTURE_WIDTH = 72
 MOST_PICTURES = 6
-NUMBERS = ("count", "at_most", "total", "mean", "records")
 
 
 def promise_of(release: Release) -> str:
@@ -77,7 +76,8 @@ def _length(answer: Answer) -> int:
 
 
 def _show_answer(answer: Answer, rows: int) -> None:
-    from tetraodon.cli.plan_in_words import asked_in_words
+    from tetraodon.questions.query import asked_in_words
+    from tetraodon.releasing.answer_picture import value_column
 
     planned = answer.item
     heading(f"{answer.name}: {asked_in_words(planned.item.query)}")
@@ -88,13 +88,14 @@ def _show_answer(answer: Answer, rows: int) -> None:
     document = answer.document()
     length = _length(answer)
     names = list(document)
-    word = next((name for name in NUMBERS if name in names), None)
-    numeric = [name for name in names if name in (*NUMBERS, "lower", "upper", "quantile")]
-    top = max((abs(float(value)) for value in document[word]), default=0.0) if word else 0.0
+    query, word = planned.item.query, value_column(answer.columns)
+    drawn = word in (query.column, *query.more_columns)
+    numeric = [name for name in names if name in (word if drawn else "", "lower", "upper", "quantile")]
+    top = max((abs(float(value)) for value in document[word]), default=0.0) if drawn else 0.0
     shown = []
     for place in range(min(rows, length)):
         cells = [_cell(document[name][place]) for name in names]
-        shown.append([*cells, bar(float(document[word][place]), top, width=16) if word else ""])
+        shown.append([*cells, bar(float(document[word][place]), top, width=16) if drawn else ""])
     table([*names, ""], shown, right=numeric)
     if length > rows:
         say(f"... {number_of(length - rows, 'more row')}; --rows {length} shows all")
@@ -106,18 +107,21 @@ def _cell(value: Any) -> str:
 
 def _show_picture(answer: Answer) -> None:
     """One line of blocks per group: along the attribute with the most values, for each value of the others."""
-    if answer.values is None or answer.kind not in ("histogram", "cdf", "ranges", "count"):
+    from tetraodon.releasing.answer_picture import value_column
+
+    query, splits = answer.item.item.query, answer.item.strategy.table
+    drawing = query.drawing(answer.domain, splits)
+    if answer.values is None or drawing is None or not (drawing.running or drawing.adds_up):
         return
-    if answer.kind == "ranges" and "range" in answer.columns:
-        return
-    splits = answer.item.strategy.table
-    running = answer.kind in ("cdf", "ranges")
+    if answer.kind == "rectangles":
+        return  # a map does not fit on a few lines
+    running = drawing.running
     sizes = [split.size(answer.domain) for split in splits]
     axis = len(sizes) - 1 if running else max(range(len(sizes)), key=lambda place: sizes[place])
     if sizes[axis] < 4:
         return
     document = answer.document()
-    values = document["at_most" if running else "count"]
+    values = document[value_column(answer.columns)]
     stride = 1
     for size in sizes[axis + 1 :]:
         stride *= size

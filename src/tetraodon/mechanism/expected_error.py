@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import assert_never
 
 from tetraodon.domain import Domain
 from tetraodon.mechanism.grid import grid_fit
 from tetraodon.mechanism.hierarchical import mean_variance
 from tetraodon.mechanism.known_share import Asked, each_prefix, each_range, each_value, known_share, named_ranges
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.workload.areas import KMeans, Rectangles
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
+from tetraodon.questions.query import Cells, EveryRange, EveryRectangle, ListedRanges, Query, Reading, RunningCounts
 
 
 def expected_error(query: Query, strategy: Strategy, scale: Fraction, domain: Domain) -> float:
@@ -41,55 +40,58 @@ def variance_factor(query: Query, strategy: Strategy, domain: Domain) -> float:
         case "direct" | "synopsis":
             return 1.0
         case "ordered":
-            return _ordered(query, strategy, domain)
+            return _ordered(_reading(query, domain), strategy, domain)
         case "identity":
-            return _identity(query, strategy, domain)
+            return _identity(_reading(query, domain), strategy, domain)
         case "hierarchical" | "grid":
             raise AssertionError("its noise has several scales")
 
 
-def _ordered(query: Query, strategy: Strategy, domain: Domain) -> float:
+def _reading(query: Query, domain: Domain) -> Reading:
+    reading = query.reading(domain)
+    assert reading is not None, "a table is measured for what is read off it"
+    return reading
+
+
+def _ordered(reading: Reading, strategy: Strategy, domain: Domain) -> float:
     """Answers are differences of two running counts; the first is 0 and the last may be known."""
     attribute = domain[strategy.table[-1].name]
     size, last = attribute.size, float(len(strategy.noisy) > 1)
-    match query:
-        case Cdf() | Quantiles():
+    every = size * (size + 1) / 2
+    match reading:
+        case RunningCounts():
             return (size - 1 + last) / size
-        case Histogram() | Count():
+        case Cells():
             return (2 * (size - 1) + last) / size
-        case Ranges() if query.named:
-            ends = [(attribute.code(low), attribute.code(high)) for _, low, high in query.named]
+        case ListedRanges(ends):
             return sum((low > 0) + (last if high == size - 1 else 1.0) for low, high in ends) / len(ends)
-        case Ranges():
-            every = size * (size + 1) / 2
+        case EveryRange():
             return ((every - size) + (every - size) + last * size) / every
-        case Rectangles():
-            every, rows = size * (size + 1) / 2, domain[strategy.table[0].name].size
+        case EveryRectangle():
+            rows = domain[strategy.table[0].name].size
             return (rows + 2) / 3 * ((every - size) + (every - size) + last * size) / every
-        case Total() | Mean() | KMeans():
-            raise AssertionError("sums are not read from tables")
+        case _:
+            assert_never(reading)
 
 
-def _identity(query: Query, strategy: Strategy, domain: Domain) -> float:
+def _identity(reading: Reading, strategy: Strategy, domain: Domain) -> float:
     """Answers add up cells, less what totals that are known exactly take from the noise in them."""
-    along = [each_value] * (len(strategy.table) - 1)
-    last = strategy.table[-1]
+    sizes = [split.size(domain) for split in strategy.table]
+    along = [each_value] * (len(sizes) - 1)
     asked: list[Asked]
-    match query:
-        case Histogram() | Count():
+    match reading:
+        case Cells():
             whole, asked = 1.0, [*along, each_value]
-        case Rectangles():
-            sizes = [split.size(domain) for split in strategy.table]
+        case EveryRectangle():
             whole, asked = math.prod((size + 2) / 3 for size in sizes), [each_range] * len(sizes)
-        case Cdf() | Quantiles():
-            whole, asked = (last.size(domain) + 1) / 2, [*along, each_prefix]
-        case Ranges() if query.named:
-            ends = [(domain[last.name].code(a), domain[last.name].code(b)) for _, a, b in query.named]
+        case RunningCounts():
+            whole, asked = (sizes[-1] + 1) / 2, [*along, each_prefix]
+        case ListedRanges(ends):
             whole, asked = sum(high - low + 1 for low, high in ends) / len(ends), [*along, named_ranges(ends)]
-        case Ranges():
-            whole, asked = (last.size(domain) + 2) / 3, [*along, each_range]
-        case Total() | Mean() | KMeans():
-            raise AssertionError("sums are not read from tables")
+        case EveryRange():
+            whole, asked = (sizes[-1] + 2) / 3, [*along, each_range]
+        case _:
+            assert_never(reading)
     return whole - known_share(strategy.table, strategy.exact, asked, domain)
 
 
@@ -97,17 +99,17 @@ def noise_terms(query: Query, strategy: Strategy, domain: Domain) -> int:
     """The most independent noisy numbers that one answer adds up, for a bound that holds for each answer."""
     if not strategy.noisy:
         return 0
-    match strategy.mechanism, query:
-        case "ordered", Cdf() | Quantiles():
+    match strategy.mechanism, query.reading(domain):
+        case "ordered", RunningCounts():
             return 1
-        case "ordered", Rectangles():
+        case "ordered", EveryRectangle():
             return 2 * strategy.table[0].size(domain)
         case "ordered", _:
             return 2
-        case "identity", Rectangles():
+        case "identity", EveryRectangle():
             cells = math.prod(split.size(domain) for split in strategy.table)
             return max(1, cells // 2 if any(not q.by for q in strategy.exact) else cells)
-        case "identity", Cdf() | Ranges() | Quantiles():
+        case "identity", RunningCounts() | EveryRange() | ListedRanges():
             size = strategy.table[-1].size(domain)
             whole = [q for q in strategy.exact if not q.by]
             return max(1, size // 2 if whole and len(strategy.table) == 1 else size)
@@ -115,12 +117,3 @@ def noise_terms(query: Query, strategy: Strategy, domain: Domain) -> int:
             return 1
         case _:
             raise AssertionError("its noise has several scales")
-
-
-def answers(query: Query, asked: LinearQuery, domain: Domain) -> int:
-    """How many numbers are answered."""
-    return (
-        len(query.at) * asked.size(domain) // asked.contribution.rows
-        if isinstance(query, Quantiles)
-        else asked.size(domain)
-    )

@@ -24,10 +24,9 @@ from tetraodon.inference.grid_fit import GridFit, Side
 from tetraodon.mechanism.strategy import Strategy, free_totals
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.areas import Rectangles
+from tetraodon.questions.query import EveryRectangle, Query
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Measurement, Split
-from tetraodon.workload.query import Query, linear
 from tetraodon.workload.smooth import Hats
 from tetraodon.workload.soft import Product, hats
 
@@ -43,26 +42,27 @@ Grid: TypeAlias = tuple[tuple[LinearQuery, ...], tuple[Fraction, ...]]
 
 def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
     """The best grid of those tried, if it beats single cells."""
-    if not isinstance(query, Rectangles):
+    if not isinstance(query.reading(policy.domain), EveryRectangle):
         return
-    found = _best_grid(query, policy.graph)
+    x, y = table = query.table(policy.domain)
+    found = _best_grid((x, y), policy.graph)
     if found is not None:
-        table = linear(query, policy.domain).by
         yield Strategy("grid", found[0], free_totals(table, policy), table, found[1])
 
 
 @lru_cache(maxsize=64)
-def _best_grid(query: Rectangles, graph: SecretGraph) -> Grid | None:
+def _best_grid(table: tuple[Split, Split], graph: SecretGraph) -> Grid | None:
     """What to measure besides single cells, and the noise of each in multiples of theirs."""
-    sizes = [graph.domain[name].size for name in query.attributes]
+    names = (table[0].name, table[1].name)
+    sizes = [graph.domain[name].size for name in names]
     if math.prod(sizes) > ANSWER_LIMIT:
         return None
-    cell = sensitivity_of(graph, linear(query, graph.domain)).value
+    cell = sensitivity_of(graph, LinearQuery(One(), table)).value
     if not cell:
         return None  # single cells may be told exactly
     tried: list[tuple[float, Grid]] = []
     for widths in dict.fromkeys(_widths(sizes)):
-        queries = _queries(query.attributes, sizes, widths)
+        queries = _queries(names, sizes, widths)
         try:
             costs = np.array([float(sensitivity_of(graph, one).value) for one in queries])
         except Refused:

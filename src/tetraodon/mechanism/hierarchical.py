@@ -22,9 +22,9 @@ from tetraodon.mechanism.strategy import Strategy, free_totals
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
+from tetraodon.questions.query import EveryRange, ListedRanges, Query, RunningCounts
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.query import Cdf, Quantiles, Query, Ranges
 from tetraodon.workload.smooth import Hats, Ramps
 
 EVERY_POSITION = 8192
@@ -36,15 +36,14 @@ LONGEST = 2_000_000
 
 def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
     """Smoothed counts for a question about an ordered attribute whose secrets are all values, or near ones."""
-    if not isinstance(query, Cdf | Quantiles | Ranges):
+    if not isinstance(query.reading(policy.domain), RunningCounts | EveryRange | ListedRanges):
         return
-    attribute = policy.domain[query.attribute]
-    graph = policy.graph.factor_of(query.attribute).graph
+    *by, last = table = query.table(policy.domain)
+    attribute = policy.domain[last.name]
+    graph = policy.graph.factor_of(last.name).graph
     if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within):
         return
-    by = tuple(Split(name) for name in query.by)
-    table = (*by, Split(attribute.name))
-    totals = LinearQuery(One(), by)
+    totals = LinearQuery(One(), tuple(by))
     known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
     # without known totals somebody may appear in a group: that moves all running sums, but only one bin a width
     far = attribute.size - 1
@@ -57,7 +56,7 @@ def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
     for reach, noise in product(reaches, laws):
         shape = best_shape(attribute.size, reach, noise)
         if shape is not None and (known or not shape.running):
-            yield strategy_of(shape, reach, attribute.name, attribute.size, by, exact)
+            yield strategy_of(shape, reach, attribute.name, attribute.size, tuple(by), exact)
 
 
 def strategy_of(
@@ -104,16 +103,14 @@ def mean_variance(query: Query, strategy: Strategy, scale: Fraction, domain: Dom
     fit = fit_of(strategy, scale)
     every = fit.size <= EVERY_POSITION
     positions = np.arange(fit.size) if every else sample(fit.size, SAMPLED)
-    match query:
-        case Cdf() | Quantiles():
+    match query.reading(domain):
+        case RunningCounts():
             return float(np.mean(fit.running_variances(positions)))
-        case Ranges() if query.named:
-            attribute = domain[query.attribute]
+        case ListedRanges(ends):
             codes = np.arange(fit.size)
-            ends = [(attribute.code(low), attribute.code(high)) for _, low, high in query.named]
             rows = [((low <= codes) & (codes <= high)).astype(np.float64) for low, high in ends]
             return float(np.mean([fit.covariance_times(row[None, :])[0] @ row for row in rows]))
-        case Ranges():
+        case EveryRange():
             return mean_range_variance(fit, positions)
         case _:
             raise AssertionError("only questions about order are answered this way")

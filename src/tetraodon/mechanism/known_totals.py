@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from tetraodon.inference.margin import Margin
 from tetraodon.policy.known import known_query
 from tetraodon.policy.policy import Policy
+from tetraodon.questions import Histogram
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.query import Histogram
 
 
 def known_totals(table: Sequence[Split], policy: Policy) -> tuple[LinearQuery, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from tetraodon.arrays import Floats
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError
-from tetraodon.workload.query import Count, Histogram, Query
+from tetraodon.questions import Count, Histogram, Query
 
 
 class Kronecker:

@@ -6,7 +6,7 @@ function that proposes strategies for a query, list it in `PROPOSERS`, and give 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
@@ -21,10 +21,9 @@ from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
-from tetraodon.workload.areas import KMeans, Rectangles
+from tetraodon.questions.query import Cells, EveryRectangle, Query
 from tetraodon.workload.contribution import One, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total, divisor, linear
 
 Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "hierarchical", "direct", "grid", "synopsis"]
 COMPONENT_LIMIT = 5_000_000
@@ -76,16 +75,18 @@ def proposals(query: Query, policy: Policy) -> Iterator[Strategy]:
 
 
 def _identity(query: Query, policy: Policy) -> Iterator[Strategy]:
-    table = _table(query, policy)
+    table = query.table(policy.domain)
     if table:
         yield Strategy("identity", (LinearQuery(One(), table),), free_totals(table, policy), table)
 
 
 def _ordered(query: Query, policy: Policy) -> Iterator[Strategy]:
-    table = _table(query, policy)
+    table = query.table(policy.domain)
+    # the order of what a histogram names means nothing; `by` comes before what is asked
+    anywhere = isinstance(query.reading(policy.domain), Cells | EveryRectangle) and not query.by
     for position, split in enumerate(table):
         attribute = policy.domain[split.name]
-        wanted = isinstance(query, Histogram | Rectangles) or position == len(table) - 1
+        wanted = anywhere or position == len(table) - 1
         if not wanted or split.bins is not None or not attribute.ordered or attribute.size < 2:
             continue
         by = (*table[:position], *table[position + 1 :])
@@ -101,21 +102,13 @@ def _ordered(query: Query, policy: Policy) -> Iterator[Strategy]:
 
 
 def _direct(query: Query, policy: Policy) -> Iterator[Strategy]:
-    match query:
-        case Count() | Total():
-            yield Strategy("direct", (linear(query, policy.domain),))
-        case Ranges() if query.named:
-            yield Strategy("direct", (linear(query, policy.domain),))
-        case Mean():
-            counts = divisor(query, policy.domain)
-            known = policy.size_is_public and sensitivity_of(policy.graph, counts).value == 0
-            summed = linear(query, policy.domain)
-            if known:
-                yield Strategy("direct", (summed,), (counts,))
-            else:
-                yield Strategy("direct", (summed, counts), weights=(Fraction(1), _count_to_sum(counts, summed, policy)))
-        case _:
-            return
+    """Noise on the sums that the answer is computed from. The last of them that no secret changes are told exactly."""
+    sums = query.sums(policy.domain)
+    if sums:
+        noisy = list(sums)
+        while len(noisy) > 1 and policy.size_is_public and sensitivity_of(policy.graph, noisy[-1]).value == 0:
+            noisy.pop()
+        yield Strategy("direct", tuple(noisy), sums[len(noisy) :], weights=_equal_costs(noisy, policy))
 
 
 def _hierarchical(query: Query, policy: Policy) -> Iterator[Strategy]:
@@ -136,17 +129,18 @@ def _synopsis(query: Query, policy: Policy) -> Iterator[Strategy]:
     yield from propose(query, policy)
 
 
-def _count_to_sum(counts: LinearQuery, summed: LinearQuery, policy: Policy) -> Fraction:
-    """How much less noise the count of a mean needs than its sum: each is to cost as much as the other.
+def _equal_costs(sums: Sequence[LinearQuery], policy: Policy) -> tuple[Fraction, ...]:
+    """How much less noise the other sums need than the first: each is to cost as much as the first.
 
     Why   the error of S / C is about (error of S - mean * error of C) / C, and the mean is as large as what one
           record moves the sum by.
     """
-    costs = [
-        Fraction(certify_measurements(policy.graph, [Measurement(query, Fraction(1))]).epsilon)
-        for query in (counts, summed)
-    ]
-    return costs[0] / costs[1] if all(costs) else Fraction(1)
+    if len(sums) == 1:
+        return ()
+    first, *others = (
+        Fraction(certify_measurements(policy.graph, [Measurement(query, Fraction(1))]).epsilon) for query in sums
+    )
+    return (Fraction(1), *(cost / first if first and cost else Fraction(1) for cost in others))
 
 
 PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (
@@ -157,19 +151,6 @@ PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (
     _grid,
     _synopsis,
 )
-
-
-def _table(query: Query, policy: Policy) -> tuple[Split, ...]:
-    """Axes of the table of counts that a query can be read from; none for sums and conditions."""
-    match query:
-        case Histogram() | Rectangles():
-            return linear(query, policy.domain).by
-        case Cdf() | Quantiles() | Ranges():
-            return (*(Split(name) for name in query.by), Split(query.attribute))
-        case Count() if query.by and not query.where:
-            return tuple(Split(name) for name in query.by)
-        case Count() | Total() | Mean() | KMeans():
-            return ()
 
 
 def free_totals(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
+from tetraodon.questions import Query, linear
 from tetraodon.workload.contribution import AllRanges
-from tetraodon.workload.query import KINDS, Query, linear
 
 MOST_CELLS = 2500
 
@@ -54,7 +54,7 @@ def only_queries(workload: Any) -> bool:
 
 
 def _is_query(workload: Any) -> bool:
-    return is_dataclass(workload) and isinstance(workload, tuple(KINDS.values())) and bool(fields(workload))
+    return isinstance(workload, Query)
 
 
 def _of_query(query: Query, domain: Domain) -> Gram:

@@ -18,8 +18,8 @@ from tetraodon.policy.build_items import groups_of, require_possible
 from tetraodon.policy.known import FACT_LIMIT, Fact, Known, Rectangle, check_known, known_query
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.section import KnownSection
+from tetraodon.questions import Count, Histogram
 from tetraodon.workload.contribution import Table
-from tetraodon.workload.query import Count, Histogram
 
 COUNT = "count"
 ROW_LIMIT = 1_000_000

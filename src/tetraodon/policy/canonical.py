@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
@@ -16,11 +14,8 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
-from tetraodon.rational import decimal_text
-from tetraodon.workload.areas import KMeans, Rectangles
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
-
-Json: TypeAlias = dict[str, Any]
+from tetraodon.questions import Count, Histogram
+from tetraodon.questions.query import Json, plain
 
 
 def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
@@ -45,13 +40,6 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
         **({"table": dict(hints)} if hints else {}),
         "release": [_item(item) for item in policy.items],
     }
-
-
-def plain(value: object) -> Any:
-    """A value of the domain, or a number, in the types that JSON has."""
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else decimal_text(value)
-    return value.isoformat() if isinstance(value, dt.date) else value
 
 
 def _secrets(graph: SecretGraph) -> Json:
@@ -141,32 +129,5 @@ def _known(entry: Known) -> Json:
 
 
 def _item(item: Item) -> Json:
-    by = list(getattr(item.query, "by", ()))
-    rest: Json = {"by": by} if by else {}
-    return {"name": item.name, **_query(item.query), **rest, "share": plain(item.share), "whole": item.whole}
-
-
-def _query(query: Query) -> Json:
-    match query:
-        case Count():
-            return {"count": query.where or "all"}
-        case Histogram():
-            bins = {name: _listed(groups) for name, groups in query.bins}
-            return {"histogram": list(query.attributes), **({"bins": bins} if bins else {})}
-        case Cdf():
-            return {"cdf": query.attribute}
-        case Ranges():
-            named = [{"name": name, "range": [plain(low), plain(high)]} for name, low, high in query.named]
-            return {"ranges": {query.attribute: named} if named else query.attribute}
-        case Total():
-            return {"total": query.attribute, **({"weight": query.weight} if query.weight else {})}
-        case Mean():
-            return {"mean": query.attribute, **({"weight": query.weight} if query.weight else {})}
-        case Quantiles():
-            return {"quantiles": query.attribute, "at": [plain(share) for share in query.at]}
-        case Rectangles():
-            return {"rectangles": list(query.attributes)}
-        case KMeans():
-            return {"kmeans": list(query.attributes), "clusters": query.clusters}
-        case _:
-            assert_never(query)
+    by: Json = {"by": list(item.query.by)} if item.query.by else {}
+    return {"name": item.name, **item.query.document(), **by, "share": plain(item.share), "whole": item.whole}

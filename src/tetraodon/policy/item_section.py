@@ -1,121 +1,76 @@
-"""The shape of one entry of the `release` list of a policy file."""
+"""The shape of one entry of the `release` list of a policy file: the keys of every kind of question together."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, WithJsonSchema, create_model
 
+from tetraodon.errors import QueryError
 from tetraodon.policy.section import Section
-from tetraodon.policy.typed import Exact, Names, Text, Truth, Whole, refuse, text
+from tetraodon.policy.typed import Exact, Names, Text, Truth, Whole, refuse
+from tetraodon.questions import KINDS, Query
+from tetraodon.questions.query import Key
 
-SECRET_BLOCKS = "secret blocks"
-
-
-def _ranges(value: object) -> tuple[str, list[tuple[str, str, str]]]:
-    """`age`, `{age: [[17, 29]]}`, `{age: {young: [17, 29]}}` or `{age: [{name: young, range: [17, 29]}]}`."""
-    fix = "write `ranges: age`, or `ranges: {age: [[17, 29], [30, 64]]}`"
-    if isinstance(value, str):
-        return value, []
-    if not isinstance(value, dict) or len(value) != 1:
-        refuse("this does not name ranges of one attribute", fix)
-    [(attribute, listed)] = value.items()
-    if isinstance(listed, dict):
-        named = list(listed.items())
-    elif isinstance(listed, list):
-        named = [_named_range(part) for part in listed]
-    else:
-        refuse("this does not list ranges", fix)
-    if not named:
-        refuse("the list of ranges is empty", "list a range, or write `ranges: NAME` for every range")
-    for name, pair in named:
-        if not isinstance(name, str) or not (isinstance(pair, list) and [type(end) for end in pair] == [str, str]):
-            refuse("a range is not a pair", "write each range as [low, high]")
-        if name:
-            text(name)
-    return attribute, [(name, low, high) for name, (low, high) in named]
+KIND_OF = {word: kind for kind in KINDS for word in kind.words}
+"""The kind of question that a key of the policy file stands for."""
 
 
-def _named_range(part: object) -> tuple[object, object]:
-    if isinstance(part, dict) and set(part) == {"name", "range"}:
-        return part["name"], part["range"]
-    return "", part
-
-
-def _bins(value: object) -> dict[str, str | list[list[str]]]:
-    """Groups, a width, or `secret blocks`, for each attribute that is named."""
-    if not isinstance(value, dict):
-        refuse("`bins` is not a map", "write `bins: {age: [[17, 29], [30, 90]]}` or `bins: {age: 10}`")
-    for groups in value.values():
-        listed = isinstance(groups, list) and all(
-            isinstance(group, list) and group and all(isinstance(part, str) for part in group) for group in groups
-        )
-        if not isinstance(groups, str) and not (listed and groups):
-            refuse("a bin is not a list of values", f"write [[17, 29], [30, 90]], a width, or `{SECRET_BLOCKS}`")
-    return value
-
-
-_PAIR = {"type": "array", "minItems": 2, "maxItems": 2}
-_PAIRS = {"type": "array", "items": _PAIR}
-_RANGES_SCHEMA = {
-    "anyOf": [
-        {"type": "string"},
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": 1,
-            "additionalProperties": {
-                "anyOf": [
-                    _PAIRS,
-                    {"type": "object", "additionalProperties": _PAIR},
-                    {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {"name": {"type": "string"}, "range": _PAIR},
-                            "required": ["name", "range"],
-                        },
-                    },
-                ]
-            },
-        },
-    ]
-}
-_BINS_SCHEMA = {
-    "type": "object",
-    "additionalProperties": {
-        "anyOf": [
-            {"type": "array", "items": {"type": "array", "minItems": 1}},
-            {"type": "number"},
-            {"const": SECRET_BLOCKS},
-        ]
-    },
-}
-
-
-class ItemSection(Section):
+class ItemShape(Section):
     """One thing to release."""
 
-    one_of = ("count", "histogram", "cdf", "ranges", "total", "sum", "mean", "quantiles", "rectangles", "kmeans")
+    one_of = tuple(KIND_OF)
 
     name: Text
-    count: Text = ""
-    histogram: Names = ()
-    bins: Annotated[dict[str, str | list[list[str]]], PlainValidator(_bins), WithJsonSchema(_BINS_SCHEMA)] = Field(
-        default_factory=dict
-    )
-    cdf: Text = ""
-    ranges: Annotated[Any, PlainValidator(_ranges), WithJsonSchema(_RANGES_SCHEMA)] = None
-    total: Text = ""
-    sum: Text = ""
-    weight: Text = ""
-    mean: Text = ""
-    quantiles: Text = ""
-    at: tuple[Exact, ...] = ()
-    rectangles: Names = ()
-    kmeans: Names = ()
-    clusters: Whole | None = None
-    by: Names = ()
     share: Exact = Fraction(1)
-    whole: Truth = False
+
+    @property
+    def asks(self) -> type[Query]:
+        """The kind of question it asks."""
+        return KIND_OF[self.kind]
+
+    def written(self) -> dict[str, Any]:
+        """What stands at each key that its kind knows, by default what was left out."""
+        return {key: getattr(self, key) for key in self.asks.keys}
+
+
+def _checked(read: Callable[[object], Any]) -> Callable[[object], Any]:
+    def check(value: object) -> Any:
+        try:
+            return read(value)
+        except QueryError as error:
+            refuse(error.what, error.fix)
+
+    return check
+
+
+def _form(key: Key) -> Any:
+    match key.form:
+        case "text":
+            return Text
+        case "names":
+            return Names
+        case "numbers":
+            return tuple[Exact, ...]
+        case "whole number":
+            return Whole | None
+        case "truth":
+            return Truth
+        case read:
+            return Annotated[Any, PlainValidator(_checked(read)), WithJsonSchema(key.schema)]
+
+
+KEYS = {name: key for kind in KINDS for name, key in kind.keys.items()}
+"""What can stand beside `name` and `share`; kinds that have a key in common mean the same by it."""
+
+if TYPE_CHECKING:
+    ItemSection = ItemShape
+else:
+    ItemSection = create_model(
+        "ItemSection",
+        __base__=ItemShape,
+        __doc__=ItemShape.__doc__,
+        **{name: (_form(key), key.default) for name, key in KEYS.items()},
+    )

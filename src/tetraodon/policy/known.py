@@ -17,9 +17,9 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import PolicyError
+from tetraodon.questions import Count, Histogram, linear
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.query import Count, Histogram, linear
 
 CELL_LIMIT = 4096
 FACT_LIMIT = 20_000_000

@@ -15,8 +15,8 @@ from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import INDEPENDENT, Attackers
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
+from tetraodon.questions import Query
 from tetraodon.rational import decimal_text
-from tetraodon.workload.query import Query
 from tetraodon.zcdp import epsilon_at
 
 LEAST, MOST = Fraction(1, 10**9), 10**6

@@ -8,7 +8,7 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.policy.known import Fact, Rectangle
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import listing, number_of
-from tetraodon.workload.query import Count, Histogram
+from tetraodon.questions import Count, Histogram
 
 
 def rows_in_a_step(policy: Policy) -> str:

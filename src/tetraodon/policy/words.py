@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from tetraodon.domain import Attribute, Categories, Dates
 from tetraodon.rational import decimal_text
+from tetraodon.wording import listing as listing
+from tetraodon.wording import number_of as number_of
 
 WORTHLESS, HOPELESS = Decimal(1000), Decimal("1e+100")
 """Odds beyond which a bound is no protection worth the name, and beyond which there is no sense in writing it out."""
@@ -85,19 +87,6 @@ def as_if(epsilon: Fraction) -> str:
         f"It is as if the person were asked 'this or that?' and answered truthfully with a chance of at most {share}, "
         f"where 50% would say nothing at all: '{share} truthful', for short."
     )
-
-
-def number_of(count: int, thing: str) -> str:
-    """`1 row`, `3 rows`."""
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
-
-
-def listing(parts: Iterable[str], *, most: int = 8, word: str = "and") -> str:
-    """`a, b and c`, or the first few and how many more."""
-    words = list(parts)
-    if len(words) > most:
-        return f"{', '.join(words[:most])} {word} {len(words) - most:,} more"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {word} {words[-1]}"
 
 
 def length(attribute: Attribute, positions: int) -> str:

@@ -17,14 +17,14 @@ from sqlglot import exp
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
+from tetraodon.questions.answered import Columns, split_values
 from tetraodon.rational import Number, rational
-from tetraodon.releasing.columns import Columns, columns_of, split_values
+from tetraodon.releasing.columns import columns_of
 from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.many_ranges import one_rectangle, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import quantile_codes
 from tetraodon.releasing.table_answer import TableAnswer
-from tetraodon.workload.query import kind_of
 
 if TYPE_CHECKING:
     import pandas
@@ -47,7 +47,7 @@ class Answer:
     @property
     def kind(self) -> str:
         """The word for its question in the policy file."""
-        return kind_of(self.item.item.query)
+        return self.item.item.query.words[0]
 
     @cached_property
     def table(self) -> TableAnswer:

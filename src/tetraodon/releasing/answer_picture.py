@@ -10,17 +10,16 @@ from typing import assert_never
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
-from tetraodon.domain import Attribute, Domain
+from tetraodon.domain import Domain
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.policy.words import listing
+from tetraodon.questions.answered import Columns
+from tetraodon.questions.query import Places, titled
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.columns import Columns
 from tetraodon.releasing.estimates import no_table
 from tetraodon.releasing.grid_reach import block_reach
-from tetraodon.report.picture import DrawnAxis, Picture, titled
-from tetraodon.workload.areas import KMeans, Rectangles
+from tetraodon.report.picture import DrawnAxis, Picture
 from tetraodon.workload.linear import Split
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Ranges, Total
 
 CLUSTERS = "records"
 """The last column of an answer that has no intervals: about how many records a cluster has."""
@@ -33,68 +32,38 @@ def value_column(columns: Columns) -> str:
 
 def picture_of(answer: Answer) -> Picture:
     """The whole of an answer, nothing left out. Axes with a single position are dropped."""
-    query, domain = answer.item.item.query, answer.domain
-    of: Attribute | None = None
-    table = [axis_of(split, domain) for split in answer.item.strategy.table]
-    match query:
-        case Histogram() | Rectangles():
-            head, axes, title = "Histogram" if isinstance(query, Histogram) else "Map", table, "records"
-            names = [axis.title for axis in axes if axis.size > 1]
-            head += f" of {listing(names)}" if names else ""
-        case Ranges() if query.named:
-            named = DrawnAxis(f"range of {titled(domain[query.attribute])}", tuple(name for name, _, _ in query.named))
-            head, axes, title = f"Counts in ranges of {query.attribute}", [*_by(query.by, domain), named], "records"
-        case Cdf() | Ranges():
-            head, axes, title = f"Running counts of {query.attribute}", table, "records at or below the value"
-        case Quantiles():
-            shares = DrawnAxis("share of the records", tuple(f"{float(100 * share):.6g}%" for share in query.at))
-            of = domain[query.attribute]
-            head, axes, title = f"Quantiles of {query.attribute}", [*_by(query.by, domain), shares], titled(of)
-        case Count():
-            head = "Number of records" + (f" with {query.where}" if query.where else "")
-            axes, title = _by(query.by, domain), "records"
-        case Total():
-            axes, title = _by(query.by, domain), f"sum of {titled(domain[query.attribute])}"
-            title = f"sum of {query.attribute} times {query.weight}" if query.weight else title
-            head = title.capitalize()
-        case Mean():
-            axes, title = _by(query.by, domain), f"average of {titled(domain[query.attribute])}"
-            head = title.capitalize()
-        case KMeans():
-            raise AssertionError("clusters are drawn by themselves")
-        case _:
-            assert_never(query)
-    if not isinstance(query, Histogram | Rectangles) and query.by:
-        head += f" by {listing(query.by)}"
-    columns = answer.columns
-    shape = tuple(axis.size for axis in axes if axis.size > 1)
+    query, columns = answer.item.item.query, answer.columns
+    drawing = query.drawing(answer.domain, answer.item.strategy.table)
+    assert drawing is not None, "it has a chart of its own"
+    axes = tuple(axis for side in drawing.sides if (axis := axis_of(side, answer.domain)).size > 1)
+    head = drawing.head + (f" by {listing(query.by)}" if query.by else "")
+    if drawing.names_sides and axes:
+        head += f" of {listing(axis.title for axis in axes)}"
+    shape = tuple(axis.size for axis in axes)
     values, lower, upper = (columns[name].reshape(shape) for name in (value_column(columns), "lower", "upper"))
-    adds_up = isinstance(query, Histogram | Count | Rectangles) and answer.values is not None
     return Picture(
         head,
-        tuple(axis for axis in axes if axis.size > 1),
-        title,
+        axes,
+        drawing.title,
         values,
         lower,
         upper,
         exact=not answer.item.strategy.noisy,
-        running=isinstance(query, Cdf) or (isinstance(query, Ranges) and not query.named),
-        sums=partial(block_intervals, answer) if adds_up else None,
-        of=of,
+        running=drawing.running,
+        sums=partial(block_intervals, answer) if drawing.adds_up else None,
+        of=drawing.of,
     )
 
 
-def axis_of(split: Split, domain: Domain) -> DrawnAxis:
-    """The axis of a split: its values, or the names of its bins."""
-    attribute = domain[split.name]
-    if split.bins is not None:
-        return DrawnAxis(titled(attribute), split.labels or tuple(f"group {n + 1}" for n in range(split.size(domain))))
+def axis_of(side: Split | Places, domain: Domain) -> DrawnAxis:
+    """The axis of a side: the values of a split, the names of its bins, or names."""
+    if isinstance(side, Places):
+        return DrawnAxis(side.title, side.names)
+    attribute = domain[side.name]
+    if side.bins is not None:
+        return DrawnAxis(titled(attribute), side.labels or tuple(f"group {n + 1}" for n in range(side.size(domain))))
     codes = np.arange(attribute.size, dtype=np.int64)
     return DrawnAxis(titled(attribute), (), attribute, codes, codes)
-
-
-def _by(names: Sequence[str], domain: Domain) -> list[DrawnAxis]:
-    return [axis_of(Split(name), domain) for name in names]
 
 
 def block_intervals(answer: Answer, starts: Sequence[Ints]) -> tuple[Floats, Floats]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tetraodon.policy.words import listing, number_of
+from tetraodon.questions import KMeans
+from tetraodon.questions.answered import column_name
+from tetraodon.questions.query import titled
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.answer_picture import picture_of
-from tetraodon.releasing.columns import column_name
 from tetraodon.report.chart import chart, standing_alone
 from tetraodon.report.marks import CONFIG, PALETTE, Spec
-from tetraodon.report.picture import titled
-from tetraodon.workload.areas import KMeans
 
 CLUSTERS_HEIGHT = 320
 

@@ -8,10 +8,10 @@ from typing import Any, assert_never
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
 from tetraodon.noise.laws import law_from
+from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text
 from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.query import Query, linear
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 

@@ -24,9 +24,9 @@ from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
+from tetraodon.questions import linear
 from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.releasing.plan import Plan, better, plan
-from tetraodon.workload.query import linear
 from tetraodon.zcdp import epsilon_at, rho_at
 
 FULL = "full"

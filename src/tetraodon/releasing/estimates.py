@@ -16,10 +16,10 @@ from tetraodon.inference.meeting import CountTable
 from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.mechanism.hierarchical import fit_of
 from tetraodon.mechanism.strategy import Mechanism, Strategy
+from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
 from tetraodon.releasing.grid_reach import fitted_map
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
-from tetraodon.workload.query import Cdf, Quantiles, Ranges
 from tetraodon.workload.smooth import Hats, Ramps
 
 Measured = tuple[NDArray[np.int64], ...]
@@ -97,13 +97,13 @@ def _never_fall(plan: Plan, tables: Mapping[str, CountTable], known: Sequence[Co
     """Running counts that never fall, and all other tables following; whether they could."""
     domain = plan.policy.domain
     leaders = list(known)
-    for item in sorted(plan, key=lambda item: not _about_order(item)):
+    for item in sorted(plan, key=lambda item: not _about_order(item, domain)):
         if item.name not in tables:
             continue
         table = tables[item.name]
         if not follow(table, leaders, domain):
             return False
-        if _about_order(item) and not _order_is_shared(item, table, leaders[len(known) :], domain):
+        if _about_order(item, domain) and not _order_is_shared(item, table, leaders[len(known) :], domain):
             before, table.values = table.values, monotone_counts(table.values, _known_starts(item))
             if not agrees(table, leaders, domain):
                 table.values = before
@@ -123,8 +123,9 @@ def _known_starts(item: PlannedItem) -> list[int]:
     return [0]
 
 
-def _about_order(item: PlannedItem) -> bool:
-    return item.mechanism == "ordered" or isinstance(item.item.query, Cdf | Quantiles | Ranges)
+def _about_order(item: PlannedItem, domain: Domain) -> bool:
+    along = isinstance(item.item.query.reading(domain), RunningCounts | EveryRange | ListedRanges)
+    return item.mechanism == "ordered" or along
 
 
 def _order_is_shared(item: PlannedItem, table: CountTable, leaders: Sequence[CountTable], domain: Domain) -> bool:

@@ -14,12 +14,12 @@ from tetraodon.mechanism.strategy import Mechanism, Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.questions import linear
 from tetraodon.releasing.codec import measurement_from, split_from
 from tetraodon.releasing.folder import BROKEN, MANIFEST, VERSION
 from tetraodon.releasing.foreign_parquet import parquet_rows
 from tetraodon.releasing.plan import Plan, PlannedItem, planned_item
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
-from tetraodon.workload.query import linear
 
 
 def read_manifest(folder: Path) -> Mapping[str, Any]:

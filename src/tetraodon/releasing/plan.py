@@ -22,13 +22,12 @@ from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_name
 from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.questions.query import EveryRange, ListedRanges
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.budget import Limit, fill, limit_of
 from tetraodon.releasing.grid_reach import largest_rectangle_reach
 from tetraodon.releasing.smooth_reach import largest_reach
-from tetraodon.workload.areas import KMeans
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
-from tetraodon.workload.query import Histogram, Ranges
 
 ROUNDS = 4
 
@@ -197,7 +196,7 @@ def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fractio
     best: tuple[float, Strategy, Fraction] | None = None
     too_long = False
     priced = policy
-    if isinstance(item.query, KMeans):  # how fine its table is depends on its part of the budget
+    if item.query.shaped_by_budget:  # how fine its table is depends on its part of the budget
         priced = policy.with_epsilon(policy.epsilon * limit.amount / limit_of(policy, limit.noise).amount)
     for strategy in proposals(item.query, priced):
         if any(query.size(policy.domain) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
@@ -216,9 +215,7 @@ def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fractio
     if best is None and too_long:
         raise Refused(
             f"the answer would have more than {ANSWER_LIMIT:,} numbers",
-            fix="ask for fewer attributes, or for `bins` of them"
-            if isinstance(item.query, Histogram)
-            else "ask about fewer values: named `ranges`, or an attribute with a larger `step`",
+            fix=item.query.if_too_long,
             where=item.name,
         )
     if best is None:
@@ -246,7 +243,7 @@ def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> floa
     if item.mechanism == "grid":
         return largest_rectangle_reach(item.strategy, item.scale, policy.domain, confidence)
     if item.mechanism == "hierarchical":
-        ranges = isinstance(item.item.query, Ranges)
+        ranges = isinstance(item.item.query.reading(policy.domain), EveryRange | ListedRanges)
         return largest_reach(item.strategy, item.scale, confidence, ranges=ranges)
     terms = noise_terms(item.item.query, item.strategy, policy.domain)
     reach = item.strategy.noise.sum_quantile(item.scale, terms, confidence)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tetraodon.inference.estimate import CONFIDENCE
+from tetraodon.questions.quantiles import read_quantile
 from tetraodon.releasing.estimates import no_table
 from tetraodon.releasing.grid_reach import rectangle_reach
 from tetraodon.releasing.smooth_reach import running_reach
@@ -55,29 +54,3 @@ def quantile_codes(table: TableAnswer, name: str, share: Fraction) -> tuple[int,
         reach[-1] = 0.0  # the total is known: use it as it is
         raw[-1] = running[-1]
     return read_quantile(running, raw - reach, raw + reach, share)
-
-
-def read_quantile(
-    running: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], share: Fraction
-) -> tuple[int, int, int]:
-    """The first code whose running count reaches the share, and the codes that cannot be ruled out.
-
-    Why   the true quantile x has S(x) >= q n > S(x - 1). It is left out only if the interval of S(x) lies below q n or
-          that of S(x - 1) not below it: each happens with half of 5%, since the intervals are symmetric. The total n is
-          taken from the last interval: its lower end for the first test, its upper end for the second.
-    """
-    size = len(running)
-    target = _ceiling(float(share) * max(running[-1], 0.0))
-    code = min(int(np.searchsorted(np.maximum.accumulate(running), target)), size - 1)
-    low_target = _ceiling(float(share) * max(lower[-1], 0.0))
-    high_target = _ceiling(float(share) * max(upper[-1], 0.0))
-    possible = upper >= low_target
-    first = int(np.argmax(possible)) if possible.any() else size - 1
-    before = np.concatenate([[-np.inf], lower[:-1]])
-    still = np.flatnonzero(before < high_target)
-    final = int(still[-1]) if len(still) else 0
-    return code, min(first, code), max(final, code)
-
-
-def _ceiling(target: float) -> float:
-    return max(1.0, math.ceil(target - 1e-9))

@@ -18,14 +18,13 @@ from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.answer_picture import CLUSTERS, value_column
 from tetraodon.releasing.chart import chart_spec
 from tetraodon.releasing.release import Release
-from tetraodon.releasing.words import baseline, epsilon_text, error, mechanism, proof, question, witness
+from tetraodon.releasing.words import baseline, epsilon_text, error, mechanism, proof, witness
 from tetraodon.report.page import PageTable, page_html, page_script
 from tetraodon.report.picture import Numbers
 from tetraodon.report.rounding import date_text, places, rounded, shown
 from tetraodon.report.vega_bundle import vega_bundle
 
 MOST_ROWS = 200
-_NUMBERS = ("count", "at_most", "total", "mean")
 _HEADINGS = {
     "records": "records, about",
     "at_most": "at most this value",
@@ -80,7 +79,7 @@ def _answer(release: Release, answer: Answer) -> dict[str, Any]:
     number, confidence = _headline(answer)
     return {
         "name": answer.name,
-        "question": question(item.item.query, domain),
+        "question": item.item.query.sentence(domain),
         "headline": number,
         "confidence": confidence,
         "chart": chart_spec(answer),
@@ -98,7 +97,7 @@ def _headline(answer: Answer) -> tuple[str, str]:
     """The answer itself and how sure it is, where it is a single number."""
     columns = answer.columns
     word = value_column(columns)
-    if len(columns[word]) != 1 or word not in _NUMBERS:
+    if len(columns[word]) != 1 or not answer.item.item.query.numbers:
         return "", ""
     decimals = places(columns["lower"], columns["upper"])
     number, lower, upper = (_cells(name, columns[name], word, decimals)[0] for name in (word, "lower", "upper"))
@@ -112,7 +111,7 @@ def _table(answer: Answer) -> PageTable:
     word = value_column(columns)
     rows = len(columns[word])
     head = {name: column[:MOST_ROWS] for name, column in columns.items()}
-    decimals = places(columns["lower"], columns["upper"]) if word in _NUMBERS else 0
+    decimals = places(columns["lower"], columns["upper"]) if answer.item.item.query.numbers else None
     texts = [_cells(name, column, word, decimals) for name, column in head.items()]
     told = f"the first {MOST_ROWS} of {rows:,} rows" if rows > MOST_ROWS else "all rows" if rows > 1 else "one row"
     rounding = "records are rounded" if word == CLUSTERS else "intervals are rounded outwards"
@@ -125,12 +124,12 @@ def _table(answer: Answer) -> PageTable:
     )
 
 
-def _cells(name: str, column: Numbers, word: str, decimals: int) -> list[str]:
+def _cells(name: str, column: Numbers, word: str, decimals: int | None) -> list[str]:
     if name == "quantile":
         return [f"{100 * share:.6g}%" for share in column.tolist()]
     if word == CLUSTERS and name != "cluster":
         return [f"{value:,.0f}" if name == word else f"{value:.6g}" for value in column.tolist()]
-    if word in _NUMBERS and name in (word, "lower", "upper") and _is_number(column):
+    if decimals is not None and name in (word, "lower", "upper") and _is_number(column):
         up = {"lower": False, "upper": True}.get(name)
         return [rounded(float(value), decimals, up=up) for value in column.tolist()]
     return [shown(value) for value in column]

@@ -12,62 +12,10 @@ from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.policy.words import listing, number_of
+from tetraodon.policy.words import listing
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.report.rounding import about
-from tetraodon.workload.areas import KMeans, Rectangles
 from tetraodon.workload.linear import Split
-from tetraodon.workload.query import Cdf, Count, Histogram, Mean, Quantiles, Query, Ranges, Total
-
-
-def question(query: Query, domain: Domain) -> str:
-    """What was asked, as a sentence."""
-    match query:
-        case Count():
-            told = f"How many records satisfy: {query.where}" if query.where else "How many records there are"
-            return f"{told}{_each(query.by)}."
-        case Histogram():
-            binned = dict(query.bins)
-            parts = [f"{name} (in {len(binned[name])} groups)" if name in binned else name for name in query.attributes]
-            word = "each value of" if len(parts) == 1 else "each combination of"
-            return f"How many records there are for {word} {listing(parts)}."
-        case Cdf():
-            return f"How many records have {query.attribute} at or below each of its values{_each(query.by)}."
-        case Ranges() if query.named:
-            return f"How many records have {query.attribute} in each of {number_of(len(query.named), 'range')}" + (
-                f"{_each(query.by)}."
-            )
-        case Ranges():
-            told = f"How many records have {query.attribute} between any two of its values{_each(query.by)}."
-            return f"{told} The table holds running counts; the count of a range is the difference of two of them."
-        case Total():
-            weight = f", each record times its {query.weight}" if query.weight else ""
-            return f"The sum of {_with_unit(query.attribute, domain)}{weight}{_each(query.by)}."
-        case Mean():
-            weight = f", each record counting as much as its {query.weight}" if query.weight else ""
-            return f"The average of {_with_unit(query.attribute, domain)}{weight}{_each(query.by)}."
-        case Quantiles():
-            shares = listing(f"{float(100 * share):.6g}%" for share in query.at)
-            return f"The least {_with_unit(query.attribute, domain)} that {shares} of the records do not exceed" + (
-                f"{_each(query.by)}."
-            )
-        case Rectangles():
-            told = f"How many records lie in any rectangle of {listing(query.attributes)}."
-            return f"{told} The table holds every cell; a rectangle is the sum of its cells."
-        case KMeans():
-            about_what = listing(_with_unit(name, domain) for name in query.attributes)
-            return f"The centres of {number_of(query.clusters, 'cluster')} of {about_what}, and the size of each."
-        case _:
-            assert_never(query)
-
-
-def _each(by: tuple[str, ...]) -> str:
-    return f", for each {listing(by)}" if by else ""
-
-
-def _with_unit(name: str, domain: Domain) -> str:
-    unit = domain[name].unit
-    return f"{name} in {unit}" if unit else name
 
 
 def mechanism(item: PlannedItem, domain: Domain) -> str:
@@ -130,23 +78,7 @@ def error(item: PlannedItem, domain: Domain) -> str:
         return "None: these are the true numbers."
     off = about(item.expected_error)
     each = "The number" if not item.strategy.table and item.strategy.noisy[0].size(domain) == 1 else "Each number"
-    match item.item.query:
-        case Quantiles():
-            return f"The running counts that the quantiles are read from are typically off by {off} records."
-        case Mean() as query:
-            unit = f" {domain[query.attribute].unit}" if domain[query.attribute].unit else ""
-            return f"The sum behind the average is typically off by {off}{unit}."
-        case Total() as query:
-            unit = f" {domain[query.attribute].unit}" if domain[query.attribute].unit else ""
-            return f"{each} is typically off by {off}{unit}."
-        case Rectangles():
-            return f"A rectangle picked at random is typically off by {off} records."
-        case KMeans():
-            return f"Each cell of the table that was clustered is typically off by {off} records."
-        case Ranges() as query if not query.named:
-            return f"A range picked at random is typically off by {off} records."
-        case _:
-            return f"{each} is typically off by {off} records."
+    return item.item.query.off_by(off, each, domain)
 
 
 def baseline(item: PlannedItem, policy: Policy) -> str:

@@ -120,11 +120,6 @@ def kind_of_values(attribute: Attribute) -> Kind:
             assert_never(attribute.values)
 
 
-def titled(attribute: Attribute) -> str:
-    """A name with its unit."""
-    return f"{attribute.name} ({attribute.unit})" if attribute.unit else attribute.name
-
-
 def plain(number: Any) -> float | int:
     """A number that JSON can hold, whole where it is whole."""
     exact = float(number)

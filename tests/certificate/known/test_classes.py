@@ -15,7 +15,7 @@ from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
-from tetraodon.workload.query import count, histogram
+from tetraodon.questions import count, histogram
 
 
 def test_a_class_holds_the_values_that_add_the_same() -> None:

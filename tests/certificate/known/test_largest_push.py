@@ -22,8 +22,8 @@ from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.questions import count, histogram
 from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.query import count, histogram
 
 POLICIES, QUERIES = 3400, 3
 

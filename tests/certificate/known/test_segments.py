@@ -19,7 +19,7 @@ from tetraodon.policy.attribute_graph import Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.query import count
+from tetraodon.questions import count
 
 
 def test_segments_are_joined_where_an_edge_joins_their_values() -> None:

@@ -22,9 +22,9 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.questions import count, histogram
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
-from tetraodon.workload.query import count, histogram
 
 
 def random_wide(rng: random.Random) -> Case:

@@ -12,8 +12,7 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans import propose, synopsis_of
-from tetraodon.workload.areas import kmeans
-from tetraodon.workload.query import cdf
+from tetraodon.questions import cdf, kmeans
 
 CENTRES = np.array([[20, 20], [60, 70], [80, 15]])
 

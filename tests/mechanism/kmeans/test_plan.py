@@ -17,7 +17,7 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.query import count
+from tetraodon.questions import count
 
 UNIT = Grid(Fraction(0), Fraction(1), Fraction(1, 100))
 

@@ -29,9 +29,9 @@ from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, known_names, known_query
 from tetraodon.policy.secret_graph import MATRIX_LIMIT, Factor, SecretGraph, complete_graph
+from tetraodon.questions import Histogram
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.query import Histogram
 
 LISTED_CLASSES = 1000
 """Cells of a known table for which two datasets that differ in all of them are still named."""

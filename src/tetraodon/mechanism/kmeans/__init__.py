@@ -15,10 +15,9 @@ from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, Synopsis
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
-from tetraodon.workload.areas import KMeans
+from tetraodon.questions import KMeans, Query
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.query import Query
 from tetraodon.workload.soft import Product, Soft
 
 STARTS, ROUNDS = 10, 25

@@ -1,4 +1,4 @@
-"""Bins of very many values."""
+"""Histograms, and bins of very many values."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.workload.bins import bin_of_each
-from tetraodon.workload.query import histogram, linear
+from tetraodon.questions import histogram, linear
+from tetraodon.questions.histogram import bin_of_each
+from tetraodon.workload.linear import Split
 
 
 def test_bins_are_made_once_and_take_one_number_for_each_bin() -> None:
@@ -32,3 +33,23 @@ def test_bins_are_made_once_and_take_one_number_for_each_bin() -> None:
 def test_bins_that_are_none_are_refused(groups: tuple[tuple[int, ...], ...], ends: bool, what: str) -> None:
     with pytest.raises(QueryError, match=what):
         bin_of_each("x", 4, groups, ends)
+
+
+DOMAIN = Domain((Attribute("x", Integers(0, 3)), Attribute("y", Integers(0, 1))))
+
+
+def test_in_words() -> None:
+    binned = histogram("x", "y", bins={"x": [[0, 1], [2, 3]]})
+    assert binned.asked() == "counts by x and y in bins"
+    assert binned.sentence(DOMAIN) == "How many records there are for each combination of x (in 2 groups) and y."
+    assert histogram("y").sentence(DOMAIN) == "How many records there are for each value of y."
+
+
+def test_it_is_drawn_along_its_table_which_may_be_turned() -> None:
+    turned = (Split("y"), Split("x"))
+    drawing = histogram("x", "y").drawing(DOMAIN, turned)
+    assert (drawing.sides, drawing.adds_up, drawing.names_sides) == (turned, True, True)
+
+
+def test_attributes_it_is_split_by_have_bins_too() -> None:
+    assert histogram("x", by="y", bins={"y": [[0, 1]]}).bins == (("y", ((0, 1),)),)

@@ -1,12 +1,12 @@
-"""Questions about several ordered attributes, and what they refuse."""
+"""Rectangles of a map as a question."""
 
 from __future__ import annotations
 
 import pytest
 
 import tetraodon as td
-from tetraodon.errors import QueryError, TetraodonError
-from tetraodon.workload.areas import KMeans, Rectangles, kmeans, rectangles
+from tetraodon.errors import TetraodonError
+from tetraodon.questions import Rectangles, rectangles
 
 
 def policy(*items: dict[str, object], **changes: object) -> td.Policy:
@@ -21,11 +21,10 @@ def policy(*items: dict[str, object], **changes: object) -> td.Policy:
     return td.load_policy(document | changes)
 
 
-def test_they_are_read_and_written() -> None:
-    found = policy({"name": "m", "rectangles": ["x", "y"]}, {"name": "k", "kmeans": ["y", "x"], "clusters": 4})
-    assert [item.query for item in found.items] == [rectangles("x", "y"), kmeans("y", "x", clusters=4)]
+def test_it_is_read_and_written() -> None:
+    found = policy({"name": "m", "rectangles": ["x", "y"]})
+    assert [item.query for item in found.items] == [rectangles("x", "y")]
     assert found.items[0].query == Rectangles(("x", "y"))
-    assert found.items[1].query == KMeans(("y", "x"), 4)
     assert td.load_policy(found.document) == found
 
 
@@ -37,22 +36,9 @@ def test_they_are_read_and_written() -> None:
         {"rectangles": ["x", "kind"]},
         {"rectangles": ["x", "z"]},
         {"rectangles": ["x", "y"], "by": "kind"},
-        {"kmeans": ["x", "y"]},
-        {"kmeans": ["x", "y"], "clusters": 0},
-        {"kmeans": ["x", "y"], "clusters": 21},
-        {"kmeans": ["x", "y"], "clusters": "many"},
-        {"kmeans": ["x", "kind"], "clusters": 2},
-        {"kmeans": ["x", "x"], "clusters": 2},
-        {"histogram": "x", "clusters": 2},
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_fix(item: dict[str, object]) -> None:
     with pytest.raises(TetraodonError) as told:
         policy({"name": "q", **item})
     assert told.value.fix
-
-
-def test_clusters_are_whole_numbers() -> None:
-    for wrong in (True, 1.5, 0):
-        with pytest.raises(QueryError):
-            kmeans("x", clusters=wrong)  # type: ignore[arg-type]

@@ -1,31 +1,42 @@
-"""Questions as they are written, against plain Python loops over the cells."""
+"""What every kind of question must say; and what it asks, against plain Python loops over the cells."""
 
 from __future__ import annotations
 
 import datetime as dt
+import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from tests.releasing.made import release_with, silent
 
+import tetraodon as td
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
-from tetraodon.workload.query import (
+from tetraodon.questions import (
     KINDS,
     Count,
     Histogram,
+    KMeans,
     Query,
+    Rectangles,
     cdf,
     count,
     histogram,
-    kind_of,
     linear,
     mean,
     quantiles,
     ranges,
     total,
 )
+from tetraodon.questions.query import Places, asked_in_words
+from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.chart import chart_spec
+from tetraodon.releasing.codec import measurement_document, measurement_from
 
 DOMAIN = Domain(
     (
@@ -94,15 +105,15 @@ EVERY: list[tuple[Query, list[Row]]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "rows"), EVERY, ids=lambda v: kind_of(v) if not isinstance(v, list) else "")
+@pytest.mark.parametrize(("query", "rows"), EVERY, ids=lambda v: v.words[0] if not isinstance(v, list) else "")
 def test_it_asks_what_it_says(query: Query, rows: list[Row]) -> None:
     matrix, unit = linear(query, DOMAIN).matrix(DOMAIN)
     assert [[int(entry) * unit for entry in row] for row in matrix] == by_loops(rows)
 
 
 def test_every_kind_is_asked_above() -> None:
-    """Maps and clusters are not one linear query each: see `test_areas`."""
-    assert {kind_of(query) for query, _ in EVERY} | {"rectangles", "kmeans"} == set(KINDS)
+    """Maps and clusters are the table of their attributes: see `test_rectangles` and `test_kmeans`."""
+    assert {type(query) for query, _ in EVERY} | {Rectangles, KMeans} == set(KINDS)
 
 
 def test_builders_take_one_name_or_several() -> None:
@@ -190,3 +201,104 @@ def test_lists_over_a_huge_attribute_are_refused(query: Query) -> None:
 def test_anything_else_over_a_huge_attribute_costs_nothing_to_describe(query: Query) -> None:
     domain = Domain((Attribute("id", Integers(1, 10**12)),))
     assert linear(query, domain).names == ("id",)
+
+
+# -- whatever its kind -------------------------------------------------------------------------
+
+ITEMS: dict[str, dict[str, object]] = {
+    "count": {"count": "x > 1", "by": "g"},
+    "histogram": {"histogram": ["x", "g"]},
+    "cdf": {"cdf": "x", "by": "g"},
+    "ranges": {"ranges": {"x": [[0, 2], [1, 3]]}, "by": "g"},
+    "total": {"total": "x", "by": "g"},
+    "mean": {"mean": "x", "by": "g"},
+    "quantiles": {"quantiles": "x", "at": [0.5, 0.9], "by": "g"},
+    "rectangles": {"rectangles": ["x", "g"]},
+    "kmeans": {"kmeans": ["x"], "clusters": 2},
+}
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.words[0])
+
+
+def policy_asking(kind: type[Query], group: str = "g") -> td.Policy:
+    item = {key: [group] if value in ("g", ["g"]) else value for key, value in ITEMS[kind.words[0]].items()}
+    if item.get(kind.words[0]) == ["x", "g"]:
+        item[kind.words[0]] = ["x", group]
+    return td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"x": {"integer": [0, 3], "unit": "EUR"}, group: {"integer": [0, 1]}},
+            "secrets": {group: "public"},
+            "budget": {"epsilon": 1},
+            "release": [{"name": "it", **item}],
+        }
+    )
+
+
+def answer_to(kind: type[Query], group: str = "g") -> Answer:
+    table = pl.DataFrame({"x": [0, 1, 3, 3, 2], group: [0, 0, 0, 1, 1]})
+    return release_with(policy_asking(kind, group), table, silent)["it"]
+
+
+@every_kind
+def test_it_is_read_and_written_in_the_policy_file(kind: type[Query]) -> None:
+    policy = policy_asking(kind)
+    query = policy.items[0].query
+    assert isinstance(query, kind)
+    assert td.load_policy(policy.document) == policy
+    assert set(query.document()) <= set(kind.keys)
+    page = (Path(__file__).parents[2] / "docs" / "policy-file.md").read_text(encoding="utf-8")
+    for key in kind.keys:
+        assert re.search(rf"`{key}\b", page), f"the documentation does not tell of `{key}`"
+
+
+@every_kind
+def test_keys_of_other_kinds_are_refused(kind: type[Query]) -> None:
+    for key in {key for other in KINDS for key in other.keys} - set(kind.keys):
+        document = policy_asking(kind).document
+        document["release"][0][key] = {"x": [[0, 1], [2, 3]]} if key in ("bins", "ranges") else 1
+        with pytest.raises(PolicyError, match=r"means nothing for|this says both|stands where|neither true|a list is"):
+            td.load_policy(document)
+
+
+@every_kind
+def test_words(kind: type[Query]) -> None:
+    policy = policy_asking(kind)
+    query = policy.items[0].query
+    assert asked_in_words(query) == query.asked() + (" by g" if query.by else "")
+    told = [query.sentence(policy.domain), query.off_by("7", "Each number", policy.domain)]
+    assert all(re.fullmatch(r"[A-Z].*\.", sentence) for sentence in told)
+    assert "x" in told[0]
+    assert "off by 7" in told[1]
+
+
+@every_kind
+def test_its_columns_are_the_numbers_that_are_drawn(kind: type[Query]) -> None:
+    answer = answer_to(kind)
+    query, columns = answer.item.item.query, answer.columns
+    assert kind.column in columns
+    drawing = query.drawing(answer.domain, answer.item.strategy.table)
+    if drawing is not None:
+        sizes = [len(s.names) if isinstance(s, Places) else s.size(answer.domain) for s in drawing.sides]
+        assert {len(column) for column in columns.values()} == {math.prod(sizes)}
+        assert list(columns)[-2:] == ["lower", "upper"]
+        assert chart_spec(answer) is not None
+
+
+@every_kind
+def test_no_attribute_takes_the_place_of_its_answer(kind: type[Query]) -> None:
+    names = list(answer_to(kind).columns)
+    for taken in ("lower", "upper", kind.column, *kind.more_columns):
+        renamed = list(answer_to(kind, taken).columns)
+        assert renamed == [f"{taken}_value" if name == "g" else name for name in names]
+
+
+@every_kind
+def test_what_is_measured_has_a_certificate_and_can_be_read_back(kind: type[Query]) -> None:
+    policy = policy_asking(kind)
+    plan = td.plan(policy)
+    assert plan.epsilon == 1
+    for measurement in plan["it"].measurements:
+        again = measurement_from(measurement_document(measurement), policy.items[0].query, policy.domain)
+        assert again.query.matrix(policy.domain)[0].tolist() == measurement.query.matrix(policy.domain)[0].tolist()
+        assert (again.scale, again.noise) == (measurement.scale, measurement.noise)

@@ -1,0 +1,56 @@
+"""Questions as a curator writes them, in the policy file or in Python, with the same words: one file for each kind."""
+
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
+from tetraodon.questions.cdf import Cdf, cdf
+from tetraodon.questions.count import Count, count
+from tetraodon.questions.histogram import Histogram, histogram
+from tetraodon.questions.kmeans import KMeans, kmeans
+from tetraodon.questions.mean import Mean, mean
+from tetraodon.questions.quantiles import Quantiles, quantiles
+from tetraodon.questions.query import Query
+from tetraodon.questions.ranges import Ranges, ranges
+from tetraodon.questions.rectangles import Rectangles, rectangles
+from tetraodon.questions.total import Total, total
+from tetraodon.workload.linear import LinearQuery
+
+KINDS: tuple[type[Query], ...] = (Count, Histogram, Cdf, Ranges, Total, Mean, Quantiles, Rectangles, KMeans)
+"""Every kind of question there is, in the order in which a mistaken item is told of them."""
+
+
+def linear(query: Query, domain: Domain) -> LinearQuery:
+    """The linear query over the domain that a question asks for.
+
+    A mean is the sum it divides; quantiles are the running counts they are read from; rectangles and clusters are the
+    table of the values they are about.
+    """
+    if not isinstance(query, Query):
+        raise QueryError(
+            "this is no question", fix="write td.histogram('age') or the like; td.certify and td.strategy take a matrix"
+        )
+    return query.linear(domain)
+
+
+__all__ = [
+    "KINDS",
+    "Cdf",
+    "Count",
+    "Histogram",
+    "KMeans",
+    "Mean",
+    "Quantiles",
+    "Query",
+    "Ranges",
+    "Rectangles",
+    "Total",
+    "cdf",
+    "count",
+    "histogram",
+    "kmeans",
+    "linear",
+    "mean",
+    "quantiles",
+    "ranges",
+    "rectangles",
+    "total",
+]

@@ -1,0 +1,151 @@
+"""What was released about an item, as its question sees it, and how that becomes named columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.arrays import Bools, Floats, Ints
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
+from tetraodon.workload.linear import Split
+
+Columns: TypeAlias = dict[str, NDArray[Any]]
+
+
+class Interval(Protocol):
+    """A number between two ends."""
+
+    @property
+    def lower(self) -> float: ...
+    @property
+    def upper(self) -> float: ...
+    def __float__(self) -> float: ...
+
+
+class CountTable(Protocol):
+    """A released table of counts, with intervals that hold the truth with 95% probability unless they say otherwise."""
+
+    @property
+    def values(self) -> Floats: ...
+
+    @property
+    def quantile_confidence(self) -> Fraction:
+        """What running counts must be known with, so that a quantile read from them is known with 95%."""
+
+    def add_up(self, mask: Bools) -> Interval:
+        """The number of records in some cells."""
+
+    def cells(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of every cell."""
+
+    def running(self, confidence: Fraction = ...) -> tuple[Floats, Floats, Floats]:
+        """Running counts along the last attribute, with their lower and upper ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSum:
+    """A sum that was measured, one number for each cell of its splits, in multiples of `unit`.
+
+    `reach(failures)` is how far off a number is, in units, but for a chance of 5% divided by so many.
+    """
+
+    numbers: Ints
+    unit: Fraction
+    exact: bool
+    reach: Callable[[int], float]
+
+
+class Answered(Protocol):
+    """What was released about an item."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether counts are to be whole and not negative."""
+
+    @property
+    def axes(self) -> tuple[Split, ...]:
+        """The axes of the table of counts."""
+
+    @property
+    def table(self) -> CountTable | None:
+        """The table of counts behind the answer, if there is one."""
+
+    @property
+    def sums(self) -> tuple[MeasuredSum, ...]:
+        """What was measured itself, in the order of `Query.sums`."""
+
+    def clusters(self) -> tuple[Floats, Floats]:
+        """Centres of clusters and their sizes, where clusters were asked for."""
+
+
+# -- columns -----------------------------------------------------------------------------------
+
+
+def with_interval(word: str, values: NDArray[Any], lower: NDArray[Any], upper: NDArray[Any]) -> Columns:
+    """The columns of an answer and of its interval."""
+    return {word: values.ravel(), "lower": lower.ravel(), "upper": upper.ravel()}
+
+
+def counted(table: CountTable, answered: Answered) -> Columns:
+    """A table of counts as columns."""
+    return labels(answered.axes, answered.domain) | with_interval("count", table.values, *table.cells())
+
+
+def labels(splits: Sequence[Split], domain: Domain, extra: int = 1, beside: str = "") -> Columns:
+    """One column of values per split, in the order of the table's cells, each repeated `extra` times.
+
+    `beside` is the column of the answer, where it is not among those of `OURS`.
+    """
+    shape = [split.size(domain) for split in splits]
+    columns: Columns = {}
+    for axis, split in enumerate(splits):
+        view = [1] * (len(shape) + 1)
+        view[axis] = -1
+        column = split_values(split, domain[split.name]).reshape(view)
+        columns[column_name(split.name, beside)] = np.broadcast_to(column, (*shape, extra)).ravel()
+    return columns
+
+
+OURS = frozenset(
+    ["at_most", "cluster", "count", "high", "low", "lower", "mean", "quantile", "range", "records", "total", "upper"]
+)
+"""Names that no attribute's column has in any answer, so that all tables of a release call it the same."""
+
+
+def column_name(attribute: str, beside: str = "") -> str:
+    """The column an attribute is written in: its name, unless an answer's own column is called that."""
+    return f"{attribute}_value" if attribute in OURS or attribute == beside else attribute
+
+
+def split_values(split: Split, attribute: Attribute) -> NDArray[Any]:
+    """The values, or the names of the bins, of a split."""
+    if split.bins is not None:
+        named = split.labels or tuple(f"bin {number}" for number in range(max(split.bins) + 1))
+        return np.array(named, object)
+    return attribute_values(attribute)
+
+
+def attribute_values(attribute: Attribute) -> NDArray[Any]:
+    """All values of an attribute as an array of the natural type."""
+    match attribute.values:
+        case Integers(low=low, high=high):
+            return np.arange(low, high + 1, dtype=np.int64 if max(abs(low), abs(high)) < 2**62 else object)
+        case Grid(low=low, step=step):
+            return np.array([float(low + code * step) for code in range(attribute.size)])
+        case Dates(first=first):
+            return np.array([first + dt.timedelta(days=d) for d in range(attribute.size)], "datetime64[D]")
+        case Booleans():
+            return np.array([False, True])
+        case Categories(labels=names):
+            return np.array(names, object)
+        case _:
+            assert_never(attribute.values)

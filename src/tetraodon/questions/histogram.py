@@ -1,0 +1,172 @@
+"""`histogram`: how many records there are in every cell of some attributes, or in every bin of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tetraodon.domain import Attribute, Categories, Domain
+from tetraodon.errors import QueryError, did_you_mean
+from tetraodon.questions.answered import Answered, Columns, counted
+from tetraodon.questions.query import (
+    BY,
+    WHOLE,
+    Bins,
+    Cells,
+    Declared,
+    Drawing,
+    Json,
+    Key,
+    Query,
+    Reading,
+    listable,
+    names_of,
+    plain,
+)
+from tetraodon.wording import listing
+from tetraodon.workload.contribution import One
+from tetraodon.workload.linear import LinearQuery, Split
+
+SECRET_BLOCKS = "secret blocks"
+
+
+def _bins(value: object) -> dict[str, str | list[list[str]]]:
+    """Groups, a width, or `secret blocks`, for each attribute that is named."""
+    if not isinstance(value, dict):
+        raise QueryError("`bins` is not a map", fix="write `bins: {age: [[17, 29], [30, 90]]}` or `bins: {age: 10}`")
+    for groups in value.values():
+        listed = isinstance(groups, list) and all(
+            isinstance(group, list) and group and all(isinstance(part, str) for part in group) for group in groups
+        )
+        if not isinstance(groups, str) and not (listed and groups):
+            raise QueryError(
+                "a bin is not a list of values", fix=f"write [[17, 29], [30, 90]], a width, or `{SECRET_BLOCKS}`"
+            )
+    return value
+
+
+_BINS_SCHEMA: Json = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "array", "items": {"type": "array", "minItems": 1}},
+            {"type": "number"},
+            {"const": SECRET_BLOCKS},
+        ]
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram(Query):
+    """How many records there are in every cell of some attributes, or in every bin of them."""
+
+    attributes: tuple[str, ...]
+    bins: tuple[tuple[str, Bins], ...] = ()
+
+    words: ClassVar = ("histogram",)
+    keys: ClassVar = {"histogram": Key("names", ()), "bins": Key(_bins, {}, _BINS_SCHEMA), "by": BY, "whole": WHOLE}
+    column: ClassVar = "count"
+    if_too_long: ClassVar = "ask for fewer attributes, or for `bins` of them"
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Histogram:
+        names, typed, domain = (*written["histogram"], *written["by"]), written["bins"], declared.domain
+        if not written["histogram"]:
+            raise QueryError("the histogram has no attribute", fix="name one, or write `count: all`")
+        for name in typed:
+            if name not in names:
+                raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
+        bins = {name: declared.bins(domain[name], typed[name]) for name in domain.names if name in typed}
+        return histogram(*written["histogram"], bins=bins, by=written["by"])
+
+    def document(self) -> Json:
+        bins = {name: [[plain(value) for value in group] for group in groups] for name, groups in self.bins}
+        return {"histogram": list(self.attributes), **({"bins": bins} if bins else {})}
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        return LinearQuery(One(), tuple(self._split(domain[name]) for name in self.attributes))
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return self.linear(domain).by
+
+    def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
+        return Cells()
+
+    def columns(self, answered: Answered) -> Columns:
+        assert answered.table is not None, "a histogram is a table"
+        return counted(answered.table, answered)
+
+    def asked(self) -> str:
+        return f"counts by {listing(self.attributes, most=len(self.attributes))}" + (" in bins" if self.bins else "")
+
+    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+        binned = dict(self.bins)
+        parts = [f"{name} (in {len(binned[name])} groups)" if name in binned else name for name in self.attributes]
+        word = "each value of" if len(parts) == 1 else "each combination of"
+        return f"How many records there are for {word} {listing(parts)}."
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
+        return Drawing(table, "records", "Histogram", names_sides=True, adds_up=True)
+
+    def _split(self, attribute: Attribute) -> Split:
+        groups = dict(self.bins).get(attribute.name)
+        if groups is None:
+            return Split(attribute.name)
+        # two ordered labels are ends where the groups do not have every value as they are listed
+        listed = isinstance(attribute.values, Categories) and sum(map(len, groups)) >= attribute.size
+        ends = attribute.ordered and not listed
+        codes = tuple(tuple(attribute.code(value) for value in group) for group in groups)
+        bins = bin_of_each(attribute.name, listable(attribute).size, codes, ends)
+        return Split(attribute.name, bins, tuple(_label(attribute, group, ends) for group in groups))
+
+
+def histogram(
+    *attributes: str, bins: Mapping[str, Sequence[Sequence[object]]] | None = None, by: Sequence[str] = ()
+) -> Histogram:
+    """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values.
+
+    `by` names further attributes: a histogram of age by sex is a histogram of age and sex.
+    """
+    grouped = {name: tuple(tuple(group) for group in groups) for name, groups in (bins or {}).items()}
+    names = (*attributes, *names_of(by))
+    for name in grouped:
+        if name not in names:
+            raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
+    return Histogram(names, tuple(grouped.items()))
+
+
+def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:
+    codes = [attribute.code(value) for value in group]
+    texts = [attribute.text(code) for code in codes]
+    ranged = attribute.ordered and len(group) == 2 and (ends or codes[1] - codes[0] == 1)
+    return "..".join(texts) if ranged else ", ".join(texts)
+
+
+@lru_cache(maxsize=4)
+def bin_of_each(name: str, size: int, groups: tuple[tuple[int, ...], ...], ends: bool) -> tuple[int, ...]:
+    """The bin of every code, from the codes of each; where a bin's two are its `ends`, all between them too.
+
+    Why   there may be millions, and a plan asks for them again and again: they are made once.
+
+    >>> bin_of_each("x", 5, ((0, 2), (3, 4)), True), bin_of_each("x", 4, ((0, 2), (1, 3)), False)
+    ((0, 0, 0, 1, 1), (0, 1, 0, 1))
+    """
+    bins = np.full(size, -1)
+    for number, group in enumerate(groups):
+        members: slice | list[int] = list(group)
+        if len(group) == 2 and ends:
+            members = slice(group[0], group[1] + 1)
+        if not bins[members].size:
+            raise QueryError(f"a bin of {name} is empty", fix="write the smaller end first")
+        if (bins[members] >= 0).any() or (isinstance(members, list) and len(set(members)) < len(members)):
+            raise QueryError(f"two bins of {name} overlap", fix="put each value in one bin")
+        bins[members] = number
+    if (bins < 0).any():
+        raise QueryError(f"the bins of {name} leave values out", fix="put each value in one bin")
+    numbers = np.arange(len(groups)).astype(object)  # one object for each bin, not for each value
+    return tuple(numbers[bins].tolist())

@@ -1,0 +1,105 @@
+"""`mean`: the average of a numeric attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
+from tetraodon.questions.answered import Answered, Columns, labels, with_interval
+from tetraodon.questions.query import (
+    BY,
+    WEIGHT,
+    Declared,
+    Drawing,
+    Json,
+    Key,
+    Query,
+    for_each,
+    names_of,
+    numeric,
+    splits_of,
+    titled,
+    with_unit,
+)
+from tetraodon.questions.total import weighted_sum
+from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.linear import LinearQuery, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Query):
+    """The average of a numeric attribute, each record counting as much as its `weight` if one is named."""
+
+    attribute: str
+    weight: str = ""
+    by: tuple[str, ...] = ()
+
+    words: ClassVar = ("mean",)
+    keys: ClassVar = {"mean": Key("text", ""), "weight": WEIGHT, "by": BY}
+    column: ClassVar = "mean"
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Mean:  # noqa: ARG003
+        return mean(written["mean"], weight=written["weight"], by=written["by"])
+
+    def document(self) -> Json:
+        return {"mean": self.attribute, **({"weight": self.weight} if self.weight else {})}
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        return self.sums(domain)[0]
+
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
+        """The sum, and what it is divided by: the number of records, or the sum of their weights."""
+        weight = numeric(domain, self.weight) if self.weight else None
+        if weight is not None and weight.number(0) < 0:
+            raise QueryError(
+                f"{weight.name} can be negative, so it cannot weigh a mean", fix="use a weight from 0 upwards"
+            )
+        divisor = LinearQuery(Number(weight) if weight else One(), splits_of(self.by, domain))
+        return weighted_sum(self.attribute, self.weight, self.by, domain), divisor
+
+    def columns(self, answered: Answered) -> Columns:
+        summed, divided = answered.sums[:2]
+        attribute = answered.domain[self.attribute]
+        unit = float(summed.unit / divided.unit)
+        total, records = (measured.numbers[..., 0].astype(np.float64) for measured in (summed, divided))
+        failures = 1 if summed.exact or divided.exact else 2
+        reach, unsure = summed.reach(failures), divided.reach(failures)
+        low, high = float(attribute.number(0)), float(attribute.number(attribute.size - 1))
+        fewest, most = records - unsure, records + unsure
+        known = fewest >= 1
+        middle = np.full(total.shape, (low + high) / 2)
+        average = np.clip(np.where(records >= 1, total * unit / np.maximum(records, 1), middle), low, high)
+        ends = [(total + sign * reach) * unit / np.maximum(n, 1) for sign in (-1, 1) for n in (fewest, most)]
+        lower = np.where(known, np.clip(np.minimum.reduce(ends), low, high), low)
+        upper = np.where(known, np.clip(np.maximum.reduce(ends), low, high), high)
+        by = splits_of(self.by, answered.domain)
+        interval = np.minimum(lower, average), np.maximum(upper, average)
+        return labels(by, answered.domain) | with_interval("mean", average, *interval)
+
+    def asked(self) -> str:
+        return f"mean of {self.attribute}" + (f" weighted by {self.weight}" if self.weight else "")
+
+    def sentence(self, domain: Domain) -> str:
+        weight = f", each record counting as much as its {self.weight}" if self.weight else ""
+        return f"The average of {with_unit(domain[self.attribute])}{weight}{for_each(self.by)}."
+
+    def unit(self, domain: Domain) -> str:
+        return f"{domain[self.attribute].unit} (sum)".lstrip()
+
+    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
+        return f"The sum behind the average is typically off by {off} {domain[self.attribute].unit}".rstrip() + "."
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
+        title = f"average of {titled(domain[self.attribute])}"
+        return Drawing(splits_of(self.by, domain), title, title.capitalize())
+
+
+def mean(attribute: str, *, weight: str = "", by: Sequence[str] = ()) -> Mean:
+    """The average of a numeric attribute, weighted if a weight is named."""
+    return Mean(attribute, weight, names_of(by))

@@ -1,0 +1,136 @@
+"""`quantiles`: the values below which given shares of the records lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tetraodon.arrays import Floats
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
+from tetraodon.questions.answered import Answered, Columns, attribute_values, column_name, labels
+from tetraodon.questions.cdf import running_counts
+from tetraodon.questions.query import (
+    BY,
+    Declared,
+    Drawing,
+    Json,
+    Key,
+    Places,
+    Query,
+    Reading,
+    RunningCounts,
+    for_each,
+    names_of,
+    plain,
+    splits_of,
+    titled,
+    with_unit,
+)
+from tetraodon.rational import Number, rational
+from tetraodon.wording import listing
+from tetraodon.workload.linear import LinearQuery, Split
+
+QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(Query):
+    """The values below which given shares of the records lie."""
+
+    attribute: str
+    at: tuple[Fraction, ...]
+    by: tuple[str, ...] = ()
+
+    words: ClassVar = ("quantiles",)
+    keys: ClassVar = {"quantiles": Key("text", ""), "at": Key("numbers", QUARTILES), "by": BY}
+    column: ClassVar = "quantile"
+    numbers: ClassVar = False
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Quantiles:  # noqa: ARG003
+        if not written["at"]:
+            raise QueryError("the list of quantiles is empty", fix="list shares, or leave `at` out for quartiles")
+        return quantiles(written["quantiles"], at=written["at"], by=written["by"])
+
+    def document(self) -> Json:
+        return {"quantiles": self.attribute, "at": [plain(share) for share in self.at]}
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        return running_counts(self.attribute, self.by, domain)
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return splits_of((*self.by, self.attribute), domain)
+
+    def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
+        return RunningCounts()
+
+    def columns(self, answered: Answered) -> Columns:
+        assert answered.table is not None, "quantiles are read off a table"
+        attribute, domain, table = answered.domain[self.attribute], answered.domain, answered.table
+        running, below, above = (part.reshape(-1, attribute.size) for part in table.running(table.quantile_confidence))
+        lines = list(zip(running, below, above, strict=True))
+        codes = [read_quantile(mid, low, high, share) for mid, low, high in lines for share in self.at]
+        values = attribute_values(attribute)
+        found, lower, upper = (values[[code[end] for code in codes]] for end in range(3))
+        shares = np.tile(np.array([float(share) for share in self.at]), len(lines))
+        named = labels(answered.axes[:-1], domain, extra=len(self.at))
+        return named | {"quantile": shares, column_name(self.attribute): found, "lower": lower, "upper": upper}
+
+    def asked(self) -> str:
+        return f"quantiles of {self.attribute}"
+
+    def sentence(self, domain: Domain) -> str:
+        least = f"The least {with_unit(domain[self.attribute])} that {listing(map(_percent, self.at))}"
+        return f"{least} of the records do not exceed{for_each(self.by)}."
+
+    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
+        return f"The running counts that the quantiles are read from are typically off by {off} records."
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
+        attribute = domain[self.attribute]
+        shares = Places("share of the records", tuple(map(_percent, self.at)))
+        return Drawing(
+            (*splits_of(self.by, domain), shares), titled(attribute), f"Quantiles of {self.attribute}", of=attribute
+        )
+
+
+def quantiles(attribute: str, *, at: Sequence[Number] = (), by: Sequence[str] = ()) -> Quantiles:
+    """Quantiles of an ordered attribute, by default the median and the quartiles."""
+    shares = tuple(rational(q, name="`at`") for q in at) or QUARTILES
+    if any(not 0 <= q <= 1 for q in shares):
+        raise QueryError("a quantile is not between 0 and 1", fix="write shares such as 0.1, 0.5, 0.9")
+    return Quantiles(attribute, shares, names_of(by))
+
+
+def read_quantile(running: Floats, lower: Floats, upper: Floats, share: Fraction) -> tuple[int, int, int]:
+    """The first code whose running count reaches the share, and the codes that cannot be ruled out.
+
+    Why   the true quantile x has S(x) >= q n > S(x - 1). It is left out only if the interval of S(x) lies below q n or
+          that of S(x - 1) not below it: each happens with half of 5%, since the intervals are symmetric. The total n is
+          taken from the last interval: its lower end for the first test, its upper end for the second.
+    """
+    size = len(running)
+    target = _ceiling(float(share) * max(running[-1], 0.0))
+    code = min(int(np.searchsorted(np.maximum.accumulate(running), target)), size - 1)
+    low_target = _ceiling(float(share) * max(lower[-1], 0.0))
+    high_target = _ceiling(float(share) * max(upper[-1], 0.0))
+    possible = upper >= low_target
+    first = int(np.argmax(possible)) if possible.any() else size - 1
+    before = np.concatenate([[-np.inf], lower[:-1]])
+    still = np.flatnonzero(before < high_target)
+    final = int(still[-1]) if len(still) else 0
+    return code, min(first, code), max(final, code)
+
+
+def _ceiling(target: float) -> float:
+    return max(1.0, math.ceil(target - 1e-9))
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(100 * share):.6g}%"

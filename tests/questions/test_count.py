@@ -1,0 +1,38 @@
+"""Counts as a question."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from tests.releasing.made import release_with
+
+import tetraodon as td
+from tetraodon.questions import count
+from tetraodon.questions.query import Cells
+
+
+def released(noise: int, **item: object) -> td.Release:
+    policy = {
+        "dataset": "d",
+        "attributes": {"x": {"integer": [0, 3]}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "n", "count": "x > 1", **item}],
+    }
+    table = pl.DataFrame({"x": [0, 2, 3]})
+    return release_with(td.load_policy(policy), table, lambda shape: np.full(shape, noise))
+
+
+def test_no_interval_reaches_below_nobody() -> None:
+    columns = released(-40)["n"].columns
+    assert columns["count"].tolist() == [-38.0]
+    assert (columns["lower"][0], columns["upper"][0]) == (-38.0, 0.0)
+    assert released(-40, whole=True)["n"].columns["count"].tolist() == [0.0]
+
+
+def test_a_table_answers_counts_of_everybody_by_attributes_and_no_others() -> None:
+    domain = td.load_policy({"dataset": "d", "attributes": {"x": [1, 2]}, "budget": {"epsilon": 1}}).domain
+    assert count(by="x").reading(domain) == Cells()
+    assert count("x = '1'").reading(domain) is None
+    assert count("x = '1'").table(domain) == count().table(domain) == ()
+    assert count("x = '1'").sentence(domain) == "How many records satisfy: x = '1'."
+    assert count("x = '1'").drawing(domain, ()).head == "Number of records with x = '1'"
