@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tetraodon.publishing.contraction import EXACT, Steps, contract, order, primes_below
+from tetraodon.publishing.contraction import EXACT, ContractionOrder, contract, order, primes_below
 
 NETWORKS = [
     (["ab", "bc", "cd"], ""),
@@ -68,4 +68,4 @@ def test_what_is_too_much_is_known_beforehand() -> None:
     sizes = dict.fromkeys("abcd", 10_000)
     assert order(["ab", "bc"], sizes, "").fits(10**12)
     assert not order(["ab", "bc", "cd", "da", "ac", "bd"], sizes, "").fits(10**16)
-    assert Steps((), 0, 1, 1).limit ** 2 <= EXACT
+    assert ContractionOrder((), 0, 1, 1).limit ** 2 <= EXACT

@@ -21,9 +21,9 @@ from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 from tetraodon.publishing.estimate import Asked, Sums, ask, share_interval, uniform_codes
-from tetraodon.publishing.predicate import Known
-from tetraodon.publishing.question import read_question
 from tetraodon.publishing.view import View
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.question import read_question
 
 NATIONS = ("American", "British", "Indian")
 SCORES = Domain(
@@ -146,7 +146,7 @@ def test_intervals_cover(channel: ViewChannel, sql: str) -> None:
     cells = np.array(list(itertools.product(range(10), range(-5, 6), range(10))))
     table = rng.choice(len(cells), 200, replace=isinstance(channel, CopyChannel))
     counts = np.bincount(table, minlength=len(cells))
-    question = read_question(sql, Known(WIDE, "people", {}))
+    question = read_question(sql, Names(WIDE, "people", {}))
     asked = Asked(WIDE, channel, None, question, Fraction(9, 10))
     x, y, z = cells.T
     inside = {0: np.full(len(cells), True), 1: x < 7, None: x + y > z}[question.attribute]
@@ -180,7 +180,7 @@ def test_a_public_number_of_records_serves_questions_about_most_of_the_domain(in
     """By enumeration: unbiased, never varying more than without n, and the interval holds."""
     domain = Domain((Attribute("x", Integers(1, 6)),))
     channel, n = SetChannel(Fraction(1, 3), Fraction(1, 5)), 2
-    asked = Asked(domain, channel, n, read_question("x > 0", Known(domain, "t", {})), Fraction(4, 5))
+    asked = Asked(domain, channel, n, read_question("x > 0", Names(domain, "t", {})), Fraction(4, 5))
     for held in itertools.combinations(range(6), n):
         true = sum(cell < in_domain for cell in held)
         mean = square = holds = Fraction(0)

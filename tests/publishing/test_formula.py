@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import pytest
-from sqlglot import exp
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.publishing.formula import Leaf, Node, formula, joined, leaves, network
-from tetraodon.publishing.predicate import Known, checked, written
-from tetraodon.workload.condition import parse_condition
+from tetraodon.workload.condition.duckdb_text import condition_sql
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.nodes import Always
+from tetraodon.workload.condition.read import read_condition
 
 DOMAIN = Domain(tuple(Attribute(name, Integers(0, 999)) for name in "abcd"))
 
 
 def made(asked: str) -> Leaf | Node:
-    return formula(checked(parse_condition(asked), Known(DOMAIN, "", {})))
+    return formula(read_condition(asked, Names(DOMAIN)))
 
 
 def test_negations_move_down() -> None:
     found = made("not (a < b and (c > 3 or not d = 1))")
     assert isinstance(found, Node)
     assert not found.every
-    assert [written(leaf.tree) for leaf in leaves(found)] == [
-        "NOT (tetraodon_row.a0 < tetraodon_row.a1)",
-        "NOT (tetraodon_row.a2 > 3)",
-        "tetraodon_row.a3 = 1",
+    assert [condition_sql(leaf.truth) for leaf in leaves(found)] == [
+        "(NOT (tetraodon_row.c0 < tetraodon_row.c1))",
+        "(NOT (tetraodon_row.c2 > 3))",
+        "(tetraodon_row.c3 = 1)",
     ]
 
 
@@ -52,5 +53,5 @@ def test_a_disjunction_has_one_index_of_its_own() -> None:
 
 
 def test_a_long_condition_is_written_without_depth() -> None:
-    whole = Node(True, tuple(Leaf(exp.true(), ()) for _ in range(5000)))
-    assert written(whole.tree).count("TRUE") == 5000
+    whole = Node(True, tuple(Leaf(Always(True)) for _ in range(5000)))
+    assert condition_sql(whole.truth).count("true") == 5000

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import polars
 import pyarrow
 import pytest
 from pyarrow import parquet
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.errors import QueryError, TableError
+from tetraodon.errors import QueryError, ReleaseError, TableError
 from tetraodon.publishing.sandbox import TUPLES, Sandbox
+from tetraodon.workload.condition.nodes import Reading
 
 DOMAIN = Domain((Attribute("age", Integers(0, 3)), Attribute("score", Integers(1, 2))))
 
@@ -63,17 +65,25 @@ def test_an_unreadable_public_table(table: object) -> None:
     assert "nowhere" not in str(caught.value)
 
 
-def test_cells() -> None:
+def test_what_reads_public_tables_is_true_false_or_unknown_cell_by_cell() -> None:
+    sandbox = Sandbox(DOMAIN, {"side": duckdb.sql("SELECT * FROM (VALUES (1), (NULL)) AS t(x)").pl()})
+    codes = {0: np.arange(4).reshape(4, 1), 1: np.arange(2).reshape(1, 2)}
+    asked = Reading(
+        "tetraodon_row.a0 + tetraodon_row.a1 IN (SELECT x FROM side WHERE tetraodon_row.a0 < 2)", ((0, 4), (1, 2))
+    )
+    true, false = sandbox.holds(asked, codes)
+    assert true.tolist() == [[True, False], [False, False], [False, False], [False, False]]
+    assert false.tolist() == [[False, False], [False, False], [True, True], [True, True]]
+    true, false = sandbox.holds(Reading("EXISTS (SELECT 1 FROM side)", ()), {})
+    assert (true.item(), false.item()) == (True, False)
+
+
+def test_tuples_outside_the_domain_are_refused(tmp_path: Path) -> None:
+    duckdb.sql("SELECT 4 AS age, 1 AS score").write_parquet(str(tmp_path / "t.parquet"))
     sandbox = Sandbox(DOMAIN)
-    assert sandbox.cells_where("tetraodon_row.a0 + tetraodon_row.a1 = 3", (0, 1)).tolist() == [
-        [False, False],
-        [False, True],
-        [True, False],
-        [False, False],
-    ]
-    assert sandbox.cells_where("tetraodon_row.a1 = 2", (1,)).tolist() == [False, True]
-    assert sandbox.cells_where("true", ()).item() is True
-    assert sandbox.types_of(["tetraodon_row.a0 + 1", "tetraodon_row.a0 > 1"]) == ["BIGINT", "BOOLEAN"]
+    sandbox.hold(tmp_path / "t.parquet")
+    with pytest.raises(ReleaseError, match="not in its domain"):
+        sandbox.counts(None, (0,))
 
 
 def test_a_large_file_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +92,7 @@ def test_a_large_file_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.Monk
     duckdb.sql("SELECT 4 AS x").write_parquet(str(tmp_path / "other.parquet"))
     sandbox = Sandbox(DOMAIN)
     sandbox.hold(tmp_path / "t.parquet")
-    assert sandbox.run("SELECT a0 FROM tetraodon_tuples").fetchall() == [(3,)]
+    assert sandbox.run("SELECT c0 FROM tetraodon_tuples").fetchall() == [(3,)]
     with pytest.raises(QueryError):
         sandbox.run(f"SELECT * FROM read_parquet('{tmp_path / 'other.parquet'}')")
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers, Values
-from tetraodon.publishing.sql_value import sql_type, sql_value
+from tetraodon.publishing.sql_value import sql_code, sql_type, sql_value
 
 CASES: list[tuple[Values, str]] = [
     (Integers(-3, 5), "BIGINT"),
@@ -30,6 +30,8 @@ def test_every_code_has_its_value(values: Values, kind: str) -> None:
     assert sql_type(attribute) == kind
     found = duckdb.sql(f"SELECT {sql_value(attribute, 'range')} AS v FROM range({attribute.size}) ORDER BY range")
     assert str(found.types[0]).replace(",", ", ") == kind
+    codes = duckdb.sql(f"SELECT {sql_code(attribute, 'v')} AS c FROM found").fetchall()
+    assert [code for (code,) in codes] == list(range(attribute.size))
     for code, (value,) in enumerate(found.fetchall()):
         if kind == "DOUBLE":
             assert value == float(attribute.number(code))

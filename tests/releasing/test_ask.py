@@ -48,7 +48,7 @@ def test_a_public_attribute_is_known_exactly(policy: td.Policy, table: pl.DataFr
 
 
 @pytest.mark.parametrize(
-    "everybody", ["true", " TRUE ", "age >= 0", "SELECT count(*) FROM people;", "sex in ('Female', 'Male')"]
+    "everybody", ["true", " TRUE ", "age >= 0", "SELECT count(*) FROM survey;", "sex in ('Female', 'Male')"]
 )
 def test_the_public_number_of_records_is_known_exactly(policy: td.Policy, table: pl.DataFrame, everybody: str) -> None:
     release = release_with(policy, table, lambda _: 7)
@@ -81,18 +81,19 @@ def test_what_no_table_knows_is_told_with_what_they_know(policy: td.Policy, tabl
 
 def test_a_question_in_sql_asks_for_its_condition(policy: td.Policy, table: pl.DataFrame) -> None:
     release = release_with(policy, table, silent)
-    assert release.ask("select count(*) from people where age < 25") == release.ask("age < 25")
-    assert release.ask("select count(*) as n from people /* all */ where true -- of them") == table.height
+    assert release.ask("select count(*) from survey where age < 25") == release.ask("age < 25")
+    assert release.ask("select count(*) as n from survey /* all */ where true -- of them") == table.height
     for question, refusal in {
-        "select count(*) from people where age < 25 group by sex": "one count at a time",
-        "select sum(age) from people": "counts only",
-        "select count(age) from people": "counts only",
-        "select count(*), count(*) from people": "counts only",
-        "select count(*) from people, people": "`joins` is not offered",
-        "select count(*) from people limit 3": "`limit` is not offered",
+        "select count(*) from survey where age < 25 group by sex": "one count at a time",
+        "select sum(age) from survey": "counts only",
+        "select count(*) from people": "survey is asked here, not people",
+        "select count(age) from survey": "`count` of this is not offered",
+        "select count(*), count(*) from survey": "one aggregate",
+        "select count(*) from survey, survey": "`joins` is not offered",
+        "select count(*) from survey limit 3": "`limit` is not offered",
         "select count(*) from (select 1)": "does not ask one table",
         "select count(*)": "does not ask one table",
-        "select count(*) from people; select 1": "more than one SELECT",
+        "select count(*) from survey; select 1": "more than one SELECT",
         "select": "more than one SELECT|cannot be read|counts only",
     }.items():
         with pytest.raises(td.QueryError, match=refusal):
@@ -102,7 +103,7 @@ def test_a_question_in_sql_asks_for_its_condition(policy: td.Policy, table: pl.D
 def test_a_long_question_is_read_in_one_pass(policy: td.Policy, table: pl.DataFrame) -> None:
     """Two hundred thousand blanks took hours when every one of them might have been where the condition ends."""
     release = release_with(policy, table, silent)
-    assert release.ask("select count(*) from people where age < 25" + " " * 200_000 + ";") == release.ask("age < 25")
+    assert release.ask("select count(*) from survey where age < 25" + " " * 200_000 + ";") == release.ask("age < 25")
     with pytest.raises(td.QueryError, match="too long"):
         release.ask("age < 25" + " " * 2_000_000)
 

@@ -27,7 +27,7 @@ Held = tuple[NDArray[np.float64], str, int]
 
 
 @dataclass(frozen=True)
-class Steps:
+class ContractionOrder:
     """An order of contraction: which tables to take, and what their product is indexed by.
 
     `largest` is the size of the largest table on the way, `longest` the most products that are added up at once.
@@ -60,19 +60,19 @@ def lonely(indices: Sequence[str], output: str) -> list[str]:
     return ["".join(i for i in one if met[i] > 1 or i in output) for one in indices]
 
 
-def order(indices: Sequence[str], sizes: dict[str, int], output: str) -> Steps:
+def order(indices: Sequence[str], sizes: dict[str, int], output: str) -> ContractionOrder:
     """The cheapest order found, from the sizes alone, once every table is summed over what it has alone."""
     if not indices:
-        return Steps((), 0, 1, 1)
+        return ContractionOrder((), 0, 1, 1)
     indices = lonely(indices, output)
     shapes = [tuple(sizes[i] for i in one) for one in indices]
     equation = f"{','.join(indices)}->{output}"
-    best: Steps | None = None
+    best: ContractionOrder | None = None
     for effort in ("auto", opt_einsum.RandomGreedy(max_repeats=24, minimize="flops")):
         _, info = opt_einsum.contract_path(equation, *shapes, shapes=True, optimize=effort)
         pairs = tuple((tuple(step[0]), step[2].partition("->")[2]) for step in info.contraction_list)
         cost, largest = int(info.opt_cost), int(info.largest_intermediate)
-        found = Steps(pairs, cost, largest, _longest(indices, sizes, pairs))
+        found = ContractionOrder(pairs, cost, largest, _longest(indices, sizes, pairs))
         if best is None or (found.operations, found.largest) < (best.operations, best.largest):
             best = found
         if best.operations < 10**8:
@@ -82,7 +82,12 @@ def order(indices: Sequence[str], sizes: dict[str, int], output: str) -> Steps:
 
 
 def contract(
-    tables: Sequence[NDArray[Any]], indices: Sequence[str], sizes: dict[str, int], output: str, steps: Steps, bound: int
+    tables: Sequence[NDArray[Any]],
+    indices: Sequence[str],
+    sizes: dict[str, int],
+    output: str,
+    steps: ContractionOrder,
+    bound: int,
 ) -> NDArray[np.object_]:
     """The sum over all indices outside `output` of the product of the tables, as Python integers.
 
@@ -117,7 +122,9 @@ def _longest(indices: Sequence[str], sizes: dict[str, int], pairs: Sequence[tupl
     return longest
 
 
-def _modulo(held: Sequence[Held], sizes: dict[str, int], steps: Steps, prime: int, output: str) -> NDArray[np.float64]:
+def _modulo(
+    held: Sequence[Held], sizes: dict[str, int], steps: ContractionOrder, prime: int, output: str
+) -> NDArray[np.float64]:
     stock = list(held)
     for places, kept in steps.pairs:
         taken = [stock.pop(place) for place in sorted(places, reverse=True)]

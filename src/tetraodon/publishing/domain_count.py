@@ -9,15 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import opt_einsum
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from tetraodon.domain import Domain
-from tetraodon.errors import QueryError, Refused
-from tetraodon.publishing.contraction import Steps, contract, order
-from tetraodon.publishing.formula import Factor, Formula, Leaf, formula, joined, leaves, network
-from tetraodon.publishing.predicate import Known, checked, written
+from tetraodon.errors import Refused
+from tetraodon.publishing.contraction import ContractionOrder, contract, order
+from tetraodon.publishing.formula import Formula, Leaf, NetworkTable, formula, joined, network
 from tetraodon.publishing.sandbox import NOTHING, Public, Sandbox
-from tetraodon.workload.condition import parse_condition
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.nodes import Always, Truth
+from tetraodon.workload.condition.read import read_condition
+from tetraodon.workload.condition.truth import cells_where
 
 CELLS = 20_000_000
 """The most cells of one predicate's table."""
@@ -35,17 +36,16 @@ def domain_count(domain: Domain, condition: str, *, public: Public = NOTHING) ->
     499500500500000000000000000000000000000
     """
     sandbox = Sandbox(domain, public)
-    tree = checked(parse_condition(condition), Known(domain, "", sandbox.public))
-    return int(counts_by(sandbox, tree, ()).item())
+    return int(counts_by(sandbox, read_condition(condition, Names(domain, "", sandbox.public)), ()).item())
 
 
-def counts_by(sandbox: Sandbox, tree: exp.Expression | None, by: Sequence[int]) -> NDArray[np.object_]:
+def counts_by(sandbox: Sandbox, truth: Truth | None, by: Sequence[int]) -> NDArray[np.object_]:
     """How many tuples satisfy a checked condition, for each cell of the attributes at `by`; None is no condition."""
     shape = sandbox.domain.shape
-    found = truths(sandbox, tree)
+    found = joined(formula(Always(True) if truth is None else truth), shape)
     plan = planned(sandbox, found, by)
     if not plan.fits:
-        alone = planned(sandbox, Leaf(found.tree, found.places), by)
+        alone = planned(sandbox, Leaf(found.truth), by)
         if not alone.fits:
             raise plan.refusal()
         plan = alone
@@ -57,27 +57,15 @@ def counts_by(sandbox: Sandbox, tree: exp.Expression | None, by: Sequence[int]) 
     return np.broadcast_to(spread * elsewhere, [shape[place] for place in by])
 
 
-def truths(sandbox: Sandbox, tree: exp.Expression | None) -> Formula:
-    """A checked condition as a formula; refused if it, or a part of it, is not true or false."""
-    if tree is None:
-        return Leaf(exp.true(), ())
-    found = formula(tree)
-    trees = [leaf.tree for leaf in leaves(found)]
-    types = sandbox.types_of([written(tree) for tree in trees])
-    if any(kind != "BOOLEAN" and not isinstance(tree, exp.Null) for kind, tree in zip(types, trees, strict=True)):
-        raise QueryError("the condition is not true or false", fix="compare something, as in `age > 30`")
-    return joined(found, sandbox.domain.shape)
-
-
 @dataclass(frozen=True)
-class Plan:
+class CountPlan:
     """A count as a contraction: what it costs is known before any table is made."""
 
-    factors: tuple[Factor, ...]
+    tables: tuple[NetworkTable, ...]
     indices: tuple[str, ...]
     sizes: dict[str, int]
     output: str
-    steps: Steps
+    steps: ContractionOrder
     bound: int
 
     @property
@@ -90,8 +78,8 @@ class Plan:
         return self.widest <= 2 * CELLS and self.steps.fits(self.bound)
 
     def run(self) -> NDArray[np.object_]:
-        tables = [factor.table() for factor in self.factors]
-        return contract(tables, self.indices, self.sizes, self.output, self.steps, self.bound)
+        made = [table.table() for table in self.tables]
+        return contract(made, self.indices, self.sizes, self.output, self.steps, self.bound)
 
     def refusal(self) -> Refused:
         cells = max(self.widest, self.steps.largest)
@@ -102,16 +90,16 @@ class Plan:
         )
 
 
-def planned(sandbox: Sandbox, found: Formula, by: Sequence[int]) -> Plan:
+def planned(sandbox: Sandbox, found: Formula, by: Sequence[int]) -> CountPlan:
     """The network of a condition, and the order in which it is contracted."""
     shape = sandbox.domain.shape
-    factors = network(found, lambda leaf: sandbox.cells_where(written(leaf.tree), leaf.places))
+    tables = network(found, lambda leaf: cells_where(leaf.truth, leaf.places, [shape[p] for p in leaf.places], sandbox))
     symbols: dict[str, str] = {}
     sizes: dict[str, int] = {}
-    for name in dict.fromkeys(index for factor in factors for index in factor.indices):
+    for name in dict.fromkeys(index for table in tables for index in table.indices):
         symbols[name] = opt_einsum.get_symbol(len(symbols))
         sizes[symbols[name]] = shape[int(name[1:])] if name.startswith("a") else 2
-    indices = tuple("".join(symbols[name] for name in factor.indices) for factor in factors)
+    indices = tuple("".join(symbols[name] for name in table.indices) for table in tables)
     output = "".join(symbols[f"a{place}"] for place in sorted(set(by)) if f"a{place}" in symbols)
     bound = math.prod(shape[place] for place in found.places)
-    return Plan(tuple(factors), indices, sizes, output, order(indices, sizes, output), bound)
+    return CountPlan(tuple(tables), indices, sizes, output, order(indices, sizes, output), bound)

@@ -13,20 +13,20 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
-from sqlglot import exp
 
-from tetraodon.domain import Attribute, Domain, Value
+from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError, Refused, ReleaseError
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.publishing.channel import ViewChannel
-from tetraodon.publishing.domain_count import counts_by, truths
+from tetraodon.publishing.domain_count import counts_by
 from tetraodon.publishing.interval import count_interval
-from tetraodon.publishing.predicate import Known, places_in, written
-from tetraodon.publishing.question import Question, read_question
-from tetraodon.publishing.sandbox import ROW, TUPLES, Sandbox
+from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.publishing.sum_interval import sum_interval
 from tetraodon.rational import Number, rational
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.question import Question, read_question
+from tetraodon.workload.condition.truth import evaluate
 
 if TYPE_CHECKING:
     from tetraodon.publishing.view import View
@@ -49,7 +49,7 @@ def ask(view: View, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 
     if not 0 < sure < 1:
         raise QueryError("the confidence is not between 0 and 1", fix="write a share such as 0.95")
     sandbox = held(view)
-    question = read_question(sql, Known(view.domain, view.name, sandbox.public))
+    question = read_question(sql, Names(view.domain, view.name, sandbox.public))
     asked = Asked(view.domain, view.channel, view.n, question, sure)
     try:
         return asked.answer(sandbox)
@@ -96,10 +96,10 @@ class Asked:
         if math.prod(self.domain.shape[place] for place in question.by) > GROUPS or math.prod(shape) > CELLS:
             raise QueryError("there are too many groups", fix="group by fewer or coarser attributes")
         in_domain: Counts = counts_by(sandbox, question.condition, by)
-        in_view = counts_in_view(sandbox, question.condition, by)
+        in_view = sandbox.counts(question.condition, by)
         one: Callable[[Any, Any], Estimate]
         if question.attribute is None:
-            whole = None if self.n is None else int(counts_in_view(sandbox, None, ()).item())
+            whole = None if self.n is None else int(sandbox.counts(None, ()).item())
             one = partial(self.count, whole=whole)
         else:
             values = [self.domain.attributes[question.attribute].number(code) for code in range(shape[-1])]
@@ -150,14 +150,13 @@ class Asked:
             raise QueryError(
                 "a sampled count over the domain serves one count only", fix="ask count(*) without `group by`"
             )
-        truths(sandbox, question.condition)
-        places = places_in(question.condition)
+        places = question.condition.places
         codes = {place: uniform_codes(self.domain.shape[place], draws, coins) for place in places}
-        hits = sandbox.samples_where(written(question.condition), codes)
+        hits = int(np.broadcast_to(evaluate(question.condition, codes, sandbox)[0], (draws,)).sum())
         low, high = share_interval(hits, draws, self.alpha / 4)
         size = self.domain.size
         bounds = (math.floor(low * size), math.ceil(high * size))
-        in_view = int(counts_in_view(sandbox, question.condition, ()).item())
+        in_view = int(sandbox.counts(question.condition, ()).item())
         found = self.between(in_view, bounds, 3 * self.alpha / 4)
         value = (in_view - Fraction(hits * size, draws) * self.channel.added_per_tuple) / self.channel.keep
         return Estimate(float(value), found.lower, found.upper, self.confidence)
@@ -199,24 +198,6 @@ class Sums:
             return Estimate(value, first, last, asked.confidence)
         ends = [float(centre) + end / count for end in (low, high) for count in (least, most)]
         return Estimate(value, max(first, min(ends)), min(last, max(ends)), asked.confidence)
-
-
-def counts_in_view(sandbox: Sandbox, condition: exp.Expression | None, by: tuple[int, ...]) -> Counts:
-    """How many tuples of the view satisfy a condition, for each cell of the attributes at `by`."""
-    attributes = [sandbox.domain.attributes[place] for place in by]
-    columns = "".join(f"{ROW}.a{place}, " for place in by)
-    where = "" if condition is None else f" WHERE {written(condition)}"
-    rows = sandbox.run(
-        f"SELECT {columns}count(*) FROM {TUPLES} AS {ROW}{where}{' GROUP BY ALL' if by else ''}"
-    ).fetchall()
-    found = np.zeros([attribute.size for attribute in attributes], object)
-    for *values, count in rows:
-        found[tuple(_code(a, value) for a, value in zip(attributes, values, strict=True))] = count
-    return found
-
-
-def _code(attribute: Attribute, value: Any) -> int:
-    return attribute.code(Fraction(value) if attribute.numeric else value)
 
 
 def uniform_codes(size: int, count: int, coins: Coins) -> NDArray[np.int64]:

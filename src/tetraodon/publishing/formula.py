@@ -15,9 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from tetraodon.publishing.predicate import places_in
+from tetraodon.workload.condition.nodes import Negation, Parts, Truth, together
 
 SMALL = 2**16
 """Up to here one table over all attributes of a part is as good as a network of smaller ones."""
@@ -27,8 +26,11 @@ SMALL = 2**16
 class Leaf:
     """A predicate, true or not true for each cell of the attributes at `places`."""
 
-    tree: exp.Expression
-    places: tuple[int, ...]
+    truth: Truth
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return self.truth.places
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,16 @@ class Node:
         return tuple(sorted({place for part in self.parts for place in part.places}))
 
     @property
-    def tree(self) -> exp.Expression:
-        trees: list[exp.Expression] = [exp.Paren(this=part.tree.copy()) for part in self.parts]
-        while len(trees) > 1:  # balanced, so that long conditions do not become deep ones
-            pairs = [trees[n : n + 2] for n in range(0, len(trees), 2)]
-            trees = [_both(self.every, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        return trees[0]
-
-
-def _both(every: bool, one: exp.Expression, other: exp.Expression) -> exp.Expression:
-    return exp.Paren(this=(exp.And if every else exp.Or)(this=one, expression=other))
+    def truth(self) -> Truth:
+        return together(self.every, (part.truth for part in self.parts))
 
 
 Formula: TypeAlias = Leaf | Node
 
 
-def formula(tree: exp.Expression) -> Formula:
+def formula(truth: Truth) -> Formula:
     """A checked condition with negations moved to its predicates."""
-    return _positive(tree, False)
+    return _positive(truth, False)
 
 
 def leaves(found: Formula) -> Iterator[Leaf]:
@@ -72,28 +66,19 @@ def leaves(found: Formula) -> Iterator[Leaf]:
             yield from leaves(part)
 
 
-def _positive(tree: Any, negated: bool) -> Formula:
-    match tree:
-        case exp.Paren():
-            return _positive(tree.this, negated)
-        case exp.Not():
-            return _positive(tree.this, not negated)
-        case exp.And() | exp.Or():
-            every = isinstance(tree, exp.And) != negated
-            parts: list[Formula] = []
-            for child in tree.flatten(unnest=False):
-                part = _positive(child, negated)
-                parts += part.parts if isinstance(part, Node) and part.every == every else [part]
-            return Node(every, tuple(parts))
-        case exp.Between():
-            ends = (
-                exp.GTE(this=tree.this.copy(), expression=tree.args["low"].copy()),
-                exp.LTE(this=tree.this.copy(), expression=tree.args["high"].copy()),
-            )
-            return _positive(exp.And(this=ends[0], expression=ends[1]), negated)
+def _positive(truth: Truth, negated: bool) -> Formula:
+    match truth:
+        case Negation(part):
+            return _positive(part, not negated)
+        case Parts(every, parts):
+            found: list[Formula] = []
+            for child in parts:
+                part_of = _positive(child, negated)
+                same = isinstance(part_of, Node) and part_of.every == (every != negated)
+                found += part_of.parts if isinstance(part_of, Node) and same else [part_of]
+            return Node(every != negated, tuple(found))
         case _:
-            meant = exp.Not(this=exp.Paren(this=tree.copy())) if negated else tree
-            return Leaf(meant, places_in(tree))
+            return Leaf(Negation(truth) if negated else truth)
 
 
 def _cells(places: Sequence[int], shape: Sequence[int]) -> int:
@@ -108,7 +93,7 @@ def joined(found: Formula, shape: Sequence[int]) -> Formula:
     wide = max(_cells(leaf.places, shape) for part in parts for leaf in leaves(part))
     whole = Node(found.every, tuple(parts))
     if _cells(whole.places, shape) <= max(SMALL, wide):
-        return Leaf(whole.tree, whole.places)
+        return Leaf(whole.truth)
     kept: list[Formula] = []
     for part in sorted(parts, key=lambda part: (-len(part.places), isinstance(part, Node))):
         inside = (
@@ -117,37 +102,39 @@ def joined(found: Formula, shape: Sequence[int]) -> Formula:
         host = next(inside, None)
         if host is not None:
             both = Node(found.every, (kept[host], part))
-            kept[host] = Leaf(both.tree, both.places)
+            kept[host] = Leaf(both.truth)
         else:
             kept.append(part)
     return Node(found.every, tuple(kept))
 
 
 @dataclass(frozen=True)
-class Factor:
+class NetworkTable:
     """A table of the network: its indices, and how to make it once it is known to be affordable."""
 
     indices: tuple[str, ...]
     table: Callable[[], NDArray[Any]]
 
 
-def network(found: Formula, holds: Callable[[Leaf], NDArray[np.bool_]]) -> list[Factor]:
+def network(found: Formula, holds: Callable[[Leaf], NDArray[np.bool_]]) -> list[NetworkTable]:
     """The tables whose product is 1 where the condition holds and 0 elsewhere, summed over the indices g0, g1, ..."""
-    factors: list[Factor] = []
+    factors: list[NetworkTable] = []
     gates = iter(range(10**9))
 
     def build(part: Formula, gate: str | None, negated: bool) -> None:
         """Add the tables of part^gate: one where the gate is 0, the part or its negation where it is 1."""
         if isinstance(part, Leaf):
             own = tuple(f"a{place}" for place in part.places)
-            factors.append(Factor((*own, *([gate] if gate else [])), lambda: _gated(holds(part) != negated, gate)))
+            factors.append(
+                NetworkTable((*own, *([gate] if gate else [])), lambda: _gated(holds(part) != negated, gate))
+            )
         elif part.every != negated:
             for child in part.parts:
                 build(child, gate, negated)
         else:
             inner = f"g{next(gates)}"
             table = np.array([[1, 1], [0, -1]]) if gate else np.array([1, -1])
-            factors.append(Factor((inner, *([gate] if gate else [])), lambda: table))
+            factors.append(NetworkTable((inner, *([gate] if gate else [])), lambda: table))
             for child in part.parts:
                 build(child, inner, not negated)
 

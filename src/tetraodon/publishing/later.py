@@ -62,20 +62,20 @@ def ask_later(view: View, sql: str, *, confidence: Number = CONFIDENCE) -> Estim
          whatever the table was then and is now. Each interval may miss half as often.
     """
     from tetraodon.publishing.domain_count import counts_by
-    from tetraodon.publishing.estimate import Asked, counts_in_view, held
-    from tetraodon.publishing.predicate import Known
-    from tetraodon.publishing.question import read_question
+    from tetraodon.publishing.estimate import Asked, held
+    from tetraodon.workload.condition.names import Names
+    from tetraodon.workload.condition.question import read_question
 
     assert view.seen is not None
     sure = rational(confidence, name="confidence")
     fresh = replace(view, seen=None)
     sandbox = held(fresh)
-    question = read_question(sql, Known(view.domain, view.name, sandbox.public))
+    question = read_question(sql, Names(view.domain, view.name, sandbox.public))
     if question.by or question.attribute is not None:
         raise QueryError("a later view of a series answers single counts only", fix="ask count(*) without `group by`")
 
     def rows(path: Path) -> int:
-        return int(counts_in_view(held(replace(fresh, rows=path)), question.condition, ()).item())
+        return int(held(replace(fresh, rows=path)).counts(question.condition, ()).item())
 
     before = rows(view.seen.before)
     in_domain = int(counts_by(sandbox, question.condition, ()).item()) - before

@@ -32,7 +32,6 @@ from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of, require_numbered
 from tetraodon.publishing.drawn import TUPLES, take_drawn, write_view
-from tetraodon.publishing.estimate import counts_in_view
 from tetraodon.publishing.inverse import fall_of, geometric
 from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.publishing.sandbox import Sandbox
@@ -40,7 +39,7 @@ from tetraodon.rational import Number, decimal_text, rational, stated_number
 from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.known_data import check_not_empty
 from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
-from tetraodon.workload.condition import truth_table
+from tetraodon.workload.condition.read import truth_table
 
 MANIFEST = "perturbed.json"
 CELLS = 50_000
@@ -167,7 +166,7 @@ class Perturbed:
         for axis, name in enumerate(names):
             inverse = np.array(self.matrices[name].inverse, object)
             weights = np.moveaxis(np.tensordot(inverse, weights, axes=(1, axis)), 0, axis)
-        shown = counts_in_view(self._sandbox, None, places)
+        shown = self._sandbox.counts(None, places)
         records = int(shown.sum())
         value = Fraction((shown * weights).sum())
         reach = float(max(weights.flat) - min(weights.flat)) * math.sqrt(records * math.log(2 / float(1 - sure)) / 2)

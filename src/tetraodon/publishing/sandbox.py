@@ -13,11 +13,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.domain import Attribute, Domain
+from tetraodon.domain import Domain
 from tetraodon.engine.duckdb_sql import quoted, text
 from tetraodon.errors import QueryError, ReleaseError, TableError
-from tetraodon.publishing.sql_value import sql_type, sql_value
+from tetraodon.publishing.sql_value import sql_code, sql_value
 from tetraodon.releasing.foreign_parquet import read_table
+from tetraodon.workload.condition.duckdb_text import OWN, ROW, condition_sql
+from tetraodon.workload.condition.nodes import Reading, Truth
+from tetraodon.workload.condition.truth import Codes, Truths
 
 Public: TypeAlias = Mapping[str, Any]
 """Public side tables by name: paths of CSV or Parquet files, frames, or arrow tables."""
@@ -28,15 +31,11 @@ MEMORY: Final = "400MB"
 """What the database may use where a large file is read."""
 TEXTS: Final = 100_000_000
 """Bytes of text in a public table that is read from Parquet."""
-OWN: Final = "tetraodon_"
-"""How our own tables are called, so that no public table is mistaken for one of them."""
-ROW: Final = f"{OWN}row"
-"""The name under which expressions know the tuple they look at."""
 TUPLES: Final = f"{OWN}tuples"
 
 
 class Sandbox:
-    """A private database: columns a0, a1, ... stand for the attributes, public tables keep their names.
+    """A private database: columns c0, c1, ... hold the codes of the attributes, public tables keep their names.
 
     Post  the connection reads no file, no network and no variable of the program, and its settings cannot be changed.
     """
@@ -45,10 +44,7 @@ class Sandbox:
         self.domain = domain
         self.connection = duckdb.connect(":memory:")
         self.public: dict[str, tuple[str, ...]] = {}
-        self._values: set[int] = set()
         self._load_all(public)
-        columns = ", ".join(f"a{place} {sql_type(attribute)}" for place, attribute in enumerate(domain))
-        self.connection.execute(f"CREATE TABLE {OWN}nobody({columns})")
         self._locked = False
 
     def lock(self) -> None:
@@ -59,7 +55,7 @@ class Sandbox:
             self._locked = True
 
     def hold(self, file: Path) -> None:
-        """Keep the tuples of a Parquet file as the table `tuples`; a large file is read anew each time."""
+        """Keep the tuples of a Parquet file, as their codes; a large file is read anew each time."""
         [(rows,)] = self.connection.execute(
             f"SELECT coalesce(sum(num_rows), 0) FROM parquet_file_metadata({_file(file)})"
         ).fetchall()
@@ -69,37 +65,41 @@ class Sandbox:
             self.connection.execute(f"SET memory_limit = '{MEMORY}'")
         kind = "VIEW" if large else "TABLE"
         columns = ", ".join(
-            f"CAST({quoted(attribute.name)} AS {sql_type(attribute)}) AS a{place}"
-            for place, attribute in enumerate(self.domain)
+            f"{sql_code(attribute, quoted(attribute.name))} AS c{place}" for place, attribute in enumerate(self.domain)
         )
         self.connection.execute(f"CREATE {kind} {TUPLES} AS SELECT {columns} FROM read_parquet({_file(file)})")
 
-    def types_of(self, expressions: Sequence[str]) -> list[str]:
-        """The types of expressions over a tuple."""
-        rows = self.run(f"DESCRIBE SELECT {', '.join(expressions)} FROM {OWN}nobody AS {ROW}").fetchall()
-        return [str(row[1]) for row in rows]
+    def counts(self, condition: Truth | None, by: Sequence[int]) -> NDArray[Any]:
+        """How many of the tuples held satisfy a condition, for each cell of the attributes at `by`."""
+        columns = "".join(f"{ROW}.c{place}, " for place in by)
+        where = "" if condition is None else f" WHERE {condition_sql(condition)}"
+        values = self._values(condition.places if condition is not None and condition.reads else ())
+        source = f"(SELECT *{values} FROM {TUPLES})" if values else TUPLES
+        found = np.zeros([self.domain.shape[place] for place in by], object)
+        sql = f"SELECT {columns}count(*) FROM {source} AS {ROW}{where}{' GROUP BY ALL' if by else ''}"
+        for *codes, count in self.run(sql).fetchall():
+            if any(not 0 <= code < size for code, size in zip(codes, found.shape, strict=True)):
+                raise ReleaseError("the view holds a tuple that is not in its domain", fix="ask for a new copy")
+            found[tuple(codes)] = count
+        return found
 
-    def cells_where(self, condition: str, places: Sequence[int]) -> NDArray[np.bool_]:
-        """Whether a condition on some attributes holds, for each of their cells. Ask their number first."""
-        shape = [self.domain.attributes[place].size for place in places]
-        sources, cell = [], "0"
-        for place, size in zip(places, shape, strict=True):
-            sources.append(self._attribute(place))
-            cell = f"({cell}) * {size} + v{place}.code"
-        values = ", ".join(f"v{place}.a{place}" for place in places)
-        inner = f"SELECT {cell} AS cell{', ' if places else ''}{values} {'FROM ' if places else ''}{', '.join(sources)}"
-        found = self.run(f"SELECT {ROW}.cell FROM ({inner}) AS {ROW} WHERE {condition}").fetchnumpy()["cell"]
-        holds = np.zeros(int(np.prod(shape, dtype=np.int64)), np.bool_)
-        holds[np.asarray(found, np.int64)] = True
-        return holds.reshape(shape)
+    def holds(self, reading: Reading, codes: Codes) -> Truths:
+        """Where a predicate that reads public tables is true, and where it is false, for tuples with these codes."""
+        columns = np.broadcast_arrays(*(codes[place] for place in reading.places)) or [np.zeros(1, np.int64)]
+        given = {f"c{place}": column.ravel() for place, column in zip(reading.places, columns, strict=False)}
+        self.connection.register(f"{OWN}drawn", {"i": np.arange(columns[0].size), **given})
+        source = f"SELECT *{self._values(reading.places)} FROM {OWN}drawn"
+        sql = f"SELECT ({reading.sql}) AS true FROM ({source}) AS {ROW} ORDER BY {ROW}.i"
+        found = np.ma.asarray(self.run(sql).fetchnumpy()["true"])
+        known = ~np.ma.getmaskarray(found)
+        true = np.asarray(found.filled(False), np.bool_)
+        shape = columns[0].shape if reading.places else ()
+        return (true & known).reshape(shape), (~true & known).reshape(shape)
 
-    def samples_where(self, condition: str, codes: Mapping[int, NDArray[np.int64]]) -> int:
-        """How many of some tuples, given by the codes of the attributes that matter, satisfy a condition."""
-        self.connection.register(f"{OWN}drawn", {f"c{place}": column for place, column in codes.items()})
-        values = ", ".join(f"{sql_value(self.domain.attributes[place], f'c{place}')} AS a{place}" for place in codes)
-        sql = f"SELECT count(*) FROM (SELECT {values} FROM {OWN}drawn) AS {ROW} WHERE {condition}"
-        [(found,)] = self.run(sql).fetchall()
-        return int(found)
+    def _values(self, places: Sequence[int]) -> str:
+        """The values of some attributes beside their codes, for what compares them with public tables."""
+        attributes = self.domain.attributes
+        return "".join(f", {sql_value(attributes[place], f'c{place}')} AS a{place}" for place in places)
 
     def run(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Run a statement that was written out from a checked syntax tree."""
@@ -114,17 +114,6 @@ class Sandbox:
         raise QueryError(
             f"the condition cannot be evaluated: {problem}", fix="compare numbers with numbers and words with words"
         )
-
-    def _attribute(self, place: int) -> str:
-        """The values of one attribute with their codes, as a table made when first needed."""
-        if place not in self._values:
-            attribute = self.domain.attributes[place]
-            self.run(
-                f"CREATE TABLE {OWN}values_{place} AS SELECT range AS code, {_listed(attribute)} AS a{place} "
-                f"FROM range({attribute.size})"
-            )
-            self._values.add(place)
-        return f"{OWN}values_{place} AS v{place}"
 
     def _load_all(self, public: Public) -> None:
         """Keep the public tables, in bounded memory: a kilobyte of Parquet can hold a billion equal rows."""
@@ -165,7 +154,3 @@ class Sandbox:
 def _file(path: Path) -> str:
     """A path as SQL, taken at its word: DuckDB would expand patterns in it."""
     return text(glob.escape(str(path)))
-
-
-def _listed(attribute: Attribute) -> str:
-    return sql_value(attribute, "range")

@@ -24,13 +24,10 @@ from tetraodon.noise.exponential import exp_bounds
 from tetraodon.noise.poisson import poisson
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.columns import cells_of, codes_of, require_numbered
-from tetraodon.publishing.domain_count import counts_by
-from tetraodon.publishing.predicate import Known, checked, places_in
 from tetraodon.publishing.sampling import Cells, merged
-from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.publishing.sum_interval import EXPONENTS, ROUNDING
 from tetraodon.rational import Number, log_rounded_up, rational
-from tetraodon.workload.condition import parse_condition
+from tetraodon.workload.condition.read import truth_table
 
 MARGIN = 2.0**-36
 
@@ -106,10 +103,9 @@ class SourceChannel:
 
     def mass_where(self, condition: str) -> Fraction:
         """Noise tuples expected where an SQL condition holds."""
-        sandbox = Sandbox(self.domain)
-        tree = checked(parse_condition(condition), Known(self.domain, "", sandbox.public))
-        places = places_in(tree)
-        return self.mass(places, np.asarray(counts_by(sandbox, tree, places) > 0, bool))
+        names, holds = truth_table(condition, self.domain)
+        places = [self.domain.position(name) for name in names]
+        return self.mass(places, holds.reshape([self.domain.shape[place] for place in places]))
 
     def estimate(self, in_view: int, mass: Fraction) -> Fraction:
         """The unbiased estimate of a count: the paper's sum over the table is secret, this one is over the domain."""

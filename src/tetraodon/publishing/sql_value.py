@@ -67,6 +67,25 @@ def sql_value(attribute: Attribute, code: str) -> str:
             assert_never(attribute.values)
 
 
+def sql_code(attribute: Attribute, column: str) -> str:
+    """The code of a value that a view's file holds, as an expression of the database over its column."""
+    values = attribute.values
+    match values:
+        case Integers():
+            return f"(CAST({column} AS {sql_type(attribute)}) - ({values.low}))"
+        case Grid():
+            low, step = repr(float(values.low)), repr(float(values.step))
+            return f"CAST(round((CAST({column} AS DOUBLE) - ({low})) / {step}) AS BIGINT)"
+        case Dates():
+            return f"CAST(CAST({column} AS DATE) - DATE '{values.first.isoformat()}' AS BIGINT)"
+        case Booleans():
+            return f"CAST({column} AS BIGINT)"
+        case Categories():
+            return f"CAST(enum_code(CAST({column} AS ENUM({', '.join(map(text, values.labels))}))) AS BIGINT)"
+        case _:
+            assert_never(values)
+
+
 def decimals(values: Grid) -> int | None:
     """How many decimals the values of a grid need; None when no number of them is enough."""
     below = _over(values.low, values.step)[1]

@@ -24,7 +24,7 @@ from tetraodon.questions.query import (
     names_of,
     splits_of,
 )
-from tetraodon.workload.condition import truth_table
+from tetraodon.workload import condition
 from tetraodon.workload.contribution import One, Table
 from tetraodon.workload.linear import LinearQuery, Split
 
@@ -53,7 +53,7 @@ class Count(Query):
         by = splits_of(self.by, domain)
         if not self.where:
             return LinearQuery(One(), by)
-        names, holds = truth_table(self.where, domain)
+        names, holds = condition.truth_table(self.where, domain)
         return LinearQuery(Table(names, holds[None, :].astype(np.int64)), by)
 
     def table(self, domain: Domain) -> tuple[Split, ...]:

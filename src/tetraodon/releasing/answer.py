@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
@@ -25,6 +24,9 @@ from tetraodon.releasing.many_ranges import one_rectangle, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.quantile import quantile_codes
 from tetraodon.releasing.table_answer import TableAnswer
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.nodes import Always, Truth
+from tetraodon.workload.condition.read import read_condition, truth_table
 
 if TYPE_CHECKING:
     import pandas
@@ -136,13 +138,10 @@ def _frames(name: str) -> Any:
         raise QueryError(f"{name} is not installed", fix=f"pip install {name}, or use .columns") from None
 
 
-def truth_of(condition: str | exp.Expression | None, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+def truth_of(condition: str | Truth | None, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     """The attributes that a condition names, and whether it holds in each of their cells; `true` or None names none."""
-    from tetraodon.workload.condition import parse_condition, truth_table
-
-    tree = parse_condition(condition) if isinstance(condition, str) else condition
-    everybody = tree is None or (isinstance(tree, exp.Boolean) and tree.this)
-    return ((), np.array(True)) if tree is None or everybody else truth_table(tree, domain)
+    truth = read_condition(condition, Names(domain)) if isinstance(condition, str) else condition
+    return ((), np.array(True)) if truth in (None, Always(True)) else truth_table(truth, domain)
 
 
 def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
 from tetraodon.policy.words import listing
 from tetraodon.releasing.answer import Answer, cells_where, truth_of
 from tetraodon.releasing.release import Release
-from tetraodon.workload.condition import parse_condition
-from tetraodon.workload.sql import is_select, one_select, source_of
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.nodes import Truth
+from tetraodon.workload.condition.question import read_question
 
 
 def ask(release: Release, question: str) -> Estimate:
@@ -23,7 +22,7 @@ def ask(release: Release, question: str) -> Estimate:
           is drawn misses the truth more often than any of them: where counts are small, an interval that noise has
           pushed below zero is cut there, and looks short.
     """
-    names, holds = truth_of(_condition(question), release.plan.policy.domain)
+    names, holds = truth_of(_condition(question, release), release.plan.policy.domain)
     best: tuple[float, Answer] | None = None
     split: QueryError | None = None
     for answer in release:
@@ -42,20 +41,15 @@ def ask(release: Release, question: str) -> Estimate:
     return answer.table.add_up(cells_where(answer.table, names, holds)).of(answer.name)
 
 
-def _condition(question: str) -> exp.Expression | None:
+def _condition(question: str, release: Release) -> Truth | None:
     """The condition of a question, None if it asks for all records."""
-    if not is_select(question):
-        return parse_condition(question)
-    select = one_select(question)
-    wanted = [part.unalias() for part in select.expressions]
-    if len(wanted) != 1 or not isinstance(wanted[0], exp.Count) or not isinstance(wanted[0].this, exp.Star):
+    policy = release.plan.policy
+    found = read_question(question, Names(policy.domain, policy.dataset))
+    if found.aggregate != "count":
         raise QueryError("a release answers counts only", fix="ask for `select count(*)`, or publish a view")
-    if select.args.get("group") is not None:
+    if found.by:
         raise QueryError("a release answers one count at a time", fix="leave out `group by`, or read its tables")
-    if source_of(select) is None:
-        raise QueryError("the question does not ask one table", fix="write `from people`, or just the condition")
-    where = select.args.get("where")
-    return None if where is None else where.this
+    return found.condition
 
 
 def _nobody_knows(release: Release, names: tuple[str, ...]) -> QueryError:

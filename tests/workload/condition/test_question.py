@@ -6,10 +6,10 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.publishing.predicate import Known
-from tetraodon.publishing.question import read_question
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.question import read_question
 
-KNOWN = Known(
+NAMES = Names(
     Domain((Attribute("age", Integers(0, 99)), Attribute("sex", Categories(("f", "m")), other=0))), "people", {}
 )
 
@@ -26,7 +26,7 @@ KNOWN = Known(
     ],
 )
 def test_what_can_be_asked(sql: str, aggregate: str, attribute: int | None, by: tuple[int, ...], bare: bool) -> None:
-    found = read_question(sql, KNOWN)
+    found = read_question(sql, NAMES)
     assert (found.aggregate, found.attribute, found.by) == (aggregate, attribute, by)
     assert (found.condition is None) == bare
 
@@ -43,12 +43,12 @@ def test_what_can_be_asked(sql: str, aggregate: str, attribute: int | None, by: 
         ("select sex from people", "not grouped by"),
         ("select sex from people group by sex", "one aggregate"),
         ("select * from people", "one aggregate|not offered"),
-        ("select count(*) from person", "view of people"),
+        ("select count(*) from person", "people is asked here"),
         ("select count(*)", "one table"),
         ("select count(*) from people, people", "`joins`"),
         ("select count(*) from people join regions on true", "`joins`"),
         ("select count(*) from other.people", "one table"),
-        ("select count(*) from 'secret.csv'", "view of people"),
+        ("select count(*) from 'secret.csv'", "people is asked here"),
         ("select count(*) from read_csv('secret.csv')", "one table"),
         ("select count(*) from (select * from people)", "one table"),
         ("select count(*) from people having count(*) > 1", "`having`"),
@@ -63,20 +63,20 @@ def test_what_can_be_asked(sql: str, aggregate: str, attribute: int | None, by: 
         ("select count(*) from people group by sex, sex", "twice"),
         ("select sum(age) from people group by age", "also grouped by"),
         ("select count(*) from people where", "cannot be read"),
-        ("select other.sex, count(*) from people group by 1", "not the table"),
+        ("select other.sex, count(*) from people group by 1", "names a table, other,"),
         ("select count(*) from people where height > 3", "no attribute 'height'"),
         ("delete from people", "cannot be read|more than"),
     ],
 )
 def test_what_cannot(sql: str, what: str) -> None:
     with pytest.raises(QueryError, match=what) as caught:
-        read_question(sql, KNOWN)
+        read_question(sql, NAMES)
     assert caught.value.fix
 
 
 def test_a_view_whose_name_is_no_word_is_named_in_quotes() -> None:
-    known = Known(KNOWN.domain, "people-2026", {})
+    names = Names(NAMES.domain, "people-2026", {})
     with pytest.raises(QueryError) as caught:
-        read_question("select count(*) from people", known)
+        read_question("select count(*) from people", names)
     assert caught.value.fix == 'write `from "people-2026"`, or just the condition'
-    assert read_question('select count(*) from "people-2026"', known).aggregate == "count"
+    assert read_question('select count(*) from "people-2026"', names).aggregate == "count"

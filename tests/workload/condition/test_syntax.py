@@ -6,8 +6,7 @@ import pytest
 from sqlglot import exp
 
 from tetraodon.errors import QueryError
-from tetraodon.workload.condition import parse_condition
-from tetraodon.workload.sql import LONGEST, is_select, one_select, parsed, source_of
+from tetraodon.workload.condition.syntax import LONGEST, is_select, one_select, parse_condition, parsed, source_of
 
 SAID = """/* a */ select /* b */ count(*) /* c */ from -- */ drop table people
 people /* d */ where /* e */ age /* f */ > 3 -- g"""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import QueryError
-from tetraodon.workload.like import LONGEST, like, like_regex
+from tetraodon.workload.condition.like import LONGEST, like, like_regex
 
 TEXTS = ["".join(letters) for size in range(5) for letters in itertools.product("ab%\n", repeat=size)]
 

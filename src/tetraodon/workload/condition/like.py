@@ -39,7 +39,7 @@ def like_regex(pattern: str, escape: str = "") -> str:
     return "".join(parts)
 
 
-def like(texts: Sequence[str], pattern: str) -> NDArray[np.bool_]:
+def like(texts: Sequence[str], pattern: str, escape: str = "") -> NDArray[np.bool_]:
     """Which of some texts are like a pattern.
 
     >>> like(["Bonn", "Berlin"], "B%n_").tolist()
@@ -48,5 +48,6 @@ def like(texts: Sequence[str], pattern: str) -> NDArray[np.bool_]:
     import pyarrow
     from pyarrow import compute
 
-    found = compute.match_substring_regex(pyarrow.array(texts, pyarrow.string()), rf"(?s)\A(?:{like_regex(pattern)})\z")
+    regex = rf"(?s)\A(?:{like_regex(pattern, escape)})\z"
+    found = compute.match_substring_regex(pyarrow.array(texts, pyarrow.string()), regex)
     return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)

@@ -1,24 +1,26 @@
-"""What a condition on a tuple may say: every part of its syntax tree is on a list, or it is refused.
+"""Predicates that read public tables: what a subquery may say, and the whole predicate as SQL.
 
-A checked tree is written out again as SQL for the sandbox: attributes become columns of the tuple at hand, subqueries
-read public tables and nothing else, and words and dates are compared as the domain means them.
+Every part of a subquery's syntax tree is on a list, or it is refused; then it is written out anew. In it, attributes
+are columns of the tuple at hand, and no table but a public one is read. What stands outside the subquery is a condition
+like any other.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from sqlglot import exp
 
-from tetraodon.domain import Attribute, Categories, Dates, Domain
+from tetraodon.domain import Attribute, Categories, Dates
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
-from tetraodon.publishing.sandbox import OWN, ROW
-from tetraodon.workload.condition import nearest_value
-from tetraodon.workload.like import like_regex
+from tetraodon.workload.condition.duckdb_text import OWN, ROW, value_sql
+from tetraodon.workload.condition.like import like_regex
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.nodes import Reading
+from tetraodon.workload.condition.values import Value, values_of
 
 TWO: Final = frozenset({"this", "expression"})
 ONE: Final = frozenset({"this"})
@@ -63,63 +65,55 @@ PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
     exp.Alias: frozenset({"this", "alias"}),
     exp.Count: frozenset({"this", "big_int"}),
 }
-"""The parts of a syntax tree that are offered, and what each may hold."""
-INSIDE: Final = (exp.Count, exp.Min, exp.Max, exp.Sum, exp.Avg, exp.Star, exp.Distinct)
-"""What makes sense in a subquery only."""
+"""The parts of a subquery's syntax tree that are offered, and what each may hold."""
 TYPES: Final = frozenset({"INT", "BIGINT", "DOUBLE", "FLOAT", "DECIMAL", "VARCHAR", "TEXT", "DATE", "BOOLEAN"})
-FIX: Final = "use comparisons, arithmetic, between, in, like, case, and, or, not over the attributes"
-
-
+FIX: Final = "use a plain select from public tables with where, join, group by and having"
 Scope: TypeAlias = dict[str, tuple[str, ...]]
 """The tables that a subquery reads, under the names they have there, with their columns."""
 
 
-@dataclass(frozen=True)
-class Known:
-    """What names may stand for: the attributes of a table, under its name, and the columns of public tables."""
+def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
+    """A comparison, an `in` or an `exists` with a subquery, as SQL; `value` says what stands outside."""
+    if not names.public:
+        raise QueryError("a subquery is not offered here", fix="compare attributes; only views have public tables")
+    places: set[int] = set()
 
-    domain: Domain
-    table: str
-    public: Scope
+    def side(part: Any) -> str:
+        if isinstance(part, exp.Subquery):
+            return f"({_written(part.this, names, places)})"
+        found = value(part)
+        places.update(place for place, _ in found.sizes)
+        return value_sql(found)
+
+    match node:
+        case exp.Exists():
+            select = node.this.this if isinstance(node.this, exp.Subquery) else node.this
+            sql = f"EXISTS ({_written(select, names, places)})"
+        case exp.In():
+            sql = f"{side(node.this)} IN {side(node.args['query'])}"
+        case _:
+            sign = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}[type(node)]
+            sql = f"{side(node.this)} {sign} {side(node.expression)}"
+    shape = names.domain.shape
+    return Reading(sql, tuple((place, shape[place]) for place in sorted(places)))
 
 
-def checked(tree: exp.Expression, known: Known) -> exp.Expression:
-    """The condition with its names resolved, ready to be written out; a QueryError if any part is not offered."""
-    try:
-        return _checked(tree.copy(), known)
-    except RecursionError:
-        raise QueryError("the condition is nested too deeply", fix="split it, or use `in` and `between`") from None
-
-
-def _checked(tree: exp.Expression, known: Known) -> exp.Expression:
+def _written(select: Any, names: Names, places: set[int]) -> str:
+    """A subquery with its names resolved, written out; the attributes that it looks at are added to `places`."""
+    tree = select.copy()
     for part in tree.walk():
-        _offered(part)
-    for node in _outside_subqueries(tree):
-        if isinstance(node, INSIDE):
-            raise QueryError(f"`{node.key}` is not offered in a condition", fix=FIX)
+        _require_offered(part)
     holder = exp.Paren(this=tree)
-    _resolve(holder, known)
+    _resolve(holder, names)
     for part in list(holder.find_all(*COMPARISONS, exp.In, exp.Between)):
-        _like_with_like(part, known.domain)
+        _like_with_like(part, names)
     for part in list(holder.find_all(exp.Like, exp.ILike)):
         _without_backtracking(part)
-    found = holder.this
-    found.pop()
-    assert isinstance(found, exp.Expression)
-    return found
+    places.update(_place(column) for column in holder.find_all(exp.Column) if _is_attribute(column))
+    return str(holder.this.sql(dialect="duckdb"))
 
 
-def places_in(tree: exp.Expression) -> tuple[int, ...]:
-    """Which attributes a resolved condition looks at, in the domain's order."""
-    return tuple(sorted({_place(column) for column in tree.find_all(exp.Column) if _is_attribute(column)}))
-
-
-def written(tree: exp.Expression) -> str:
-    """A checked condition as SQL."""
-    return tree.sql(dialect="duckdb")
-
-
-def _offered(node: Any) -> None:
+def _require_offered(node: Any) -> None:
     allowed = PARTS.get(type(node))
     if allowed is None:
         raise QueryError(f"`{node.key}` is not offered in a condition", fix=FIX)
@@ -135,30 +129,21 @@ def _offered(node: Any) -> None:
         raise QueryError("this kind of join is not offered", fix="use an inner or a left join")
 
 
-def _outside_subqueries(tree: exp.Expression) -> Iterator[exp.Expression]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, exp.Select):
-            yield node
-            waiting += node.iter_expressions()
-
-
-def _resolve(holder: exp.Expression, known: Known) -> None:
+def _resolve(holder: exp.Expression, names: Names) -> None:
     """Replace every name of an attribute by its column, going into subqueries with the tables they read."""
     waiting: list[tuple[exp.Expression, tuple[Scope, ...]]] = [(holder, ())]
     while waiting:
         node, scopes = waiting.pop()
         if isinstance(node, exp.Select):
-            scopes = (*scopes, _tables(node, known))
+            scopes = (*scopes, _tables(node, names))
         for child in list(node.iter_expressions()):
             if isinstance(child, exp.Column):
-                _resolve_column(child, known, scopes)
+                _resolve_column(child, names, scopes)
             else:
                 waiting.append((child, scopes))
 
 
-def _tables(select: exp.Select, known: Known) -> Scope:
+def _tables(select: exp.Select, names: Names) -> Scope:
     sources = [part.this for part in (select.args.get("from_"), *(select.args.get("joins") or ())) if part is not None]
     if not sources:
         raise QueryError("a subquery reads no table", fix="read a public table in it")
@@ -166,16 +151,16 @@ def _tables(select: exp.Select, known: Known) -> Scope:
     for table in sources:
         if not isinstance(table, exp.Table):
             raise QueryError("a subquery reads something that is no table", fix="read a public table in it")
-        if table.name not in known.public:
-            fix = did_you_mean(table.name, known.public) if known.public else "declare it as public, or leave it out"
+        if table.name not in names.public:
+            fix = did_you_mean(table.name, names.public) if names.public else "declare it as public, or leave it out"
             raise QueryError(f"{table.name} is not a public table", fix=fix)
         if table.alias.lower().startswith(OWN):
             raise QueryError(f"a table is called {table.alias}", fix=f"use a name that does not start with {OWN}")
-        found[table.alias or table.name] = known.public[table.name]
+        found[table.alias or table.name] = names.public[table.name]
     return found
 
 
-def _resolve_column(column: exp.Column, known: Known, scopes: tuple[Scope, ...]) -> None:
+def _resolve_column(column: exp.Column, names: Names, scopes: tuple[Scope, ...]) -> None:
     name, table = column.name, column.table
     for scope in reversed(scopes):
         for alias, columns in scope.items():
@@ -185,21 +170,7 @@ def _resolve_column(column: exp.Column, known: Known, scopes: tuple[Scope, ...])
                 return
             if table:
                 raise QueryError(f"{table} has no column {name!r}", fix=did_you_mean(name, columns))
-    if table and table.lower() != known.table.lower():
-        raise QueryError(f"{table} is not a table that is read here", fix=did_you_mean(table, [known.table]))
-    place = place_of(name, known.domain)
-    column.replace(exp.column(f"a{place}", table=ROW))
-
-
-def place_of(name: str, domain: Domain) -> int:
-    """Which attribute a name means: exactly, or else the only one that differs in case."""
-    near = [place for place, other in enumerate(domain.names) if other.lower() == name.lower()]
-    if name not in domain.names and len(near) == 1:
-        return near[0]
-    try:
-        return domain.position(name)
-    except DomainError as error:
-        raise QueryError(error.what, fix=error.fix, where="condition") from None
+    column.replace(exp.column(f"a{names.column(column)}", table=ROW))
 
 
 def _is_attribute(node: exp.Expression | None) -> bool:
@@ -210,35 +181,17 @@ def _place(column: exp.Expression) -> int:
     return int(column.name[1:])
 
 
-def _like_with_like(node: Any, domain: Domain) -> None:
-    """Compare an attribute with words, dates and ranks as its values are meant."""
-    if isinstance(node, exp.Between):
-        keys = ["this", "low", "high"]
-    elif isinstance(node, exp.In):
-        keys = ["this"]
-    else:
-        keys = ["this", "expression"]
-    sides = [node.args[key] for key in keys] + (node.expressions if isinstance(node, exp.In) else [])
-    attributes = [domain.attributes[_place(side)] for side in sides if _is_attribute(side)]
-    special = [a for a in attributes if isinstance(a.values, Categories | Dates)]
-    if not special:
-        return
-    attribute = special[0]
-    directed = isinstance(node, (*ORDERS, exp.Between))
-    if directed and not attribute.ordered:
-        raise QueryError(f"the values of {attribute.name} have no order", fix="compare with = or in")
-    ranked = directed and isinstance(attribute.values, Categories)
-    if any(a.values != attribute.values for a in attributes) and ranked:
-        raise QueryError("two attributes with different values are compared", fix="compare like with like")
+def _like_with_like(node: Any, names: Names) -> None:
+    """Compare an attribute with words and dates as its values are meant."""
+    sides = [node.this, *node.expressions, *(node.args.get(key) for key in ("expression", "low", "high"))]
+    attributes = [names.domain.attributes[_place(side)] for side in sides if _is_attribute(side)]
+    special = [attribute for attribute in attributes if isinstance(attribute.values, Categories | Dates)]
+    if special and isinstance(special[0].values, Categories) and isinstance(node, (*ORDERS, exp.Between)):
+        fix = "compare it outside the subquery"
+        raise QueryError(f"the values of {special[0].name} have no order in a subquery", fix=fix)
     for side in sides:
-        if isinstance(side, exp.Literal):
-            side.replace(_meant(side, attribute, ranked))
-        elif ranked and _is_attribute(side):
-            assert isinstance(attribute.values, Categories)
-            labels = exp.Array(expressions=[exp.Literal.string(label) for label in attribute.values.labels])
-            side.replace(exp.Anonymous(this="list_position", expressions=[labels, side.copy()]))
-        elif ranked:
-            raise QueryError(f"{attribute.name} is compared with something that has no rank", fix="name its values")
+        if special and isinstance(side, exp.Literal):
+            side.replace(_meant(side, special[0]))
 
 
 def _without_backtracking(like: exp.Binary) -> None:
@@ -256,20 +209,13 @@ def _without_backtracking(like: exp.Binary) -> None:
     (escaped or like).replace(exp.Not(this=match) if like.args.get("negate") else match)
 
 
-def _meant(literal: exp.Literal, attribute: Attribute, ranked: bool) -> exp.Expression:
+def _meant(literal: exp.Literal, attribute: Attribute) -> exp.Expression:
     word = literal.this if literal.is_string else label_text(number_of(literal.this))
-    if isinstance(attribute.values, Dates):
-        try:
-            day = dt.date.fromisoformat(word)
-        except ValueError:
-            raise QueryError(
-                f"{attribute.name} is compared with something else than a date", fix="write it as '2020-01-31'"
-            ) from None
-        return exp.cast(exp.Literal.string(day.isoformat()), "date")
     try:
-        code = attribute.code(word)
-    except DomainError:
-        raise QueryError(
-            f"a word is not a value of {attribute.name}", fix=nearest_value(attribute, word), where="condition"
-        ) from None
-    return exp.Literal.number(code + 1) if ranked else exp.Literal.string(word)
+        if isinstance(attribute.values, Dates):
+            return exp.cast(exp.Literal.string(dt.date.fromisoformat(word).isoformat()), "date")
+        attribute.code(word)
+    except (DomainError, ValueError):
+        fix = values_of(attribute, word)
+        raise QueryError(f"a word is not a value of {attribute.name}", fix=fix, where="condition") from None
+    return exp.Literal.string(word)

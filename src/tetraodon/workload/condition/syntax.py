@@ -37,6 +37,20 @@ def parsed(text: str, *, what: str, fix: str) -> list[Any]:
     return trees
 
 
+def parse_condition(condition: str, fix: str = "") -> exp.Expression:
+    """The syntax tree of a condition, or a QueryError, with a fix if a better one is known."""
+    written = "write it like `age > 30 and sex = 'Male'`"
+    statements = parsed(f"select 1 where {condition}", what="the condition", fix=fix or written)
+    select = statements[0] if len(statements) == 1 else None
+    where = select.args.get("where") if isinstance(select, exp.Select) else None
+    held = {key for key, value in select.args.items() if value} if select is not None else set()
+    if where is None or held - {"expressions", "where", "kind"}:
+        raise QueryError("the condition is more than a condition", fix=fix or written)
+    tree = where.this
+    assert isinstance(tree, exp.Expression)
+    return tree
+
+
 def is_select(text: str) -> bool:
     """Whether a question is a whole SELECT, and not a condition alone."""
     return re.match(r"\s*select\b", text, re.IGNORECASE) is not None
