@@ -86,5 +86,5 @@ def test_what_is_refused(asked: str, what: str) -> None:
 
 
 def test_without_public_tables_there_is_nothing_to_read() -> None:
-    with pytest.raises(QueryError, match="only views have public tables"):
+    with pytest.raises(QueryError, match="not a public table"):
         read_condition("exists (select 1 from regions)", Names(DOMAIN))

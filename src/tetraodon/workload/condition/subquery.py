@@ -75,7 +75,10 @@ Scope: TypeAlias = dict[str, tuple[str, ...]]
 def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
     """A comparison, an `in` or an `exists` with a subquery, as SQL; `value` says what stands outside."""
     if not names.public:
-        raise QueryError("a subquery is not offered here", fix="compare attributes; only views have public tables")
+        raise QueryError(
+            "a subquery is not offered here: what it reads is not a public table",
+            fix="compare attributes, or declare the table as `public` of a view",
+        )
     places: set[int] = set()
 
     def side(part: Any) -> str:
