@@ -10,6 +10,7 @@ The running sum of the first K + 1 bins is the average of the w running counts f
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,43 +21,70 @@ from tetraodon.errors import QueryError
 
 
 @dataclass(frozen=True)
-class Hats:
-    """Overlapping bins of an ordered attribute, one around every `width`-th value.
-
-    >>> Hats("age", 5, 2).columns().tolist()
-    [[2, 1, 0, 0, 0], [0, 1, 2, 1, 0], [0, 0, 0, 1, 2]]
-    """
+class _Smoothed(ABC):
+    """What bins and their running sums share."""
 
     name: str
     size: int
     width: int
 
     def __post_init__(self) -> None:
-        _check(self.size, self.width)
+        if self.size < 2:
+            raise QueryError("smoothed counts need at least two values", fix="ask for a count")
+        if self.width < 1:
+            raise QueryError("the width of smoothed counts is not positive", fix="use a width of at least 1")
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
-    def rows(self) -> int:
-        return _steps(self.size, self.width) + 1
+    def steps(self) -> int:
+        """From the first bin to the last one."""
+        return -(-(self.size - 1) // self.width)
 
     @property
     def unit(self) -> Fraction:
         return Fraction(1, self.width)
 
+    @abstractmethod
+    def add_up(self, table: Ints) -> Ints:
+        """The answers, in units, of counts along the last axis."""
+
+    def columns(self) -> Ints:
+        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
+
+
+def bins_apart(x: tuple[Ints, Ints], y: tuple[Ints, Ints], whole: int) -> Ints:
+    """How far apart the bins of two records are, each given by its bin and how many parts of `whole` are in the next.
+
+    Pre   x comes before y.
+    Why   in one stretch every part passed leaves a bin for the next; in neighbouring stretches the first bin loses what
+          it had and the third gains, and the larger of the two counts twice; else all moves.
+    """
+    (first, start), (second, end) = x, y
+    near = 2 * np.maximum(whole - start, end)
+    return np.asarray(np.select([first == second, first + 1 == second], [2 * (end - start), near], 2 * whole))
+
+
+@dataclass(frozen=True)
+class Hats(_Smoothed):
+    """Overlapping bins of an ordered attribute, one around every `width`-th value.
+
+    >>> Hats("age", 5, 2).columns().tolist()
+    [[2, 1, 0, 0, 0], [0, 1, 2, 1, 0], [0, 0, 0, 1, 2]]
+    """
+
+    @property
+    def rows(self) -> int:
+        return self.steps + 1
+
     def alone(self, x: Ints) -> Ints:
         return np.full(np.shape(x), self.width, np.int64)
 
     def apart(self, x: Ints, y: Ints) -> Ints:
-        """Why  with x <= y, in the same or in neighbouring stretches, only three bins are touched; else four."""
-        low, high = np.minimum(x, y), np.maximum(x, y)
-        first, start = np.divmod(low, self.width)
-        second, end = np.divmod(high, self.width)
-        w = self.width
-        near = (w - start) + np.abs(start - (w - end)) + end
-        return np.asarray(np.select([first == second, first + 1 == second], [2 * (end - start), near], 2 * w))
+        low, high = (np.divmod(pick(x, y), self.width) for pick in (np.minimum, np.maximum))
+        return bins_apart(low, high, self.width)
 
     def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
         return None
@@ -70,7 +98,6 @@ class Hats:
         return 2 * min(reach, self.width)
 
     def add_up(self, table: Ints) -> Ints:
-        """The bins, in units, of counts along the last axis."""
         r = np.arange(self.size) % self.width
         starts = np.flatnonzero(r == 0)
         left = np.add.reduceat(table * (self.width - r), starts, axis=-1)
@@ -81,36 +108,18 @@ class Hats:
         bins[..., 1 : spill + 1] += right[..., :spill]
         return bins
 
-    def columns(self) -> Ints:
-        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
-
 
 @dataclass(frozen=True)
-class Ramps:
+class Ramps(_Smoothed):
     """Running sums of `Hats`, without the last one, which is the total. Width 1 gives the running counts themselves.
 
     >>> Ramps("age", 5, 2).columns().tolist()
     [[2, 1, 0, 0, 0], [2, 2, 2, 1, 0]]
     """
 
-    name: str
-    size: int
-    width: int
-
-    def __post_init__(self) -> None:
-        _check(self.size, self.width)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
-
     @property
     def rows(self) -> int:
-        return _steps(self.size, self.width)
-
-    @property
-    def unit(self) -> Fraction:
-        return Fraction(1, self.width)
+        return self.steps
 
     def alone(self, x: Ints) -> Ints:
         return np.asarray(self.rows * self.width - np.asarray(x, np.int64))
@@ -122,20 +131,5 @@ class Ramps:
         return np.asarray(x)
 
     def add_up(self, table: Ints) -> Ints:
-        """The running sums, in units, of counts along the last axis."""
         bins = Hats(self.name, self.size, self.width).add_up(table)
         return np.asarray(np.cumsum(bins, axis=-1)[..., :-1])
-
-    def columns(self) -> Ints:
-        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
-
-
-def _steps(size: int, width: int) -> int:
-    return -(-(size - 1) // width)
-
-
-def _check(size: int, width: int) -> None:
-    if size < 2:
-        raise QueryError("smoothed counts need at least two values", fix="ask for a count")
-    if width < 1:
-        raise QueryError("the width of smoothed counts is not positive", fix="use a width of at least 1")

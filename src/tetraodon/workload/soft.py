@@ -18,6 +18,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError, Refused
 from tetraodon.whole_sums import add_up, fits
+from tetraodon.workload.smooth import bins_apart
 
 UNIT_LIMIT = 2**40
 """Parts that a record may be divided into, so that sums of parts and their noise are exact in 64 bits."""
@@ -77,14 +78,7 @@ class Soft:
         return np.full(np.shape(x), self.units, np.int64)
 
     def apart(self, x: Ints, y: Ints) -> Ints:
-        """Why  with x <= y: in one stretch every part passed leaves a bin for the next; in neighbouring stretches the
-        first bin loses what it had and the third gains, and the larger of the two counts twice; else all moves.
-        """
-        here, there = self.risen[np.minimum(x, y)], self.risen[np.maximum(x, y)]
-        first, start = np.divmod(here, self.units)
-        second, end = np.divmod(there, self.units)
-        near = 2 * np.maximum(self.units - start, end)
-        return np.asarray(np.select([first == second, first + 1 == second], [2 * (end - start), near], 2 * self.units))
+        return bins_apart(self.places(np.minimum(x, y)), self.places(np.maximum(x, y)), self.units)
 
     def inner(self, x: Ints, y: Ints) -> Ints:
         """What the bins of one record have in common with those of another: the sum of products of their parts."""
