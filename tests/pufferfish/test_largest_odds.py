@@ -10,9 +10,10 @@ import numpy as np
 from tests.pufferfish.oracle import likelihood, random_channel, random_prior
 
 from tetraodon.pufferfish import World, pairs
-from tetraodon.pufferfish.largest_odds import classes_of, for_blocks, for_prior, near
+from tetraodon.pufferfish.largest_odds import for_blocks, for_prior, near
 from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.pair import masks_of
+from tetraodon.pufferfish.world import classes_of
 
 WORLD = World.product((0, 1, 2), individuals=2)
 

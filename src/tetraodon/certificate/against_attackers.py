@@ -12,7 +12,7 @@ import numpy as np
 from tetraodon.arrays import Bools
 from tetraodon.certificate.certificate import Certificate, Computed, certifying
 from tetraodon.certificate.kernel import certify_measurements, currency_of
-from tetraodon.certificate.quilt import quilt_budget, quilt_loss
+from tetraodon.certificate.markov_quilt import quilt_budget, quilt_loss
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent

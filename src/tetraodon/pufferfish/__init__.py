@@ -7,7 +7,7 @@ from tetraodon.pufferfish.calibrated import Calibrated, Told, absolute_sum, rela
 from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.composition import Composition, compose
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.derived import Mixed, Processed
+from tetraodon.pufferfish.derived_mechanism import Mixed, Processed
 from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
 from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
 from tetraodon.pufferfish.prior import Prior

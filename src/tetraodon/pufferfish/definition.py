@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from tetraodon.errors import PolicyError
 from tetraodon.exponent import exp_below, is_at_most_exp
-from tetraodon.pufferfish.pair import SecretPairs
+from tetraodon.pufferfish.pair import Masks, SecretPairs
+from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import Scenario
+from tetraodon.pufferfish.world import World, classes_of
 from tetraodon.rational import decimal_text, rational
 
 
@@ -109,3 +114,30 @@ class Definition:
     def against(self, scenarios: Scenario) -> Definition:
         """The same promise against other attackers."""
         return Definition(self.pairs, scenarios, epsilon=self.epsilon, odds=self.odds, delta=self.delta, name=self.name)
+
+
+@dataclass(frozen=True)
+class SpelledOut:
+    """A definition spelled out in a world: the datasets that are possible, the pairs, and how to go about it.
+
+    `groups` holds, for each pair, the group that decides it, or None for everybody; with `exact` the supremum over the
+    attackers is the one over datasets that agree outside the group, otherwise it is at most that. `priors` are all the
+    attackers, None where there are infinitely many.
+    """
+
+    definition: Definition
+    priors: tuple[Prior, ...] | None
+    world: World
+    masks: Masks
+    groups: Sequence[frozenset[int] | None]
+    exact: bool
+    method: str
+    shared: tuple[int, ...] = ()
+
+    def neighbours(self, number: int) -> Iterator[tuple[int, int]]:
+        """Datasets on the two sides of a pair that agree outside its group."""
+        labels = classes_of(self.world, self.groups[number])
+        one, other = self.masks.masks[self.masks.first[number]], self.masks.masks[self.masks.second[number]]
+        for x in np.flatnonzero(one).tolist():
+            for y in np.flatnonzero(other & (labels == labels[x])).tolist():
+                yield x, y

@@ -13,12 +13,10 @@ from scipy.special import ndtr
 
 from tetraodon.errors import Refused
 from tetraodon.pufferfish.additive import Additive, Gaussian
-from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.largest_odds import classes_of
-from tetraodon.pufferfish.pair import Masks, Pair
+from tetraodon.pufferfish.definition import Definition, SpelledOut
+from tetraodon.pufferfish.pair import Pair
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, Witness, no_loss
-from tetraodon.pufferfish.world import World
 
 ROUNDING = 1e-12
 """Far above the error of the normal distribution function in floats."""
@@ -34,15 +32,7 @@ class _Contrast:
     squared: Fraction
 
 
-def judge_gaussian(
-    mechanism: Additive,
-    definition: Definition,
-    world: World,
-    masks: Masks,
-    groups: Sequence[frozenset[int] | None],
-    priors: tuple[Prior, ...] | None,
-    exact: bool,
-) -> Verdict:
+def judge_gaussian(mechanism: Additive, question: SpelledOut) -> Verdict:
     """With delta = 0, whether the odds are bounded at all; with delta above, the smallest that serves.
 
     Post  against every prior, or independent records, delta is exact up to the rounding of floats; against a list of
@@ -52,16 +42,17 @@ def judge_gaussian(
     """
     if not all(isinstance(noise, Gaussian) for noise in mechanism.noises):
         raise Refused("Gaussian and Laplace noise are mixed", fix="verify the two releases one by one")
-    if priors is None and not exact:
+    definition, priors = question.definition, question.priors
+    if priors is None and not question.exact:
         raise Refused(
             "Gaussian noise is verified against every prior, independent records or a list of priors",
             fix="ask against one of those, or use Laplace noise",
         )
-    worst = max(_contrasts(mechanism, world, masks, groups, priors), key=lambda c: c.squared, default=None)
+    worst = max(_contrasts(mechanism, question), key=lambda c: c.squared, default=None)
     if worst is None or (worst.squared == 0 and priors is None):
         return no_loss(definition, "Gaussian noise", ())
     if not definition.delta:
-        return _pure(mechanism, definition, world, masks, worst, priors)
+        return _pure(mechanism, question, worst)
     epsilon = float(definition.epsilon or 0)
     middle = delta_of(math.sqrt(worst.squared), epsilon)
     low, high = max(0.0, middle - ROUNDING) if priors is None else 0.0, middle + ROUNDING
@@ -69,7 +60,7 @@ def judge_gaussian(
     stated = definition.epsilon or Fraction(0)
     witness = None  # the attackers of a list need not know that it is one of two datasets
     if priors is None:
-        witness = _witness(mechanism, definition, world, worst, far=math.sqrt(worst.squared) / 2 + epsilon + 1)
+        witness = _witness(mechanism, question, worst, far=math.sqrt(worst.squared) / 2 + epsilon + 1)
     method = "two datasets at the largest distance"
     return Verdict(definition, stated, stated, priors is None, holds, witness, method, delta=(low, high))
 
@@ -82,20 +73,14 @@ def delta_of(distance: float, epsilon: float) -> float:
     return max(0.0, above - math.exp(epsilon) * float(ndtr(-distance / 2 - epsilon / distance)))
 
 
-def _pure(
-    mechanism: Additive,
-    definition: Definition,
-    world: World,
-    masks: Masks,
-    worst: _Contrast,
-    priors: tuple[Prior, ...] | None,
-) -> Verdict:
+def _pure(mechanism: Additive, question: SpelledOut, worst: _Contrast) -> Verdict:
     """Far out, the odds of two different answers exceed every bound."""
-    if priors is None:
+    definition = question.definition
+    if question.priors is None:
         far = 10.0 * max(1.0, math.sqrt(worst.squared))
-        witness: Witness | None = _witness(mechanism, definition, world, worst, far)
+        witness: Witness | None = _witness(mechanism, question, worst, far)
     else:
-        witness = _runs_away(mechanism, definition, masks.pairs, priors)
+        witness = _runs_away(mechanism, definition, question.masks.pairs, question.priors)
     if witness is None:
         raise Refused(
             "both secrets allow the same extreme answers, so the odds are bounded but not by a number we can prove",
@@ -144,28 +129,18 @@ def _log_likelihood(
     return max(powers) + math.log(sum(math.exp(power - max(powers)) for power in powers))
 
 
-def _contrasts(
-    mechanism: Additive,
-    world: World,
-    masks: Masks,
-    groups: Sequence[frozenset[int] | None],
-    priors: tuple[Prior, ...] | None,
-) -> Iterator[_Contrast]:
+def _contrasts(mechanism: Additive, question: SpelledOut) -> Iterator[_Contrast]:
     """The farthest two datasets of each pair: neighbours for sets of attackers, possible ones for priors."""
+    world, priors = question.world, question.priors
     answers = [mechanism.answers[mechanism.world.index[dataset]] for dataset in world.datasets]
     sigmas = [noise.sigma for noise in mechanism.noises if isinstance(noise, Gaussian)]
     possible = np.ones((1, world.size), np.bool_)
     if priors is not None:
         possible = np.array([[weight > 0 for weight in prior.on(world)] for prior in priors], np.bool_)
-    for number, pair in enumerate(masks.pairs):
-        labels = classes_of(world, groups[number])
+    for number, pair in enumerate(question.masks.pairs):
         for alive in possible:
-            one, other = (masks.masks[side[number]] & alive for side in (masks.first, masks.second))
-            found = [
-                (_squared(answers[x], answers[y], sigmas), x, y)
-                for x in np.flatnonzero(one).tolist()
-                for y in np.flatnonzero(other & (labels == labels[x])).tolist()
-            ]
+            near = ((x, y) for x, y in question.neighbours(number) if alive[x] and alive[y])
+            found = [(_squared(answers[x], answers[y], sigmas), x, y) for x, y in near]
             if found:
                 squared, x, y = max(found)
                 yield _Contrast(pair, x, y, squared)
@@ -175,9 +150,9 @@ def _squared(one: Sequence[Fraction], other: Sequence[Fraction], sigmas: Sequenc
     return sum((((a - b) / sigma) ** 2 for a, b, sigma in zip(one, other, sigmas, strict=True)), Fraction(0))
 
 
-def _witness(mechanism: Additive, definition: Definition, world: World, worst: _Contrast, far: float) -> Witness:
+def _witness(mechanism: Additive, question: SpelledOut, worst: _Contrast, far: float) -> Witness:
     """An output `far` standard deviations beyond the answer on x, away from y, and the odds there."""
-    x, y = world.datasets[worst.x], world.datasets[worst.y]
+    x, y = question.world.datasets[worst.x], question.world.datasets[worst.y]
     a, b = (mechanism.answers[mechanism.world.index[dataset]] for dataset in (x, y))
     distance = math.sqrt(worst.squared)
     output = tuple(
@@ -186,4 +161,4 @@ def _witness(mechanism: Additive, definition: Definition, world: World, worst: _
     power = distance * far + worst.squared / 2
     after = math.inf if power > 700 else Fraction(math.exp(power))
     seen = output[0] if len(output) == 1 else output
-    return Witness(worst.pair, Prior.either(x, y), seen, Fraction(1), after, definition.scenarios.text)
+    return Witness(worst.pair, Prior.either(x, y), seen, Fraction(1), after, question.definition.scenarios.text)

@@ -10,36 +10,28 @@ from typing import Any
 from tetraodon.errors import Refused
 from tetraodon.exponent import display, exp_above, exp_below, sign_of_sum
 from tetraodon.pufferfish.additive import Additive
-from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.definition import Definition, SpelledOut
 from tetraodon.pufferfish.largest_odds import OddsPeak, Peaks, for_blocks, for_priors, near
 from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, log_range, no_loss, witness_of
-from tetraodon.pufferfish.world import World
 
 
-def judge_laplace(
-    mechanism: Additive,
-    definition: Definition,
-    world: World,
-    masks: Masks,
-    groups: Sequence[frozenset[int] | None],
-    priors: tuple[Prior, ...] | None,
-) -> Verdict:
+def judge_laplace(mechanism: Additive, question: SpelledOut) -> Verdict:
     """The smallest epsilon of added Laplace or discrete Laplace noise.
 
-    Pre   without `priors`, the supremum is over datasets that agree outside a pair's group.
+    Pre   without priors, the supremum is over datasets that agree outside a pair's group.
     Post  exact: against sets epsilon is a Fraction; against priors it is known to forty digits, and whether it
           exceeds the definition's is decided without rounding.
     """
-    if priors is None:
-        table = mechanism.table(mechanism.points).restricted(world)
-        peaks = for_blocks(table, masks, groups)
-        return _against_sets(mechanism, definition, table, masks, peaks)
-    table = mechanism.table(mechanism.outputs).restricted(world)
-    peaks = for_priors(table, masks, priors)
-    return _against_priors(mechanism, definition, table, masks, peaks, priors)
+    definition, masks = question.definition, question.masks
+    if question.priors is None:
+        table = mechanism.table(mechanism.points).restricted(question.world)
+        return _against_sets(mechanism, definition, table, masks, for_blocks(table, masks, question.groups))
+    table = mechanism.table(mechanism.outputs).restricted(question.world)
+    peaks = for_priors(table, masks, question.priors)
+    return _against_priors(mechanism, definition, table, masks, peaks, question.priors)
 
 
 def _against_sets(

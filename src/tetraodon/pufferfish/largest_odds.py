@@ -14,7 +14,7 @@ from tetraodon.exponent import display
 from tetraodon.pufferfish.likelihood import SLACK, Likelihoods, SecretSums
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.world import World
+from tetraodon.pufferfish.world import classes_of
 
 CHUNK = 4_000_000
 
@@ -189,17 +189,6 @@ def for_blocks(table: Likelihoods, masks: Masks, groups: Sequence[frozenset[int]
             spots[turn] = _best(table, high, low, cells, number, spots[turn])
     peaks = [_peak(table, masks, labels, groups, spot, turn) for turn, spot in enumerate(spots)]
     return Peaks(peaks[0], peaks[1], tuple(skipped))
-
-
-def classes_of(world: World, group: frozenset[int] | None) -> Ints:
-    """A label for each dataset that two share exactly when they agree outside the group."""
-    if group is None:
-        return np.zeros(world.size, np.int64)
-    outside = [i for i in range(world.individuals) if i not in group]
-    if not outside:
-        return np.zeros(world.size, np.int64)
-    label: Ints = np.unique(world.codes[:, outside], axis=0, return_inverse=True)[1].reshape(-1)
-    return label
 
 
 def _by_class(

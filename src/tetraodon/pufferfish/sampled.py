@@ -18,12 +18,10 @@ import numpy as np
 from scipy.stats import beta
 
 from tetraodon.errors import PolicyError
-from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.largest_odds import classes_of
-from tetraodon.pufferfish.pair import Masks, Pair
+from tetraodon.pufferfish.definition import Definition, SpelledOut
+from tetraodon.pufferfish.pair import Pair
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, Witness, no_loss
-from tetraodon.pufferfish.world import World
 from tetraodon.rational import rational
 
 DIGITS = 9
@@ -129,19 +127,10 @@ class _Found:
     event: Event
 
 
-def judge_samples(
-    mechanism: Callable[[Any], Any],
-    definition: Definition,
-    world: World,
-    masks: Masks,
-    groups: Sequence[frozenset[int] | None],
-    priors: tuple[Prior, ...] | None,
-    samples: int,
-    alarm: Any,
-) -> Verdict:
+def judge_samples(mechanism: Callable[[Any], Any], question: SpelledOut, samples: int, alarm: Any) -> Verdict:
     """Whether samples refute a definition, at a false-alarm rate of at most `alarm`.
 
-    Pre   without `priors`, the attackers include those who know which of two datasets it is that agree outside a
+    Pre   without priors, the attackers include those who know which of two datasets it is that agree outside a
           pair's group.
 
     Post  with probability at least 1 - alarm over the mechanism's coins, `lower` is not above the true epsilon.
@@ -149,13 +138,14 @@ def judge_samples(
           happens on either side, and the bounds of Clopper and Pearson at level alarm / (2 * tests) hold together by
           the union bound. What was chosen does not depend on what is counted.
     """
+    definition = question.definition
     rate = rational(alarm, name="the false-alarm rate")
     if not 0 < rate < 1 or samples < 1:
         raise PolicyError(
             "there is no such false-alarm rate or number of samples", fix="write 0 < alarm < 1, samples >= 1"
         )
     chance = random.Random(0)  # chooses which datasets to try; the mechanism has coins of its own
-    contrasts = list(_contrasts(world, masks, groups, priors, chance))
+    contrasts = list(_contrasts(question, chance))
     method = f"{samples:,} runs on either side"
     if not contrasts:
         return no_loss(definition, method, ())
@@ -202,32 +192,23 @@ def _verdict(definition: Definition, results: list[_Found], method: str, confide
     return Verdict(definition, low, math.inf, False, holds, witness, method, confidence=confidence)
 
 
-def _contrasts(
-    world: World,
-    masks: Masks,
-    groups: Sequence[frozenset[int] | None],
-    priors: tuple[Prior, ...] | None,
-    chance: random.Random,
-) -> Iterator[Contrast]:
+def _contrasts(question: SpelledOut, chance: random.Random) -> Iterator[Contrast]:
     """Neighbouring datasets, or each listed attacker's view given either secret; a random choice among many."""
     listed: list[tuple[int, Any, Any]] = []
-    for number, pair in enumerate(masks.pairs):
-        one, other = masks.masks[masks.first[number]], masks.masks[masks.second[number]]
-        if priors is not None:
-            listed += [
-                (number, prior, None)
-                for prior in priors
-                if prior.probability(pair.first) and prior.probability(pair.second)
-            ]
+    for number, pair in enumerate(question.masks.pairs):
+        if question.priors is None:
+            listed += [(number, x, y) for x, y in question.neighbours(number)]
             continue
-        labels = classes_of(world, groups[number])
-        for x in np.flatnonzero(one).tolist():
-            listed += [(number, x, y) for y in np.flatnonzero(other & (labels == labels[x])).tolist()]
+        listed += [
+            (number, prior, None)
+            for prior in question.priors
+            if prior.probability(pair.first) and prior.probability(pair.second)
+        ]
     for number, x, y in listed if len(listed) <= CONTRASTS else chance.sample(listed, CONTRASTS):
-        pair = masks.pairs[number]
+        pair = question.masks.pairs[number]
         if isinstance(x, Prior):
             yield Contrast(pair, x.given(pair.first), x.given(pair.second), x)
         else:
-            one_, other_ = world.datasets[x], world.datasets[y]
+            one_, other_ = question.world.datasets[x], question.world.datasets[y]
             first, second = (Prior(((dataset, Fraction(1)),)) for dataset in (one_, other_))
             yield Contrast(pair, first, second, Prior.either(one_, other_))

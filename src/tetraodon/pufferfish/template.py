@@ -11,11 +11,10 @@ import numpy as np
 
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.channel import Channel
-from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.largest_odds import classes_of
+from tetraodon.pufferfish.definition import Definition, SpelledOut
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario_models import Listed
-from tetraodon.pufferfish.verification import SpelledOut, ask
+from tetraodon.pufferfish.verification import ask
 from tetraodon.pufferfish.world import World
 
 ROW_LIMIT = 200_000
@@ -112,9 +111,6 @@ def _against_priors(
 
 def _against_datasets(question: SpelledOut) -> Iterator[tuple[dict[int, Fraction], dict[int, Fraction]]]:
     one = Fraction(1)
-    for number, group in enumerate(question.groups):
-        labels = classes_of(question.world, group)
-        first, second = (question.masks.masks[side[number]] for side in (question.masks.first, question.masks.second))
-        for x in np.flatnonzero(first).tolist():
-            for y in np.flatnonzero(second & (labels == labels[x])).tolist():
-                yield {x: one}, {y: one}
+    for number in range(len(question.groups)):
+        for x, y in question.neighbours(number):
+            yield {x: one}, {y: one}

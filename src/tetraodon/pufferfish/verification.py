@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.pufferfish.additive import Additive, Gaussian
-from tetraodon.pufferfish.attackers import search
+from tetraodon.pufferfish.attacker_search import search
 from tetraodon.pufferfish.channel import Channel
-from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.derived import Mixed, Processed, attacked, likelihoods, no_more_than
+from tetraodon.pufferfish.definition import Definition, SpelledOut
+from tetraodon.pufferfish.derived_mechanism import Mixed, Processed, attacked, likelihoods, no_more_than
 from tetraodon.pufferfish.gaussian import judge_gaussian
-from tetraodon.pufferfish.hockey import judge_delta
+from tetraodon.pufferfish.hockey_stick import judge_delta
 from tetraodon.pufferfish.known_sums import KnownSums
 from tetraodon.pufferfish.laplace import judge_laplace
 from tetraodon.pufferfish.largest_odds import for_blocks, for_priors
 from tetraodon.pufferfish.likelihood import Likelihoods
-from tetraodon.pufferfish.pair import Masks, masks_of
+from tetraodon.pufferfish.pair import masks_of
 from tetraodon.pufferfish.sampled import judge_samples
 from tetraodon.pufferfish.scenario import Anything, Given, IndependentGroups, SharedLaw, check_product
 from tetraodon.pufferfish.verdict import Verdict, bracketed, concluded
@@ -27,22 +27,6 @@ from tetraodon.pufferfish.world import World
 
 DRAWN = 20
 """How many attackers of a set that no formula exhausts are tried by sampling."""
-
-
-@dataclass(frozen=True)
-class SpelledOut:
-    """A definition spelled out in a world: the datasets that are possible, the pairs, and how to go about it.
-
-    `groups` holds, for each pair, the group that decides it, or None for everybody; with `exact` the supremum over the
-    attackers is the one over datasets that agree outside the group, otherwise it is at most that.
-    """
-
-    world: World
-    masks: Masks
-    groups: Sequence[frozenset[int] | None]
-    exact: bool
-    method: str
-    shared: tuple[int, ...] = ()
 
 
 def verify(
@@ -70,16 +54,13 @@ def verify(
         return judge(Likelihoods(mechanism.world, tuple(mechanism.outputs), mechanism.matrix), definition)
     if isinstance(mechanism, Additive):
         question = ask(definition, mechanism.world)
-        priors = definition.scenarios.priors(mechanism.world)
         if any(isinstance(noise, Gaussian) for noise in mechanism.noises):
-            return judge_gaussian(
-                mechanism, definition, question.world, question.masks, question.groups, priors, question.exact
-            )
+            return judge_gaussian(mechanism, question)
         if definition.delta:
             raise PolicyError("delta is computed for channels and Gaussian noise", fix="ask for delta = 0")
-        if priors is None and not question.exact:
-            return _enclose(mechanism.table(mechanism.points).restricted(question.world), definition, question)
-        return judge_laplace(mechanism, definition, question.world, question.masks, question.groups, priors)
+        if question.priors is None and not question.exact:
+            return _enclose(mechanism.table(mechanism.points).restricted(question.world), question)
+        return judge_laplace(mechanism, question)
     if isinstance(mechanism, Processed | Mixed):
         how = "post-processing" if isinstance(mechanism, Processed) else "mixing"
         above = no_more_than([verify(part, definition) for part in mechanism.parts], f"{how} never adds to a loss")
@@ -90,49 +71,44 @@ def verify(
             fix="give a Channel, an Additive, or a function together with world=World.product(...)",
         )
     question = ask(definition, world)
-    priors = definition.scenarios.priors(world)
-    if priors is None and not question.exact:  # neighbours may be more than any of these attackers knows
+    if question.priors is None and not question.exact:  # neighbours may be more than any of these attackers knows
         chance = random.Random(0)
-        priors = tuple(definition.scenarios.draw(world, chance) for _ in range(DRAWN))
-    return judge_samples(mechanism, definition, question.world, question.masks, question.groups, priors, samples, alarm)
+        question = replace(question, priors=tuple(definition.scenarios.draw(world, chance) for _ in range(DRAWN)))
+    return judge_samples(mechanism, question, samples, alarm)
 
 
 def _attack_mixture(mechanism: Mixed, above: Verdict) -> Verdict:
     """The bound of a mixture's parts, with the best attacker at the true answers where the attackers are known."""
     question = ask(above.definition, mechanism.world)
-    priors = above.definition.scenarios.priors(mechanism.world)
     table = likelihoods(mechanism)
-    if table is None or (priors is None and not question.exact):
+    if table is None or (question.priors is None and not question.exact):
         return above
     sharp = len({part.noises for part in mechanism.parts}) == 1
-    if priors is None:
+    if question.priors is None:
         table = table.restricted(question.world)
         return attacked(above, table, question.masks, for_blocks(table, question.masks, question.groups), sharp=sharp)
-    return attacked(above, table, question.masks, for_priors(table, question.masks, priors), sharp=sharp)
+    return attacked(above, table, question.masks, for_priors(table, question.masks, question.priors), sharp=sharp)
 
 
 def judge(table: Likelihoods, definition: Definition) -> Verdict:
     """The verdict on a table of exact likelihoods."""
     question = ask(definition, table.world)
-    priors = definition.scenarios.priors(table.world)
     if definition.delta:
-        return judge_delta(
-            table.restricted(question.world), definition, question.masks, question.groups, priors, question.exact
-        )
-    if priors is not None:
-        peaks = for_priors(table, question.masks, priors)
+        return judge_delta(table.restricted(question.world), question)
+    if question.priors is not None:
+        peaks = for_priors(table, question.masks, question.priors)
         return concluded(table, definition, question.masks, peaks, "every listed attacker")
     table = table.restricted(question.world)
     if not question.exact:
-        return _enclose(table, definition, question)
+        return _enclose(table, question)
     peaks = for_blocks(table, question.masks, question.groups)
     return concluded(table, definition, question.masks, peaks, question.method)
 
 
 def ask(definition: Definition, world: World) -> SpelledOut:
     """What a definition asks in a world."""
-    scenario = definition.scenarios
-    known = False
+    scenario, known = definition.scenarios, False
+    priors = scenario.priors(world)
     while isinstance(scenario, Given) and scenario.priors(world) is None:
         world, scenario, known = scenario.restrict(world), scenario.scenario, True
     pairs = definition.pairs.on(world)
@@ -144,7 +120,9 @@ def ask(definition: Definition, world: World) -> SpelledOut:
     masks = masks_of(pairs, world)
     if isinstance(scenario, KnownSums):
         found = scenario.neighbours(pairs, world)
-        return SpelledOut(world, found, [None] * len(found.pairs), True, "all neighbours under the known sums")
+        return SpelledOut(
+            definition, priors, world, found, [None] * len(found.pairs), True, "all neighbours under the known sums"
+        )
     everybody: list[frozenset[int] | None] = [None] * len(pairs)
     if isinstance(scenario, SharedLaw):
         if not known:
@@ -152,17 +130,29 @@ def ask(definition: Definition, world: World) -> SpelledOut:
         if scenario.informed < world.individuals - 1:
             groups = everybody if known else [_merged(IndependentGroups(), pair.about) for pair in pairs]
             uninformed = tuple(range(scenario.informed, world.individuals))
-            return SpelledOut(world, masks, groups, False, "search, and all neighbouring datasets", uninformed)
+            return SpelledOut(
+                definition, priors, world, masks, groups, False, "search, and all neighbouring datasets", uninformed
+            )
         scenario = IndependentGroups()
     if isinstance(scenario, IndependentGroups) and not known:
         check_product(world)
         groups = [_merged(scenario, pair.about) for pair in pairs]
         fits = all(scenario.fits(pair.about, world) is not None for pair in pairs)
-        return SpelledOut(world, masks, groups, fits, "all neighbouring datasets" if fits else "search, and neighbours")
+        return SpelledOut(
+            definition,
+            priors,
+            world,
+            masks,
+            groups,
+            fits,
+            "all neighbouring datasets" if fits else "search, and neighbours",
+        )
     if isinstance(scenario, IndependentGroups):
-        return SpelledOut(world, masks, everybody, False, "search, and all pairs of possible datasets")
+        return SpelledOut(
+            definition, priors, world, masks, everybody, False, "search, and all pairs of possible datasets"
+        )
     if isinstance(scenario, Anything) or scenario.priors(world) is not None:
-        return SpelledOut(world, masks, everybody, True, "all pairs of possible datasets")
+        return SpelledOut(definition, priors, world, masks, everybody, True, "all pairs of possible datasets")
     raise Refused("no method is known for this kind of attackers", fix="list their priors, or use td.scenarios.*")
 
 
@@ -173,13 +163,13 @@ def _merged(scenario: IndependentGroups, about: frozenset[int] | None) -> frozen
     return frozenset[int]().union(*(scenario.group_of(i) for i in about))
 
 
-def _enclose(table: Likelihoods, definition: Definition, question: SpelledOut) -> Verdict:
+def _enclose(table: Likelihoods, question: SpelledOut) -> Verdict:
     """A bracket: an attacker found by search, and the bound of all datasets that agree outside a pair's group.
 
     Why   merging the groups that a pair touches, or taking everybody, allows more correlation and so more attackers,
           and for those `for_blocks` is exact.
     """
-    masks = question.masks
+    definition, masks = question.definition, question.masks
     above = for_blocks(table, masks, question.groups)
     if above.forward is None or above.backward is None:
         return concluded(table, definition, masks, above, question.method)

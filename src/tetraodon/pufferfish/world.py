@@ -155,3 +155,14 @@ def _too_large() -> Refused:
         f"this world has more than {WORLD_LIMIT:,} datasets",
         fix="take fewer individuals, or bound the values; the worst attacker is usually visible in a tiny world",
     )
+
+
+def classes_of(world: World, group: frozenset[int] | None) -> Ints:
+    """A label for each dataset that two share exactly when they agree outside the group."""
+    if group is None:
+        return np.zeros(world.size, np.int64)
+    outside = [i for i in range(world.individuals) if i not in group]
+    if not outside:
+        return np.zeros(world.size, np.int64)
+    label: Ints = np.unique(world.codes[:, outside], axis=0, return_inverse=True)[1].reshape(-1)
+    return label

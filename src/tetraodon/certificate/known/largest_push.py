@@ -13,7 +13,7 @@ from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.known.answer_space import AnswerSpace, answer_space
 from tetraodon.certificate.known.classes import Classes, classes_of
-from tetraodon.certificate.known.farthest import (
+from tetraodon.certificate.known.farthest_sequence import (
     Farthest,
     farthest_cycle,
     farthest_flow,

@@ -19,7 +19,7 @@ from tetraodon.arrays import Ints
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.edge_loss import Loss
 from tetraodon.certificate.known.classes import Classes
-from tetraodon.certificate.known.farthest import Farthest
+from tetraodon.certificate.known.farthest_sequence import Farthest
 from tetraodon.certificate.known.largest_push import farthest_together
 from tetraodon.certificate.known.push_bounds import PushBounds
 from tetraodon.certificate.known.sign_patterns import Arc, Reach

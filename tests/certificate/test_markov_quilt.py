@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.quilt import (
+from tetraodon.certificate.markov_quilt import (
     QuiltBounds,
     approximate_influences,
     exact_influences,

@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 
 from tetraodon.exponent import exp_above, exp_below
-from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.largest_odds import classes_of
+from tetraodon.pufferfish.definition import Definition, SpelledOut
 from tetraodon.pufferfish.likelihood import SLACK, Likelihoods, SecretSums
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, Witness
+from tetraodon.pufferfish.world import classes_of
 
 
 @dataclass(frozen=True)
@@ -39,24 +39,22 @@ def excess(one: Sequence[Fraction], other: Sequence[Fraction], factor: Fraction)
     return sum((max(Fraction(0), a - factor * b) for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
-def judge_delta(
-    table: Likelihoods,
-    definition: Definition,
-    masks: Masks,
-    groups: Sequence[frozenset[int] | None],
-    priors: tuple[Prior, ...] | None,
-    exact: bool,
-) -> Verdict:
+def judge_delta(table: Likelihoods, question: SpelledOut) -> Verdict:
     """The smallest delta at the definition's epsilon.
 
     Post  enclosed by the rationals next to e^epsilon, forty digits apart; exact at epsilon = 0.
     Why   the excess is jointly convex in (P, Q), so against a set of attackers it is largest at single datasets, as
           the odds are in `for_blocks`. Where the set allows less than the groups say, the number is an upper bound.
     """
+    definition, masks, priors = question.definition, question.masks, question.priors
     epsilon = definition.epsilon or Fraction(0)
     low, high = exp_below(epsilon), exp_above(epsilon)
     worst: _Worst | None = None
-    source = _given_priors(table, masks, priors) if priors is not None else _given_datasets(table, masks, groups, high)
+    source = (
+        _given_priors(table, masks, priors)
+        if priors is not None
+        else _given_datasets(table, masks, question.groups, high)
+    )
     seen = set()
     for pair, prior, one, other in source:
         seen.add(pair)
@@ -70,7 +68,7 @@ def judge_delta(
         return Verdict(
             definition, zero, zero, True, True, None, "no pair is in doubt", skipped=skipped, delta=(zero, zero)
         )
-    real = exact or priors is not None  # else the two datasets may be more than any of these attackers knows
+    real = question.exact or priors is not None  # else the two datasets may be more than any of these attackers knows
     attained = worst.low if real else Fraction(0)
     holds = True if worst.high <= definition.delta else False if attained > definition.delta else None
     gains = [a - high * b for a, b in zip(worst.first, worst.second, strict=True)]

@@ -8,7 +8,7 @@ from tests.known_worlds import random_case, random_query
 
 from tetraodon.certificate.known.answer_space import answer_space
 from tetraodon.certificate.known.classes import classes_of
-from tetraodon.certificate.known.farthest import farthest_cycle, farthest_flow, farthest_listed, straight_flow
+from tetraodon.certificate.known.farthest_sequence import farthest_cycle, farthest_flow, farthest_listed, straight_flow
 from tetraodon.certificate.known.largest_push import edge_vectors, longest_flow
 from tetraodon.certificate.known.sign_patterns import reach_of
 from tetraodon.certificate.known.zero_sum import minimal_sequences, null_vector
