@@ -71,7 +71,7 @@ def test_numbers_are_read_as_written():
             lambda: Additive(sum, Laplace(1), WORLD).with_(Additive(sum, Laplace(1), World.of([(5,)]))),
             "different worlds",
         ),
-        (lambda: Additive(sum, Gaussian(1), WORLD).scales, "no scale"),
+        (lambda: Additive(sum, Gaussian(1), WORLD).rates, "no rate"),
         (lambda: Laplace(0), "not positive"),
         (lambda: Additive(lambda d: d, Laplace(1), World.product(range(3), individuals=7)).outputs, "too many"),
         (lambda: verify(Additive(sum, Laplace(1), WORLD), named.indistinguishability(epsilon=1, delta="0.1")), "delta"),

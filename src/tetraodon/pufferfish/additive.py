@@ -7,41 +7,49 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from tetraodon.errors import NoiseError, PolicyError, Refused
 from tetraodon.exponent import DIGITS, exp_below
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.likelihood import Likelihoods
 from tetraodon.pufferfish.world import World
 from tetraodon.rational import rational
 
+TABLE_LIMIT = 4_000_000
+
 
 @dataclass(frozen=True, init=False)
-class Laplace:
+class _OfScale:
+    """Noise whose log-likelihood falls by the rate of `noise.laws.LAPLACE` with every unit, rounded or not."""
+
+    words: ClassVar[str]
+    scale: Fraction
+
+    def __init__(self, scale: Any) -> None:
+        object.__setattr__(self, "scale", _positive(scale, "scale"))
+
+    @property
+    def rate(self) -> Fraction:
+        return LAPLACE.rate(self.scale)
+
+    @property
+    def text(self) -> str:
+        return f"{self.words} noise of scale {self.scale}"
+
+
+@dataclass(frozen=True, init=False)
+class Laplace(_OfScale):
     """Density e^(-|x| / scale) / (2 scale)."""
 
-    scale: Fraction
-
-    def __init__(self, scale: Any) -> None:
-        object.__setattr__(self, "scale", _positive(scale, "scale"))
-
-    @property
-    def text(self) -> str:
-        return f"Laplace noise of scale {self.scale}"
+    words = "Laplace"
 
 
 @dataclass(frozen=True, init=False)
-class DiscreteLaplace:
-    """Whole numbers k with probability proportional to e^(-|k| / scale)."""
+class DiscreteLaplace(_OfScale):
+    """Whole numbers k with probability proportional to e^(-|k| / scale): the law `noise.laws.LAPLACE`."""
 
-    scale: Fraction
-
-    def __init__(self, scale: Any) -> None:
-        object.__setattr__(self, "scale", _positive(scale, "scale"))
-
-    @property
-    def text(self) -> str:
-        return f"discrete Laplace noise of scale {self.scale}"
+    words = LAPLACE.words
 
 
 @dataclass(frozen=True, init=False)
@@ -66,9 +74,6 @@ def _positive(number: Any, name: str) -> Fraction:
     if exact <= 0:
         raise NoiseError(f"the {name} of the noise is not positive", fix="write a number above zero")
     return exact
-
-
-TABLE_LIMIT = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -107,17 +112,17 @@ class Additive:
         return self.noise if isinstance(self.noise, tuple) else (self.noise,) * len(self.answers[0])
 
     @property
-    def scales(self) -> tuple[Fraction, ...]:
-        """The scale of each Laplace noise. Refuses Gaussian noise, which has none."""
+    def rates(self) -> tuple[Fraction, ...]:
+        """The rate of each Laplace noise. Refuses Gaussian noise, which has none."""
         kinds = self.noises
         if any(isinstance(kind, Gaussian) for kind in kinds):
-            raise Refused("Gaussian noise has no scale of this kind", fix="ask for (epsilon, delta)")
-        return tuple(kind.scale for kind in kinds if not isinstance(kind, Gaussian))
+            raise Refused("Gaussian noise has no rate of this kind", fix="ask for (epsilon, delta)")
+        return tuple(kind.rate for kind in kinds if not isinstance(kind, Gaussian))
 
     def exponent(self, dataset: int, output: Sequence[Fraction]) -> Fraction:
         """The number r for which the likelihood of an output on a dataset is a constant times e^-r."""
-        pairs = zip(self.answers[dataset], output, self.scales, strict=True)
-        return sum((abs(w - answer) / scale for answer, w, scale in pairs), Fraction(0))
+        pairs = zip(self.answers[dataset], output, self.rates, strict=True)
+        return sum((abs(w - answer) * rate for answer, w, rate in pairs), Fraction(0))
 
     @cached_property
     def outputs(self) -> tuple[tuple[Fraction, ...], ...]:

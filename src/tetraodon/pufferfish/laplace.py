@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -46,17 +45,14 @@ def _against_sets(
     best = peaks.forward if losses[0] >= losses[1] else peaks.backward
     epsilon = max(losses)
     # different losses are at least 1 / unit apart, which the table must be able to see
-    unit = math.lcm(*(n.denominator for row in mechanism.answers for n in _in_scales(row, mechanism.scales)))
+    rates = mechanism.rates
+    unit = math.lcm(*((a * r).denominator for row in mechanism.answers for a, r in zip(row, rates, strict=True)))
     if unit * table.error * 8 >= 1:
         raise Refused("the scales and answers have too many digits", fix="round them to about fifteen digits")
     holds = _within(definition, losses[0], losses[1])
     witness = witness_of(table, masks, best, definition)
     odds = display(exp_below(epsilon)) if epsilon else Fraction(1)
     return Verdict(definition, epsilon, epsilon, True, holds, witness, method, odds, skipped=skipped)
-
-
-def _in_scales(answer: Sequence[Fraction], scales: Sequence[Fraction]) -> Iterator[Fraction]:
-    return (number / scale for number, scale in zip(answer, scales, strict=True))
 
 
 def _loss(mechanism: Additive, peak: OddsPeak) -> Fraction:
