@@ -7,8 +7,8 @@ from typing import assert_never
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine.duckdb_sql import quoted as name_text
+from tetraodon.engine.duckdb_sql import text
 from tetraodon.publishing.channel import ViewChannel
-from tetraodon.publishing.writing import quoted
 
 LATER = """
 -- This is a later view of a series: some of its rows are of tuples that earlier views have shown ("before", each once).
@@ -73,7 +73,7 @@ def _values(attribute: Attribute) -> str:
     values, name = attribute.values, name_text(attribute.name)
     match values:
         case Categories():
-            return f"SELECT unnest([{', '.join(map(quoted, values.labels))}]) AS {name}"
+            return f"SELECT unnest([{', '.join(map(text, values.labels))}]) AS {name}"
         case Booleans():
             return f"SELECT unnest([false, true]) AS {name}"
         case Integers():
@@ -92,7 +92,7 @@ def _values(attribute: Attribute) -> str:
 def _literal(attribute: Attribute) -> str:
     match attribute.values:
         case Categories() | Dates():
-            return quoted(attribute.text(0))
+            return text(attribute.text(0))
         case Booleans():
             return "false"
         case Integers() | Grid():

@@ -17,6 +17,7 @@ import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.engine.duckdb_sql import quoted as identifier
+from tetraodon.engine.duckdb_sql import text
 from tetraodon.publishing.columns import cells_at, codes_in, columns
 from tetraodon.publishing.sampling import Cells
 from tetraodon.releasing.spreadsheet import harmless_cell, harmless_sql
@@ -84,12 +85,12 @@ def regrouped(parts: Iterable[Cells], group: int) -> Iterator[Cells]:
 
 def write_csv(parquet: Path, csv: Path) -> None:
     """The same rows as CSV, in the same order; what a spreadsheet would run is spelt as `spreadsheet.py` says."""
-    source = f"read_parquet({quoted(glob.escape(str(parquet)))})"
+    source = f"read_parquet({text(glob.escape(str(parquet)))})"
     with duckdb.connect() as connection:
         try:
             found = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             cells = ", ".join(_cell(str(name), str(kind)) for name, kind, *_ in found)
-            connection.execute(f"COPY (SELECT {cells} FROM {source}) TO {quoted(csv)} (HEADER)")
+            connection.execute(f"COPY (SELECT {cells} FROM {source}) TO {text(str(csv))} (HEADER)")
         except duckdb.Error as error:
             raise OSError(errno.ENOSPC, "cannot write") from error
 
@@ -97,8 +98,3 @@ def write_csv(parquet: Path, csv: Path) -> None:
 def _cell(name: str, kind: str) -> str:
     value = harmless_sql(identifier(name)) if kind == "VARCHAR" else identifier(name)
     return f"{value} AS {identifier(harmless_cell(name))}"
-
-
-def quoted(word: Path | str) -> str:
-    """A text as SQL writes it."""
-    return "'" + str(word).replace("'", "''") + "'"

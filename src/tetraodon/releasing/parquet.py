@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.engine.duckdb_sql import text as sql_text
 from tetraodon.releasing.spreadsheet import harmless_cell
 
 SHORT = 50_000
@@ -38,13 +39,13 @@ def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = T
 
 def _write_short(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> None:
     _write_text(columns, text, str)
-    types = ", ".join(f"{_text(name)}: '{TYPES[column.dtype.kind]}'" for name, column in columns.items())
+    types = ", ".join(f"{sql_text(name)}: '{TYPES[column.dtype.kind]}'" for name, column in columns.items())
     with duckdb.connect() as connection:
-        table = (
-            f"read_csv({_text(text)}, header = true, delim = ',', quote = '\"', escape = '\"', columns = {{{types}}}"
+        table = f"read_csv({sql_text(str(text))}, header = true, delim = ',', quote = '\"', escape = '\"', "
+        table += f"columns = {{{types}}}, nullstr = '\x01', allow_quoted_nulls = false)"
+        connection.execute(
+            f"COPY (SELECT * FROM {table}) TO {sql_text(str(parquet))} (FORMAT parquet, COMPRESSION zstd)"
         )
-        table += ", nullstr = '\x01', allow_quoted_nulls = false)"
-        connection.execute(f"COPY (SELECT * FROM {table}) TO {_text(parquet)} (FORMAT parquet, COMPRESSION zstd)")
     _write_text(columns, text, harmless_cell)
 
 
@@ -74,7 +75,3 @@ def _write_long(columns: dict[str, NDArray[Any]], file: Path, text: Path) -> Non
         for name, column in columns.items()
     }
     csv.write_csv(pyarrow.table(spelt), text)
-
-
-def _text(word: Path | str) -> str:
-    return "'" + str(word).replace("'", "''") + "'"
