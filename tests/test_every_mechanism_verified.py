@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tetraodon as td
 from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.mechanism.exact import EXACT
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
-from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
+from tetraodon.mechanism.registry import MECHANISMS, proposals
+from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.pufferfish.scenario import Scenario
@@ -92,7 +94,7 @@ def strategies() -> list[tuple[str, str, Strategy]]:
             for strategy in proposals(query, here):
                 unit = certify_release(here, strategy.measurements(Fraction(1)))
                 if unit.finite:
-                    found.append((secrets, name, strategy if unit.epsilon else strategy.made_exact()))
+                    found.append((secrets, name, strategy if unit.epsilon else EXACT.of(strategy)))
     return found
 
 
@@ -102,7 +104,7 @@ STRATEGIES = strategies()
 def test_every_mechanism_is_among_them() -> None:
     """Those for longer attributes and for maps have tests of their own below."""
     further = {"hierarchical", "grid", "synopsis"}
-    assert {strategy.mechanism for _, _, strategy in STRATEGIES} | further == set(get_args(Mechanism))
+    assert {strategy.mechanism.name for _, _, strategy in STRATEGIES} | further == set(MECHANISMS)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_smoothed_counts(reach: int, presence: str) -> None:
         presence=presence,
         budget={"epsilon": 1},
     )
-    found = [strategy for strategy in proposals(Cdf("x"), here) if strategy.mechanism == "hierarchical"]
+    found = [strategy for strategy in proposals(Cdf("x"), here) if strategy.mechanism.name == "hierarchical"]
     assert found
     world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     for strategy in found:
@@ -158,8 +160,8 @@ MAPS: dict[str, dict[str, Any]] = {
 def test_maps(secrets: str, query: Query, wanted: set[str]) -> None:
     here = policy(attributes={"x": {"integer": [0, 7]}, "y": {"integer": [0, 7]}}, **MAPS[secrets])
     found = list(proposals(query, here))
-    assert {strategy.mechanism for strategy in found} <= wanted
-    assert "grid" not in wanted or secrets != "within 2, one at a time" or "grid" in {s.mechanism for s in found}
+    assert {strategy.mechanism.name for strategy in found} <= wanted
+    assert "grid" not in wanted or secrets != "within 2, one at a time" or "grid" in {s.mechanism.name for s in found}
     world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     for strategy in found:
         measurements = strategy.measurements(Fraction(7, 2))

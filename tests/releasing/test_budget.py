@@ -11,6 +11,9 @@ from tests.worlds import graphs, positive, queries
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.mechanism.direct import DIRECT
+from tetraodon.mechanism.exact import EXACT
+from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.questions import count
@@ -27,7 +30,7 @@ def test_no_item_could_have_less_noise(data: st.DataObject) -> None:
     policy = Policy("tiny", graph.domain, graph, data.draw(positive), (Item("q", count()),))
     chosen = []
     for query in data.draw(st.lists(usable, min_size=1, max_size=3)):
-        strategy = Strategy("direct", (query,))
+        strategy = Strategy(DIRECT, (query,))
         loss = certify_measurements(graph, strategy.measurements(Fraction(1))).epsilon
         if loss:
             chosen.append((strategy, Fraction(loss) / data.draw(positive)))
@@ -52,8 +55,8 @@ def test_exact_items_take_nothing() -> None:
     domain = Domain((Attribute("x", Integers(0, 3)),))
     graph = SecretGraph(domain, (Factor(("x",), Everything(4)),), 1)
     policy = Policy("tiny", domain, graph, Fraction(1), (Item("q", count()),), "public")
-    total = Strategy("exact", (), (LinearQuery(One()),))
-    table = Strategy("identity", (LinearQuery(One(), splits(["x"])),))
+    total = Strategy(EXACT, (), (LinearQuery(One()),))
+    table = Strategy(IDENTITY, (LinearQuery(One(), splits(["x"])),), table=splits(["x"]))
     assert fill(policy, [(total, Fraction(0)), (table, Fraction(5))]) == [0, 2]
 
 

@@ -77,8 +77,6 @@ def _parts(text: str | None, option: str) -> list[str]:
 
 
 def _show(found: Comparison) -> None:
-    from tetraodon.cli.plan_in_words import mechanism_in_words
-
     level = _same_for_every_theta(found)
     heading("Expected error against protection: no data was touched")
     for matched in (False, True):
@@ -90,7 +88,7 @@ def _show(found: Comparison) -> None:
                 v.theta,
                 f"{float(v.epsilon):.4g}",
                 f"{v.odds:.3g}",
-                mechanism_in_words(v.mechanism),
+                v.mechanism.words,
                 f"{v.expected_error:.4g}",
             ]
             for v in found

@@ -165,7 +165,7 @@ def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]
 
 def show_plan(plan: Plan) -> None:
     """Print a plan's table."""
-    from tetraodon.cli.plan_in_words import error_in_words, mechanism_in_words, ratio_in_words
+    from tetraodon.cli.plan_in_words import error_in_words, ratio_in_words
     from tetraodon.ledger import shown_above
     from tetraodon.questions.query import asked_in_words
 
@@ -176,7 +176,7 @@ def show_plan(plan: Plan) -> None:
         [
             item.name,
             asked_in_words(item.item.query),
-            mechanism_in_words(item.mechanism),
+            item.strategy.mechanism.words,
             shown_above(item.epsilon),
             error_in_words(item.expected_error, item.item.query.unit(domain)),
             error_in_words(item.baseline_error, ""),

@@ -16,21 +16,7 @@ from tetraodon.rational import decimal_text
 if TYPE_CHECKING:
     from tetraodon.releasing.plan import Plan, PlannedItem
 
-MECHANISMS = {
-    "exact": "exact, no noise",
-    "identity": "noise on each count",
-    "ordered": "noise on running counts",
-    "hierarchical": "noise on counts and smoothed counts",
-    "direct": "noise on the answer",
-    "grid": "noise on cells and smoothed blocks",
-    "synopsis": "noise on soft bins, then clustered",
-}
 EXACT_ENOUGH = 1e-9
-
-
-def mechanism_in_words(mechanism: str) -> str:
-    """How an item is answered."""
-    return MECHANISMS.get(mechanism, mechanism)
 
 
 def pair_in_words(pair: Sequence[Any], units: Mapping[str, str] | None = None) -> str:
@@ -159,7 +145,7 @@ def _kind_of_noise(plan: Plan) -> list[str]:
 
 
 def _exact(plan: Plan) -> list[str]:
-    return [f"{item.name} is published exactly: no secret changes it." for item in plan if item.mechanism == "exact"]
+    return [f"{item.name} is published exactly: no secret changes it." for item in plan if not item.strategy.noisy]
 
 
 def _presence(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:

@@ -65,10 +65,8 @@ def show_release(release: Release, answers: Sequence[Answer], rows: int) -> None
 
 
 def _how(answer: Answer) -> str:
-    from tetraodon.cli.plan_in_words import mechanism_in_words
-
     bounds = ", 95% bounds" if "lower" in answer.columns else ""
-    return mechanism_in_words(answer.item.mechanism) + bounds
+    return answer.item.strategy.mechanism.words + bounds
 
 
 def _length(answer: Answer) -> int:
@@ -81,7 +79,7 @@ def _show_answer(answer: Answer, rows: int) -> None:
 
     planned = answer.item
     heading(f"{answer.name}: {asked_in_words(planned.item.query)}")
-    say("published exactly" if planned.mechanism == "exact" else _how(answer))
+    say("published exactly" if not planned.strategy.noisy else _how(answer))
     _show_picture(answer)
     if rows == 0:
         return

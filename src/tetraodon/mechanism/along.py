@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tetraodon.arrays import Floats
 from tetraodon.domain import Attribute
 from tetraodon.mechanism.column_search import best_rows, bumps
-from tetraodon.mechanism.smooth_search import best_shape
+from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.noise import laplace_variance
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy

@@ -25,9 +25,9 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
 from tetraodon.mechanism import along
 from tetraodon.mechanism.column_search import best_rows, bumps
+from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.kronecker import products_of
 from tetraodon.mechanism.marginals import MarginalStrategy, marginal_strategy
-from tetraodon.mechanism.smooth_search import best_shape
 from tetraodon.mechanism.workload_gram import MOST_CELLS, Gram, gram_of, only_queries
 from tetraodon.noise import laplace_variance
 from tetraodon.policy.attribute_graph import Everything, Within

@@ -1,46 +1,44 @@
-"""Ways to answer a question: what is measured with noise, what is measured exactly, what comes out.
+"""What a mechanism is: it proposes what to measure, and says what follows from the noisy numbers.
 
-A strategy proposes; only the certifying kernel decides what it costs. New mechanisms are added here: write a
-function that proposes strategies for a query, list it in `PROPOSERS`, and give `expected_error` its error.
+A mechanism proposes strategies; only the certifying kernel decides what they cost. A new one is a class of its own and
+a row of `MECHANISMS` in `mechanism/registry.py`. Nothing else in the package knows any mechanism by name.
 """
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias, get_args
+from functools import cached_property
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.errors import QueryError, Refused
-from tetraodon.inference.margin import common_coarsening
-from tetraodon.mechanism.known_totals import known_totals
+from tetraodon.arrays import Bools, Floats, Ints
+from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
+from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
-from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import Cells, EveryRectangle, Query
-from tetraodon.workload.contribution import One, Prefix
+from tetraodon.questions.query import Query
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 
-Mechanism: TypeAlias = Literal["exact", "identity", "ordered", "hierarchical", "direct", "grid", "synopsis"]
-COMPONENT_LIMIT = 5_000_000
+Measured: TypeAlias = tuple[Ints, ...]
+"""The noisy numbers of one strategy, an array for each measurement, in its units."""
+Ends: TypeAlias = tuple[Ints, ...]
+"""Low or high ends of boxes of a table's cells: an array of codes for each axis, broadcast against each other."""
+NOTHING = 1e-3
+"""Counts are whole numbers. One that is known up to less than this has no noise left in it, only what floats add."""
 
 
 @dataclass(frozen=True)
 class Strategy:
     """What is measured. `noisy` queries get noise of one common scale, times their `weights`; `exact` ones none.
 
-    exact     the policy lets the answer be told as it is: its sensitivity is zero ([HMD14] section 5).
-    identity  noise on every cell of a table ([HMD14] Thm 5.1).
-    ordered   noise on the running counts of the table's last attribute ([HMD14] section 7.1).
-    hierarchical
-              noise on single values, the first query, and on smoothed counts of several widths.
-    direct    noise on the very answers that were asked for.
-    grid      noise on the cells of a map and on smoothed counts of larger cells.
-    synopsis  noise on a table of soft bins, to be clustered.
+    `table` are the axes of the table of counts that comes out; none where the answers themselves are measured.
     """
 
     mechanism: Mechanism
@@ -52,149 +50,147 @@ class Strategy:
     noise: NoiseLaw = LAPLACE
 
     def __post_init__(self) -> None:
-        if self.mechanism not in get_args(Mechanism):
-            raise QueryError(f"nobody can read what {self.mechanism!r} measures", fix="name it in `Mechanism` first")
+        if not self.table and not self.mechanism.tells_answers:
+            raise QueryError(
+                f"nobody can read what {self.mechanism} measures", fix="give the axes of the table that comes out"
+            )
         if self.weights and (len(self.weights) != len(self.noisy) or min(self.weights) <= 0):
             raise QueryError("a strategy has not one positive weight for each noisy query", fix="give one for each")
 
-    def made_exact(self) -> Strategy:
-        """The same without noise, for where the kernel finds that nothing moves."""
-        return Strategy("exact", (), (*self.noisy, *self.exact), self.table)
-
     def measurements(self, scale: Fraction) -> tuple[Measurement, ...]:
         """Everything that is measured, at a given scale of noise."""
-        weights = self.weights or (Fraction(1),) * len(self.noisy)
-        noisy = (Measurement(q, scale * weight, self.noise) for q, weight in zip(self.noisy, weights, strict=True))
+        noisy = (Measurement(q, s, self.noise) for q, s in zip(self.noisy, self.scales(scale), strict=True))
         return (*noisy, *(Measurement(q, Fraction(0)) for q in self.exact))
 
-
-def proposals(query: Query, policy: Policy) -> Iterator[Strategy]:
-    """Strategies that could answer a query under a policy, none of them certified yet."""
-    for propose in PROPOSERS:
-        yield from propose(query, policy)
+    def scales(self, scale: Fraction) -> tuple[Fraction, ...]:
+        """The scale of every noisy query's noise, given the common one."""
+        return tuple(scale * weight for weight in self.weights) or (scale,) * len(self.noisy)
 
 
-def _identity(query: Query, policy: Policy) -> Iterator[Strategy]:
-    table = query.table(policy.domain)
-    if table:
-        yield Strategy("identity", (LinearQuery(One(), table),), free_totals(table, policy), table)
+@dataclass(frozen=True)
+class Scaled:
+    """A strategy at a scale of noise, over a domain: all that can be known of its errors before any data is seen."""
+
+    strategy: Strategy
+    scale: Fraction
+    domain: Domain
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.strategy, self.scale, self.domain))
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.strategy.mechanism
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells the table has along each axis."""
+        return tuple(split.size(self.domain) for split in self.strategy.table)
+
+    @cached_property
+    def above_discrete(self) -> float:
+        """The most that 2 b^2, or sigma^2, exceeds the variance of discrete noise of that width."""
+        law, scales = self.strategy.noise, self.strategy.scales(self.scale)
+        return max(law.smooth_variance(scale) / law.variance(scale) for scale in scales)
+
+    def expected_error(self, query: Query) -> float:
+        """Root mean squared error per answer, as `Mechanism.expected_error` says; nothing where there is no noise."""
+        return self.mechanism.expected_error(query, self) if self.strategy.noisy else 0.0
 
 
-def _ordered(query: Query, policy: Policy) -> Iterator[Strategy]:
-    table = query.table(policy.domain)
-    # the order of what a histogram names means nothing; `by` comes before what is asked
-    anywhere = isinstance(query.reading(policy.domain), Cells | EveryRectangle) and not query.by
-    for position, split in enumerate(table):
-        attribute = policy.domain[split.name]
-        wanted = anywhere or position == len(table) - 1
-        if not wanted or split.bins is not None or not attribute.ordered or attribute.size < 2:
-            continue
-        by = (*table[:position], *table[position + 1 :])
-        totals = LinearQuery(One(), by)
-        running = LinearQuery(Prefix(attribute.name, attribute.size, attribute.size - 1), by)
-        known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
-        free = free_totals(table, policy)
-        if known:
-            exact = (totals, *(query for query in free if query != totals))
-            yield Strategy("ordered", (running,), exact, (*by, split))
-        else:
-            yield Strategy("ordered", (running, totals), free, (*by, split))
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """A way to answer questions. What it does not say about itself it refuses, or it takes a slow way that is right.
 
-
-def _direct(query: Query, policy: Policy) -> Iterator[Strategy]:
-    """Noise on the sums that the answer is computed from. The last of them that no secret changes are told exactly."""
-    sums = query.sums(policy.domain)
-    if sums:
-        noisy = list(sums)
-        while len(noisy) > 1 and policy.size_is_public and sensitivity_of(policy.graph, noisy[-1]).value == 0:
-            noisy.pop()
-        yield Strategy("direct", tuple(noisy), sums[len(noisy) :], weights=_equal_costs(noisy, policy))
-
-
-def _hierarchical(query: Query, policy: Policy) -> Iterator[Strategy]:
-    from tetraodon.mechanism.hierarchical import propose  # it builds on strategies
-
-    yield from propose(query, policy)
-
-
-def _grid(query: Query, policy: Policy) -> Iterator[Strategy]:
-    from tetraodon.mechanism.grid import propose
-
-    yield from propose(query, policy)
-
-
-def _synopsis(query: Query, policy: Policy) -> Iterator[Strategy]:
-    from tetraodon.mechanism.kmeans import propose
-
-    yield from propose(query, policy)
-
-
-def _equal_costs(sums: Sequence[LinearQuery], policy: Policy) -> tuple[Fraction, ...]:
-    """How much less noise the other sums need than the first: each is to cost as much as the first.
-
-    Why   the error of S / C is about (error of S - mean * error of C) / C, and the mean is as large as what one
-          record moves the sum by.
+    name:          its word in documents.
+    words:         what a plan calls it, in a few words.
+    tells_answers: whether its first measurement is the answer itself where its strategies have no table.
+    about_order:   whether its tables are of running counts, which never fall.
     """
-    if len(sums) == 1:
-        return ()
-    first, *others = (
-        Fraction(certify_measurements(policy.graph, [Measurement(query, Fraction(1))]).epsilon) for query in sums
-    )
-    return (Fraction(1), *(cost / first if first and cost else Fraction(1) for cost in others))
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+    tells_answers: ClassVar[bool] = False
+    about_order: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return self.name
+
+    # -- before any data is seen --------------------------------------------------------------------
+
+    @abstractmethod
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        """Strategies that could answer a query under a policy, none of them certified yet."""
+
+    @abstractmethod
+    def expected_error(self, query: Query, at: Scaled) -> float:
+        """Root mean squared error per answer; for ranges, of a range drawn at random; for quantiles, in records; for a
+        mean, of the sum that is divided; for rectangles, of one drawn at random; for clusters, of a cell of their
+        table.
+
+        Inference that depends on the data (never-falling running counts) only lowers it, and is not counted on.
+        """
+
+    @abstractmethod
+    def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
+        """A distance that each answer keeps from the truth with the given confidence."""
+
+    @abstractmethod
+    def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        """How it was answered, for a report. `noise` and `size` are words for the noise and for how many numbers."""
+
+    # -- from noisy numbers to a table of counts ----------------------------------------------------
+
+    def fit(self, at: Scaled, measured: Measured) -> Floats:
+        """The table of counts as the noise left it, before it is made to agree with others or to rise."""
+        raise self.no_table()
+
+    def cell_variance(self, at: Scaled) -> float:
+        """About the variance of one cell of the table; it weighs tables against each other, and promises nothing."""
+        return at.strategy.noise.variance(at.scale)
+
+    # -- how far sums of cells can be off ---------------------------------------------------------------
+
+    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
+        """How far the sum of the fitted cells where `mask` is true can be off: the plan alone says it."""
+        raise self.no_table()
+
+    def is_certain(self, at: Scaled, mask: Bools) -> bool:
+        """Whether no noise is left in that sum."""
+        return self.reach(at, mask, CONFIDENCE) < NOTHING
+
+    def sum_over(self, at: Scaled, measured: Measured, table: Floats, mask: Bools) -> float:
+        """The sum that `reach` is about. Pre: `table` is `fit(at, measured)`."""
+        return float(table[mask].sum())
+
+    def box_reach(self, at: Scaled, low: Ends, high: Ends, confidence: Fraction) -> Floats:
+        """`reach` for many boxes of cells, both ends included: here one by one. It may be quicker, and not shorter."""
+        return self.over_boxes(at, low, high, lambda mask: self.reach(at, mask, confidence))
+
+    def box_sums(self, at: Scaled, measured: Measured, low: Ends, high: Ends, sums: Floats) -> Floats:
+        """The sums that `box_reach` is about, given those of the fitted table."""
+        return sums
+
+    @staticmethod
+    def over_boxes(at: Scaled, low: Ends, high: Ends, of: Callable[[Bools], float]) -> Floats:
+        """What is said of the mask of each box, for every kind of box once."""
+        ends = np.stack(np.broadcast_arrays(*low, *high), axis=-1)
+        kinds, which = np.unique(ends.reshape(-1, ends.shape[-1]), axis=0, return_inverse=True)
+        found = [of(_box(at.shape, kind.tolist())) for kind in kinds]
+        return np.array(found, np.float64)[which.ravel()].reshape(ends.shape[:-1])
+
+    def no_table(self) -> QueryError:
+        """The refusal to read a table of counts where the mechanism measured none."""
+        return QueryError(f"{self.name} noise leaves no table of counts", fix="ask an item that is a table")
 
 
-PROPOSERS: tuple[Callable[[Query, Policy], Iterator[Strategy]], ...] = (
-    _identity,
-    _ordered,
-    _hierarchical,
-    _direct,
-    _grid,
-    _synopsis,
-)
-
-
-def free_totals(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:
-    """Totals over these attributes that may be told exactly: no secret changes them, or everybody knows them.
-
-    Why   once a count is known, neighbours differ in several records, and a total that no single secret changes may
-          move after all. So with known counts each of them is certified anew.
-    """
-    free = _totals_of_parts(table, policy)
-    if not policy.known:
-        return free
-    every = dict.fromkeys((*free, *known_totals(table, policy)))
-    return tuple(query for query in every if _is_still(query, policy))
-
-
-def _is_still(query: LinearQuery, policy: Policy) -> bool:
-    """Whether an answer is the same for all neighbours; what cannot be priced is taken to move."""
-    try:
-        return sensitivity_of(policy.graph, query).value == 0
-    except Refused:
-        return False
-
-
-def _totals_of_parts(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:
-    """The finest table of totals over these attributes that no secret changes: it is exact, and costs nothing.
-
-    Why   a step never leaves a connected part of the graph, so counts of connected parts do not move. With one
-          part, that is the number of records. Nothing is free where somebody may be absent.
-    """
-    if not policy.size_is_public:
-        return ()
-    by = []
-    for split in table:
-        graph = policy.graph.factor_of(split.name).graph
-        match graph:
-            case Everything() | Within() | JointMetric():
-                continue
-            case Public():
-                by.append(Split(split.name, split.bins, split.labels))
-            case _ if graph.size <= COMPONENT_LIMIT:
-                parts = np.unique(graph.components(), return_inverse=True)[1]
-                merged = common_coarsening(parts.tolist(), split.bins)
-                if max(merged) > 0:
-                    by.append(Split(split.name, tuple(merged)))
-            case _:
-                continue
-    return (LinearQuery(One(), tuple(by)),)
+def _box(shape: tuple[int, ...], ends: list[int]) -> Bools:
+    """The cells of a box, given its low ends and then its high ends."""
+    mask = np.zeros(shape, np.bool_)
+    low, high = ends[: len(shape)], ends[len(shape) :]
+    mask[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = True
+    return mask

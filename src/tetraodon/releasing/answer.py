@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
+from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.answered import Columns, split_values
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.columns import columns_of
-from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.many_ranges import one_rectangle, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
-from tetraodon.releasing.quantile import quantile_codes
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.nodes import Always, Truth
@@ -102,7 +101,7 @@ class Answer:
         table = self.table
         name = table.ordered_name(attribute)
         found = self.domain[name]
-        codes = quantile_codes(table, name, q)
+        codes = table.quantile(name, q)
         return found.value(codes[0]), found.value(codes[1]), found.value(codes[2])
 
     def count(self, condition: str) -> Estimate:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
-from typing import assert_never
 
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
-from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.policy.words import listing
 from tetraodon.questions.answered import Columns
 from tetraodon.questions.query import Places, titled
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.estimates import no_table
-from tetraodon.releasing.grid_reach import block_reach
 from tetraodon.report.picture import DrawnAxis, Picture
 from tetraodon.workload.linear import Split
 
@@ -69,44 +64,13 @@ def axis_of(side: Split | Places, domain: Domain) -> DrawnAxis:
 def block_intervals(answer: Answer, starts: Sequence[Ints]) -> tuple[Floats, Floats]:
     """The 95% interval of the sum over every block of a table; `starts` as in `Picture.sums`.
 
-    Why   it is that of the noisy numbers in the block, added up; exact totals that would shorten it are not used.
+    Why   it is that of the noisy numbers in the block, added up. A side of the table with a single value has no axis.
     """
-    raw = answer.table.raw.reshape([int(at[-1]) for at in starts])
-    for place, at in enumerate(starts):
+    raw, drawn = answer.table.raw, iter(starts)
+    every = [next(drawn) if size > 1 else np.array([0, 1]) for size in raw.shape]
+    for place, at in enumerate(every):
         raw = np.add.reduceat(raw, at[:-1], axis=place)
-    if answer.item.mechanism == "grid":
-        reach = _grid_reach(answer, starts).reshape(raw.shape)
-    else:
-        spans = np.ix_(*map(np.diff, starts))
-        reach = _reach(answer, np.broadcast_to(math.prod(spans), raw.shape), spans[-1])
-    return raw - reach, raw + reach
-
-
-def _reach(answer: Answer, sizes: Ints, last: Ints) -> Floats:
-    """How far a sum of noisy cells can be off; along the order, a sum of any length needs two running counts."""
-    match answer.item.mechanism:
-        case "exact":
-            return np.zeros(sizes.shape)
-        case "ordered":
-            terms = 2 * sizes // last
-        case "identity" | "hierarchical":
-            terms = sizes
-        case "grid" | "direct" | "synopsis":
-            raise no_table(answer.item.mechanism)
-        case _:
-            assert_never(answer.item.mechanism)
-    kinds, which = np.unique(terms, return_inverse=True)
-    scale, noise = answer.item.scale, answer.item.strategy.noise
-    reaches = np.array([noise.sum_quantile(scale, int(kind), CONFIDENCE) for kind in kinds], float)
-    return reaches[which].reshape(sizes.shape)
-
-
-def _grid_reach(answer: Answer, starts: Sequence[Ints]) -> Floats:
-    """The same for blocks of a map; a side with a single value has no axis."""
-    drawn = iter(starts)
-    whole = np.zeros(1, np.int64)
-    ends = []
-    for split in answer.item.strategy.table:
-        at = next(drawn) if split.size(answer.domain) > 1 else None
-        ends.append((whole, whole) if at is None else (at[:-1], at[1:] - 1))
-    return block_reach(answer.item.strategy, answer.item.scale, answer.domain, ends, CONFIDENCE)
+    low, high = np.ix_(*(at[:-1] for at in every)), np.ix_(*(at[1:] - 1 for at in every))
+    lower, upper = answer.table.boxes(low, high, raw, raw)
+    shape = [len(at) - 1 for at in starts]
+    return lower.reshape(shape), upper.reshape(shape)

@@ -9,9 +9,9 @@ from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.kmeans import centres_of
+from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions import KMeans
 from tetraodon.questions.answered import Columns, MeasuredSum
-from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.linear import Measurement, Split

@@ -18,6 +18,7 @@ from typing import Any
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
+from tetraodon.mechanism.strategy import Mechanism
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.build_domain import code_of
@@ -48,7 +49,7 @@ class Variant:
     budget: Fraction
     matched: bool
     steps: float
-    mechanism: str
+    mechanism: Mechanism
     expected_error: float
     certificate: Certificate | None = field(default=None, repr=False)
 
@@ -70,7 +71,7 @@ class Variant:
             "comparison": "matched guarantee" if self.matched else "equal epsilon",
             "steps": self.steps if math.isfinite(self.steps) else None,
             "odds": self.odds if math.isfinite(self.odds) else None,
-            "mechanism": self.mechanism,
+            "mechanism": self.mechanism.name,
             "expected_error": self.expected_error,
         }
 
@@ -104,8 +105,8 @@ class Comparison:
         rows = [head]
         for variant in self.variants:
             how = "matched guarantee" if variant.matched else "equal epsilon"
-            numbers = (f"{float(variant.epsilon):g}", how, f"{variant.odds:.3g}")
-            rows.append((variant.item, variant.theta, *numbers, variant.mechanism, f"{variant.expected_error:.4g}"))
+            numbers = (f"{float(variant.epsilon):g}", how, f"{variant.odds:.3g}", variant.mechanism.name)
+            rows.append((variant.item, variant.theta, *numbers, f"{variant.expected_error:.4g}"))
         widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         told = f"Odds are those between {self.pair[0]} and {self.pair[1]} of {self.attribute}."
@@ -190,7 +191,7 @@ def compare(
                     made = _matched(one, made, budget, Fraction(int(steps[-1]), int(far)))
                 price, whole = made.policy.epsilon, made.certificate
                 found += [
-                    Variant(i.name, word, price, budget, matched, far, i.mechanism, i.expected_error, whole)
+                    Variant(i.name, word, price, budget, matched, far, i.strategy.mechanism, i.expected_error, whole)
                     for i in made
                 ]
     order = {name: place for place, name in enumerate(item.name for item in policy.items)}

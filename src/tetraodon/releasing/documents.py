@@ -56,7 +56,7 @@ def item_document(item: PlannedItem, domain: Domain) -> dict[str, Any]:
         "epsilon": number(item.epsilon),
         "expected_error": item.expected_error,
         "baseline_error": item.baseline_error,
-        "baseline_mechanism": item.baseline_mechanism,
+        "baseline_mechanism": item.baseline.name,
         "certificate": certificate_document(item.certificate, domain),
         "measurements": [measurement_document(m) for m in item.measurements],
         "table": [split_document(split) for split in item.strategy.table],

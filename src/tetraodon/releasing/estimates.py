@@ -3,69 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from typing import assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
-from tetraodon.errors import QueryError
 from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
 from tetraodon.inference.meeting import CountTable
 from tetraodon.inference.running import monotone_counts, whole_numbers
-from tetraodon.mechanism.hierarchical import fit_of
-from tetraodon.mechanism.strategy import Mechanism, Strategy
+from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
-from tetraodon.releasing.grid_reach import fitted_map
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
-from tetraodon.workload.smooth import Hats, Ramps
-
-Measured = tuple[NDArray[np.int64], ...]
 
 
-def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> NDArray[np.float64]:
+def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> Floats:
     """The table of counts as the noise left it."""
-    match item.mechanism:
-        case "grid":
-            return fitted_map(item.strategy, item.scale, domain, measured)
-        case "ordered":
-            noisy_total = len(item.strategy.noisy) > 1
-            total = measured[1] if noisy_total else measured[len(item.strategy.noisy)]
-            running = np.concatenate([measured[0], total], axis=-1)
-            return np.diff(running, axis=-1, prepend=0).astype(np.float64)
-        case "hierarchical":
-            return best_fit(item.strategy, item.scale, measured)
-        case "exact" | "identity":
-            return measured[0][..., 0].astype(np.float64)
-        case "direct" | "synopsis":
-            raise no_table(item.mechanism)
-        case _:
-            assert_never(item.mechanism)
+    return item.strategy.mechanism.fit(item.scaled(domain), measured)
 
 
-def no_table(mechanism: Mechanism) -> QueryError:
-    """The refusal to read a table of counts where the mechanism measured none."""
-    return QueryError(f"{mechanism} noise leaves no table of counts", fix="ask an item that is a table")
-
-
-def best_fit(strategy: Strategy, scale: Fraction, measured: Measured) -> NDArray[np.float64]:
-    """The table that fits single values and smoothed counts together best."""
-    fit = fit_of(strategy, scale)
-    arrays = [array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured]
-    by_width: dict[type, dict[int, NDArray[np.float64]]] = {Hats: {}, Ramps: {}}
-    for query, array in zip(strategy.noisy[1:], arrays[1:], strict=False):
-        kind = query.contribution
-        assert isinstance(kind, Hats | Ramps)
-        by_width[type(kind)][kind.width] = array / kind.width
-    leaves = arrays[0].reshape(-1, fit.size)
-    total = arrays[len(strategy.noisy)][:, 0] if fit.total == 0 else np.zeros(len(leaves))
-    found = fit.counts(leaves, by_width[Hats], by_width[Ramps], total)
-    return found.reshape(measured[0].shape[:-1])
-
-
-def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, NDArray[np.float64]]:
+def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, Floats]:
     """Best tables for every item that is a table, agreeing on every margin they share.
 
     First a weighted average of what is shared, then never-falling running counts where an item is about order,
@@ -78,8 +35,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, N
     tables: dict[str, CountTable] = {}
     for item in plan:
         if item.strategy.table and item.strategy.noisy:
-            cells = 2 if item.mechanism == "ordered" else 1
-            variance = cells * item.strategy.noise.variance(item.scale)  # smoothed counts hardly change it
+            variance = item.strategy.mechanism.cell_variance(item.scaled(domain))
             tables[item.name] = CountTable(item.strategy.table, raw_table(item, measured[item.name], domain), variance)
     agree([*known, *tables.values()], domain)
     agreed = {name: table.values for name, table in tables.items()}
@@ -124,8 +80,8 @@ def _known_starts(item: PlannedItem) -> list[int]:
 
 
 def _about_order(item: PlannedItem, domain: Domain) -> bool:
-    along = isinstance(item.item.query.reading(domain), RunningCounts | EveryRange | ListedRanges)
-    return item.mechanism == "ordered" or along
+    asked = isinstance(item.item.query.reading(domain), RunningCounts | EveryRange | ListedRanges)
+    return item.strategy.mechanism.about_order or asked
 
 
 def _order_is_shared(item: PlannedItem, table: CountTable, leaders: Sequence[CountTable], domain: Domain) -> bool:

@@ -14,8 +14,7 @@ from functools import cached_property, reduce
 from typing import TypeAlias
 
 from tetraodon.errors import PolicyError, Refused, TetraodonError
-from tetraodon.mechanism.expected_error import expected_error
-from tetraodon.mechanism.strategy import Strategy
+from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -101,7 +100,7 @@ class _Curve:
                 replace(
                     item,
                     scale=scale,
-                    expected_error=expected_error(item.item.query, item.strategy, scale, policy.domain),
+                    expected_error=Scaled(item.strategy, scale, policy.domain).expected_error(item.item.query),
                 )
                 for item, scale in zip(self.plan, scales, strict=True)
             )

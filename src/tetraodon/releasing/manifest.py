@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file, read_json
-from tetraodon.mechanism.strategy import Mechanism, Strategy
+from tetraodon.mechanism.registry import mechanism_named
+from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Item, Policy
@@ -76,8 +77,6 @@ def _check_size(folder: Path, name: str, measured: Sequence[Measurement], policy
 
 
 def _item(document: Mapping[str, Any], item: Item, measured: Sequence[Measurement], policy: Policy) -> PlannedItem:
-    if document["mechanism"] not in get_args(Mechanism):
-        raise broken()
     table = tuple(split_from(split, policy.domain) for split in document["table"])
     asked = linear(item.query, policy.domain).by
     if any(split.labels and split not in asked for split in (*table, *(s for m in measured for s in m.query.by))):
@@ -86,7 +85,7 @@ def _item(document: Mapping[str, Any], item: Item, measured: Sequence[Measuremen
     scale = noisy[0].scale if noisy else Fraction(0)
     weights = tuple(m.scale / scale for m in noisy)
     strategy = Strategy(
-        document["mechanism"],
+        mechanism_named(document["mechanism"]),
         tuple(m.query for m in noisy),
         tuple(m.query for m in measured if not m.scale),
         table,

@@ -1,55 +1,35 @@
-"""Very many ranges of one released table at once: arrays in, arrays out."""
+"""Very many ranges of one released table, or rectangles of a map, at once: arrays in, arrays out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
-from tetraodon.errors import QueryError
-from tetraodon.inference.estimate import CONFIDENCE, Estimate
-from tetraodon.releasing.estimates import no_table
-from tetraodon.releasing.grid_reach import many_rectangles, rectangle_codes, rectangle_reach, running_map
-from tetraodon.releasing.smooth_reach import range_reach
+from tetraodon.arrays import Floats, Ints
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import DomainError, QueryError
+from tetraodon.inference.estimate import Estimate
 from tetraodon.releasing.table_answer import TableAnswer
 
-Codes = NDArray[np.int64]
 
-
-def many_ranges(table: TableAnswer, low: Codes, high: Codes) -> Floats:
+def many_ranges(table: TableAnswer, low: Ints, high: Ints) -> Floats:
     """How many records lie between each pair of codes, both included: two look-ups a range.
 
     Pre   the table has one attribute; low <= high, all of them codes of it.
     """
-    before = np.append(0.0, np.cumsum(table.values))
+    return _differences(table.values, low, high)
+
+
+def _differences(counts: Floats, low: Ints, high: Ints) -> Floats:
+    before = np.append(0.0, np.cumsum(counts))
     return np.asarray(before[high + 1] - before[low])
 
 
-def many_intervals(table: TableAnswer, low: Codes, high: Codes) -> tuple[Floats, Floats]:
+def many_intervals(table: TableAnswer, low: Ints, high: Ints) -> tuple[Floats, Floats]:
     """Lower and upper ends for the same ranges, each holding the truth with 95% probability by itself."""
-    item = table.item
-    before = np.append(0.0, np.cumsum(table.raw))
-    centre, values = before[high + 1] - before[low], many_ranges(table, low, high)
-    last = table.values.shape[-1] - 1
-    match item.mechanism:
-        case "exact":
-            return values, values
-        case "hierarchical":
-            reach = range_reach(item.strategy, item.scale, low, high, CONFIDENCE)
-        case "ordered":
-            known = len(item.strategy.noisy) == 1
-            reach = _reaches(table, (low > 0).astype(np.int64) + ~((high == last) & known))
-        case "identity":
-            reach = _reaches(table, high - low + 1)
-        case "grid" | "direct" | "synopsis":
-            raise no_table(item.mechanism)
-        case _:
-            assert_never(item.mechanism)
-    lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
-    return np.minimum(lower, values), np.maximum(upper, values)
+    return table.boxes((low,), (high,), _differences(table.raw, low, high), many_ranges(table, low, high))
 
 
 def one_rectangle(table: TableAnswer, sides: Mapping[str, tuple[object, object]]) -> Estimate:
@@ -59,7 +39,7 @@ def one_rectangle(table: TableAnswer, sides: Mapping[str, tuple[object, object]]
     return table.add_up(inside[0] & inside[1])
 
 
-def _rectangle_ends(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> tuple[Codes, Codes]:
+def _rectangle_ends(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> tuple[Ints, Ints]:
     splits = table.item.strategy.table
     if len(splits) != 2 or any(s.bins is not None or not table.domain[s.name].ordered for s in splits):
         what = f"{table.item.name} is not a map"
@@ -69,35 +49,13 @@ def _rectangle_ends(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) ->
 
 def rectangles_of(table: TableAnswer, sides: Mapping[str, tuple[Any, Any]]) -> dict[str, Floats]:
     """Counts in rectangles of a map, each with ends that hold the truth with 95% probability by itself."""
-    item = table.item
     low, high = _rectangle_ends(table, sides)
-    values = many_rectangles(running_map(table.values), low, high)
-    centre = many_rectangles(running_map(table.raw), low, high)
-    match item.mechanism:
-        case "exact":
-            return {"count": values, "lower": values, "upper": values}
-        case "grid":
-            reach = rectangle_reach(item.strategy, item.scale, table.domain, low, high, CONFIDENCE)
-        case "ordered":
-            reach = _reaches(table, 2 * (high[:, 0] - low[:, 0] + 1))
-        case "identity" | "hierarchical":
-            reach = _reaches(table, np.prod(high - low + 1, axis=1))
-        case "direct" | "synopsis":
-            raise no_table(item.mechanism)
-        case _:
-            assert_never(item.mechanism)
-    lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
-    return {"count": values, "lower": np.minimum(lower, values), "upper": np.maximum(upper, values)}
+    values, centre = (many_rectangles(running_map(counts), low, high) for counts in (table.values, table.raw))
+    lower, upper = table.boxes((low[:, 0], low[:, 1]), (high[:, 0], high[:, 1]), centre, values)
+    return {"count": values, "lower": lower, "upper": upper}
 
 
-def _reaches(table: TableAnswer, terms: Codes) -> Floats:
-    kinds, which = np.unique(terms, return_inverse=True)
-    item = table.item
-    reach = [item.strategy.noise.sum_quantile(item.scale, int(kind), CONFIDENCE) for kind in kinds]
-    return np.array(reach, np.float64)[which]
-
-
-def range_codes(table: TableAnswer, low: Sequence[object], high: Sequence[object]) -> tuple[Codes, Codes]:
+def range_codes(table: TableAnswer, low: Sequence[object], high: Sequence[object]) -> tuple[Ints, Ints]:
     """The codes of the ends of ranges, checked."""
     name = table.ordered_name(None)
     if table.values.ndim != 1:
@@ -110,3 +68,48 @@ def range_codes(table: TableAnswer, low: Sequence[object], high: Sequence[object
     if (first > last).any():
         raise QueryError("a range is empty", fix="write the smaller end first")
     return first, last
+
+
+def running_map(values: Floats) -> Floats:
+    """Sums of all cells below and left of each corner."""
+    return np.pad(np.cumsum(np.cumsum(values, axis=0), axis=1), ((1, 0), (1, 0)))
+
+
+def many_rectangles(running: Floats, low: Ints, high: Ints) -> Floats:
+    """The sums of rectangles, both ends included: four look-ups each."""
+    (a, b), (c, d) = low.T, high.T + 1
+    return np.asarray(running[c, d] - running[a, d] - running[c, b] + running[a, b])
+
+
+def rectangle_codes(names: Sequence[str], domain: Domain, sides: Mapping[str, tuple[Any, Any]]) -> tuple[Ints, Ints]:
+    """The codes of rectangles: for every side its low ends and its high ends; a side that is not named is whole."""
+    for name in sides:
+        if name not in names:
+            raise QueryError(f"the map has no side {name!r}", fix=f"name {' and '.join(names)}")
+    if not sides:
+        raise QueryError("no rectangle is named", fix=f"give the ends of {' or '.join(names)}")
+    ends = {name: [_codes(domain[name], end) for end in pair] for name, pair in sides.items()}
+    count = len(next(iter(ends.values()))[0])
+    low, high = np.zeros((count, 2), np.int64), np.zeros((count, 2), np.int64)
+    for place, name in enumerate(names):
+        first, last = ends.get(name) or (np.zeros(count, np.int64), np.full(count, domain[name].size - 1))
+        if len(first) != count or len(last) != count:
+            raise QueryError("there are not as many low ends as high ends", fix="give one of each for every rectangle")
+        low[:, place], high[:, place] = first, last
+    if (low > high).any():
+        raise QueryError("a rectangle is empty", fix="write the smaller end first")
+    return low, high
+
+
+def _codes(attribute: Attribute, values: Any) -> Ints:
+    array = np.asarray(values)
+    if isinstance(attribute.values, Integers) and array.dtype.kind in "iu":
+        codes = array.astype(np.int64) - attribute.values.low
+        if ((codes < 0) | (codes >= attribute.size)).any():
+            raise DomainError(
+                "a value is not in the domain of its attribute",
+                fix="use a value that the policy's `attributes` list",
+                where=attribute.name,
+            )
+        return codes
+    return np.array([attribute.code(value) for value in values], np.int64)

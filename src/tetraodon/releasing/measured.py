@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tetraodon.errors import ReleaseError
-from tetraodon.releasing.estimates import Measured
+from tetraodon.mechanism.strategy import Measured
 from tetraodon.releasing.plan import Plan
 
 FILE = "measured.npz"

@@ -14,19 +14,18 @@ from functools import reduce
 from tetraodon.certificate.against_attackers import certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
-from tetraodon.mechanism.expected_error import expected_error, noise_terms
-from tetraodon.mechanism.strategy import Mechanism, Strategy, proposals
+from tetraodon.mechanism.exact import EXACT
+from tetraodon.mechanism.registry import proposals
+from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
 from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.questions.query import EveryRange, ListedRanges
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.budget import Limit, fill, limit_of
-from tetraodon.releasing.grid_reach import largest_rectangle_reach
-from tetraodon.releasing.smooth_reach import largest_reach
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
 ROUNDS = 4
@@ -42,15 +41,21 @@ class PlannedItem:
     certificate: Certificate
     expected_error: float
     baseline_error: float
-    baseline_mechanism: str
+    baseline: Mechanism
+    """What plain differential privacy would use."""
 
     @property
     def name(self) -> str:
         return self.item.name
 
     @property
-    def mechanism(self) -> Mechanism:
-        return self.strategy.mechanism
+    def mechanism(self) -> str:
+        """The word for how it is answered, as documents have it."""
+        return self.strategy.mechanism.name
+
+    def scaled(self, domain: Domain) -> Scaled:
+        """Its strategy at its scale of noise."""
+        return Scaled(self.strategy, self.scale, domain)
 
     @property
     def epsilon(self) -> Fraction:
@@ -207,9 +212,9 @@ def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fractio
         if not unit.finite:
             continue
         loss = limit.loss(unit)
-        strategy = strategy if loss else strategy.made_exact()
+        strategy = strategy if loss else EXACT.of(strategy)
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
-        error = expected_error(item.query, strategy, scale, policy.domain)
+        error = Scaled(strategy, scale, policy.domain).expected_error(item.query)
         if best is None or error < best[0]:
             best = (error, strategy, scale)
     if best is None and too_long:
@@ -226,25 +231,17 @@ def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fractio
 def planned_item(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> PlannedItem:
     """An item at a given scale of noise: its certificate, its error, and what plain differential privacy would cost."""
     certificate = certify_release(policy, strategy.measurements(scale))
-    error = expected_error(item.query, strategy, scale, policy.domain)
+    error = Scaled(strategy, scale, policy.domain).expected_error(item.query)
     noise = strategy.noise if policy.rho is None else GAUSSIAN
     limit = limit_of(policy, noise)
     price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
     usual, usual_scale = _choose(item, plain, Limit(noise, price))
-    baseline = expected_error(item.query, usual, usual_scale, policy.domain)
+    baseline = Scaled(usual, usual_scale, policy.domain).expected_error(item.query)
     return PlannedItem(item, strategy, scale, certificate, error, baseline, usual.mechanism)
 
 
 def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> float:
     """A distance that each answer keeps from the truth with the given confidence, before any data is seen."""
-    if not item.strategy.noisy:
-        return 0.0
-    if item.mechanism == "grid":
-        return largest_rectangle_reach(item.strategy, item.scale, policy.domain, confidence)
-    if item.mechanism == "hierarchical":
-        ranges = isinstance(item.item.query.reading(policy.domain), EveryRange | ListedRanges)
-        return largest_reach(item.strategy, item.scale, confidence, ranges=ranges)
-    terms = noise_terms(item.item.query, item.strategy, policy.domain)
-    reach = item.strategy.noise.sum_quantile(item.scale, terms, confidence)
-    return reach * float(item.strategy.noisy[0].contribution.unit)
+    at = item.scaled(policy.domain)
+    return at.mechanism.largest_error(item.item.query, at, confidence)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from tetraodon.errors import QueryError, did_you_mean
 from tetraodon.inference.estimate import Estimate
+from tetraodon.mechanism.strategy import Measured
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.estimates import Measured, estimate_tables
+from tetraodon.releasing.estimates import estimate_tables
 from tetraodon.releasing.plan import Plan
 
 

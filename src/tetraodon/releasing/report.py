@@ -101,7 +101,7 @@ def _headline(answer: Answer) -> tuple[str, str]:
         return "", ""
     decimals = places(columns["lower"], columns["upper"])
     number, lower, upper = (_cells(name, columns[name], word, decimals)[0] for name in (word, "lower", "upper"))
-    exact = answer.item.mechanism == "exact"
+    exact = not answer.item.strategy.noisy
     return number, "exactly" if exact else f"between {lower} and {upper} with 95% confidence"
 
 

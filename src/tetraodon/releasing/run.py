@@ -12,12 +12,12 @@ from tetraodon.arrays import Ints
 from tetraodon.engine import CsvFormat, Engine, Individuals, Source, open_table
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, shown_above
+from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.attackers import Chain, DependentGroups, Independent
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.charge import governing_certificate
 from tetraodon.releasing.documents import plan_document
-from tetraodon.releasing.estimates import Measured
 from tetraodon.releasing.exact_answer import added_by, exact_answer, group_of
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
 from tetraodon.releasing.known_data import check_known_data, check_not_empty, known_groups, told_facts

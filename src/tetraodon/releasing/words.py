@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import assert_never
 
 from tetraodon.certificate.certificate import Certificate, Dataset
 from tetraodon.domain import Domain
@@ -24,40 +23,9 @@ def mechanism(item: PlannedItem, domain: Domain) -> str:
     noise = f"Random noise ({law.words}, {law.width} {about(_scale(item))})"
     size = strategy.noisy[0].size(domain) if strategy.noisy else 0
     cells = f", {size:,} numbers in all" if size > 1 else ""
-    match strategy.mechanism:
-        case "exact":
-            return "Published exactly: no secret changes it, so no noise was needed."
-        case "identity":
-            told = f"{noise} was added to each cell of the table of counts{cells}."
-        case "ordered":
-            told = (
-                f"{noise} was added to the running counts along {strategy.table[-1].name}{cells}, rather than "
-                f"to each cell: a secret moves few running counts, and any range needs only two of them."
-            )
-        case "hierarchical":
-            widths = sorted({w for q in strategy.noisy if (w := q.contribution.unit.denominator) > 1})
-            told = (
-                f"{noise} was added to the count of each value of {strategy.table[-1].name}{cells}, and noise "
-                f"of its own to smoothed counts over about {' and '.join(map(str, widths))} values; least squares "
-                f"put them together, so that long ranges do not add up the noise of single values."
-            )
-        case "grid":
-            told = (
-                f"{noise} was added to each cell of the map{cells}, and noise of its own to smoothed counts of strips "
-                f"and blocks of cells; least squares put them together, so that large rectangles do not add up the "
-                f"noise of single cells."
-            )
-        case "synopsis":
-            told = (
-                f"{noise} was added to each cell of a coarse table{cells}, whose bins have soft borders: a record near "
-                f"a border counts in part on both sides. The table was then clustered."
-            )
-        case "direct":
-            told = f"{noise} was added to the answer itself{cells}."
-            if len(strategy.noisy) > 1:
-                told += " The number of records was measured with such noise as well."
-        case _:
-            assert_never(strategy.mechanism)
+    told = strategy.mechanism.sentence(item.scaled(domain), noise, cells)
+    if not strategy.noisy:
+        return told
     return " ".join([told, *(_exact_total(query.by, domain) for query in strategy.exact)])
 
 

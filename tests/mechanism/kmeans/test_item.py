@@ -11,7 +11,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans import propose, synopsis_of
+from tetraodon.mechanism.kmeans import SYNOPSIS, synopsis_of
 from tetraodon.questions import cdf, kmeans
 
 CENTRES = np.array([[20, 20], [60, 70], [80, 15]])
@@ -139,11 +139,11 @@ def test_too_small_a_budget_is_refused() -> None:
 def test_the_table_is_read_back_from_its_measurement() -> None:
     asked = policy()
     query = kmeans("y", "x", clusters=2)
-    [found] = propose(query, asked)
+    [found] = SYNOPSIS.propose(query, asked)
     table = synopsis_of(found.noisy[0], query, asked.domain)
     assert table.names == ("y", "x")
     assert table.query == found.noisy[0]
-    assert not list(propose(cdf("x"), asked))
+    assert not list(SYNOPSIS.propose(cdf("x"), asked))
     one = kmeans("x", clusters=2)
-    [line] = propose(one, asked)
+    [line] = SYNOPSIS.propose(one, asked)
     assert synopsis_of(line.noisy[0], one, asked.domain).shape == line.noisy[0].shape(asked.domain)

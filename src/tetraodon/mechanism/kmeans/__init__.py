@@ -1,19 +1,23 @@
 """Clusters as an item of a release: a table of soft bins is measured like any other, and clustered afterwards."""
 
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
+from tetraodon.mechanism.direct import Direct
 from tetraodon.mechanism.kmeans.centres import cluster, nearest, weighted_points
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, Synopsis
-from tetraodon.mechanism.strategy import Strategy
+from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.questions import KMeans, Query
 from tetraodon.workload.contribution import One
@@ -23,18 +27,34 @@ from tetraodon.workload.soft import Product, Soft
 STARTS, ROUNDS = 10, 25
 
 
-def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
-    """The table to cluster: exact where the policy lets it be, else the soft bins that are best at the budget.
+@dataclass(frozen=True)
+class SynopsisTable(Direct):
+    """Noise on a table of soft bins, to be clustered."""
 
-    Why   Lloyd's steps with noise would need the data again after every step; a table is measured once.
-    """
-    if not isinstance(query, KMeans):
-        return
-    found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="table")
-    if found.synopsis is None:
-        raise Refused("the budget is too small to learn any clusters", fix="give it more budget, or a larger share")
-    table, total = found.synopsis.query, found.totals.query if found.totals else LinearQuery(One())
-    yield Strategy("synopsis", (table,), (total,) if policy.size_is_public and total != table else ())
+    name = "synopsis"
+    words = "noise on soft bins, then clustered"
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        """The table to cluster: exact where the policy lets it be, else the soft bins that are best at the budget.
+
+        Why   Lloyd's steps with noise would need the data again after every step; a table is measured once.
+        """
+        if not isinstance(query, KMeans):
+            return
+        found = plan_kmeans(policy, policy.epsilon, query.clusters, names=query.attributes, method="table")
+        if found.synopsis is None:
+            raise Refused("the budget is too small to learn any clusters", fix="give it more budget, or a larger share")
+        table, total = found.synopsis.query, found.totals.query if found.totals else LinearQuery(One())
+        yield Strategy(self, (table,), (total,) if policy.size_is_public and total != table else ())
+
+    def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        return (
+            f"{noise} was added to each cell of a coarse table{size}, whose bins have soft borders: a record near "
+            f"a border counts in part on both sides. The table was then clustered."
+        )
+
+
+SYNOPSIS = SynopsisTable()
 
 
 def synopsis_of(measured: LinearQuery, query: KMeans, domain: Domain) -> Synopsis:

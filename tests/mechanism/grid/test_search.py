@@ -12,13 +12,12 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
-from tetraodon.mechanism.expected_error import expected_error
-from tetraodon.mechanism.grid import propose, role_of
-from tetraodon.mechanism.strategy import Strategy
+from tetraodon.mechanism.grid import GRID, role_of
+from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise import laplace_variance
 from tetraodon.questions import cdf, rectangles
 from tetraodon.workload.contribution import Prefix
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.linear import LinearQuery, splits
 
 ASKED = rectangles("x", "y")
 
@@ -59,9 +58,9 @@ def variance_by_matrices(strategy: Strategy, scale: Fraction, asked: td.Policy) 
 @pytest.mark.parametrize("changes", [near(3), near(1), near(1) | {"presence": "secret"}])
 def test_the_predicted_error_is_that_of_the_matrices(changes: dict[str, Any]) -> None:
     asked = policy((21, 18), **changes)
-    [found] = propose(ASKED, asked)
+    [found] = GRID.propose(ASKED, asked)
     scale = Fraction(3)
-    predicted = expected_error(ASKED, found, scale, asked.domain)
+    predicted = Scaled(found, scale, asked.domain).expected_error(ASKED)
     assert predicted**2 == pytest.approx(variance_by_matrices(found, scale, asked), rel=1e-4)
 
 
@@ -114,11 +113,11 @@ def test_the_kernel_decides_the_scale() -> None:
 def test_thin_maps_are_smoothed_along_one_side() -> None:
     item = td.plan(policy((3, 400)))["m"]
     assert item.mechanism == "grid"
-    assert {role_of(query, ["x", "y"]) for query in item.strategy.noisy} == {"cells", "across"}
+    assert {role_of(query, item.strategy) for query in item.strategy.noisy} == {"cells", "across"}
 
 
 def test_only_rectangles_are_answered_like_this() -> None:
-    assert not list(propose(cdf("x"), policy((9, 9))))
-    assert not list(propose(ASKED, policy((30, 30), secrets={"x": "public", "y": "public"})))
+    assert not list(GRID.propose(cdf("x"), policy((9, 9))))
+    assert not list(GRID.propose(ASKED, policy((30, 30), secrets={"x": "public", "y": "public"})))
     with pytest.raises(Refused):
-        role_of(LinearQuery(Prefix("x", 9, 9)), ["x", "y"])
+        role_of(LinearQuery(Prefix("x", 9, 9)), Strategy(GRID, (), table=splits(["x", "y"])))

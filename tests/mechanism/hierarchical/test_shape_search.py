@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.mechanism import smooth_search
-from tetraodon.mechanism.smooth_search import POINTS, Shape, best_shape, mean_range_variance, sample
+from tetraodon.mechanism.hierarchical import shape_search
+from tetraodon.mechanism.hierarchical.shape_search import POINTS, Shape, best_shape, mean_range_variance, sample
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, LAWS, NoiseLaw
 
 SHAPES = [
@@ -18,9 +18,9 @@ SHAPES = [
 ]
 
 
-def _problem(size: int, reach: int, shape: Shape) -> smooth_search._Shares:
+def _problem(size: int, reach: int, shape: Shape) -> shape_search._Shares:
     bins, running = (tuple(w for w, _ in part) for part in (shape.bins, shape.running))
-    return smooth_search._Shares(size, reach, bins, running, shape.noise)
+    return shape_search._Shares(size, reach, bins, running, shape.noise)
 
 
 @pytest.mark.parametrize(("size", "reach", "shape"), SHAPES)
@@ -67,7 +67,7 @@ def test_long_attributes_are_searched_through_short_ones(size: int, reach: int) 
     shape = best_shape(size, reach)
     assert shape is not None
     widths = [*shape.bins, *shape.running]
-    assert shape.bins[0][0] == smooth_search.KINDS[LAPLACE].lift
+    assert shape.bins[0][0] == shape_search.KINDS[LAPLACE].lift
     equal = 1 / (1 + len(widths))
     plain = Shape(equal, tuple((w, equal) for w, _ in shape.bins), tuple((w, equal) for w, _ in shape.running))
     places = sample(size, 30)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import QueryError
-from tetraodon.inference import grid_fit
-from tetraodon.inference.grid_fit import GridFit, Side, all_ranges
+from tetraodon.mechanism.grid import least_squares
+from tetraodon.mechanism.grid.least_squares import GridFit, Side, all_ranges
 
 
 def ranges(size: int) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_estimates_and_variances_are_those_of_the_matrices(fit: GridFit, seed: i
 def test_long_sides_are_bounded_from_their_first_value(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = GridFit(Side(20, 4), Side(15, 3), 1.0, 2.0, 0.5, 3.0)
     exact = fit.largest_rectangle_variance()
-    monkeypatch.setattr(grid_fit, "EVERY_RANGE", 10)
+    monkeypatch.setattr(least_squares, "EVERY_RANGE", 10)
     assert exact <= fit.largest_rectangle_variance() <= 16 * exact
 
 

@@ -18,12 +18,18 @@ from scipy.stats import binom
 
 import tetraodon as td
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.hierarchical import fit_of
-from tetraodon.releasing import smooth_reach
+from tetraodon.mechanism.hierarchical import intervals
+from tetraodon.mechanism.hierarchical.intervals import (
+    fit_of,
+    largest_reach,
+    range_reach,
+    running_noise,
+    running_reach,
+    sum_reach,
+)
 from tetraodon.releasing.plan import error_bound
 from tetraodon.releasing.release import Release
 from tetraodon.releasing.run import _count, _noisy
-from tetraodon.releasing.smooth_reach import largest_reach, range_reach, running_noise, running_reach, sum_reach
 
 RUNS = 200
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -108,27 +114,26 @@ def test_what_was_planned_is_what_is_measured(changes: dict[str, Any], table: pl
 
 def test_shortcuts_never_promise_more(monkeypatch: pytest.MonkeyPatch) -> None:
     item = td.plan(policy(12))["run"]
+    at = item.scaled(policy(12).domain)
     sure = Fraction(95, 100)
-    exact = running_reach(item.strategy, item.scale, sure)
+    exact = running_reach(at, sure)
     low, high = np.array([0, 5, 40]), np.array([9, 60, 149])
     codes = np.arange(SIZE)
-    each = [
-        sum_reach(item.strategy, item.scale, (a <= codes) & (codes <= b), sure) for a, b in zip(low, high, strict=True)
-    ]
-    assert (range_reach(item.strategy, item.scale, low, high, sure) >= np.array(each) - 1e-9).all()
-    assert largest_reach(item.strategy, item.scale, sure, ranges=False) >= exact.max()
+    each = [sum_reach(at, (a <= codes) & (codes <= b), sure) for a, b in zip(low, high, strict=True)]
+    assert (range_reach(at, low, high, np.array(1), sure) >= np.array(each) - 1e-9).all()
+    assert largest_reach(at, sure, ranges=False) >= exact.max()
     assert error_bound(item, td.load_policy(policy(12).document), sure) >= exact.max()
-    assert sum_reach(item.strategy, item.scale, np.zeros(SIZE, np.bool_), sure) == 0.0
-    monkeypatch.setattr(smooth_reach, "EXACT_SIZE", 10)
+    assert sum_reach(at, np.zeros(SIZE, np.bool_), sure) == 0.0
+    monkeypatch.setattr(intervals, "EXACT_SIZE", 10)
     running_noise.cache_clear()
-    assert (running_reach(item.strategy, item.scale, sure) >= exact - 1e-4).all()
+    assert (running_reach(at, sure) >= exact - 1e-4).all()
     running_noise.cache_clear()
 
 
 def test_noise_adds_up_to_the_variance() -> None:
-    item = td.plan(policy(None))["run"]
-    variance, largest = running_noise(item.strategy, item.scale)
-    exact = fit_of(item.strategy, item.scale).running_variances(np.arange(SIZE))
+    at = td.plan(policy(None))["run"].scaled(policy(None).domain)
+    variance, largest = running_noise(at)
+    exact = fit_of(at).running_variances(np.arange(SIZE))
     assert (variance >= exact - 1e-9).all()
     assert (variance <= 1.02 * exact + 1e-9).all()
     assert (2 * largest**2 <= variance + 1e-6).all()

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import tetraodon as td
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.mechanism.known_totals import known_totals
-from tetraodon.mechanism.strategy import free_totals
+from tetraodon.mechanism.free_totals import free_totals, known_totals
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
 

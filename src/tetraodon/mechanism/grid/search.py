@@ -1,4 +1,4 @@
-"""Rectangles of a map from its cells and from smoothed counts of strips and blocks of cells.
+"""Which strips and blocks of cells to smooth, and how to share the budget between them.
 
 What smoothed counts are for ranges ([HMD14] section 7.2, with soft borders), in two dimensions: a step of theta moves
 blocks of width w by little where theta is less than w, and long rectangles then need few noisy numbers. Widths and
@@ -15,16 +15,12 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.inference.grid_fit import GridFit, Side
-from tetraodon.mechanism.strategy import Strategy, free_totals
-from tetraodon.policy.policy import Policy
+from tetraodon.mechanism.grid.least_squares import Side
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.questions.query import EveryRectangle, Query
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Measurement, Split
 from tetraodon.workload.smooth import Hats
@@ -36,22 +32,11 @@ MOST_BINS = 256
 WORTH = 0.98
 """A grid that leaves more than this share of the error of single cells is not proposed."""
 LEAST_SHARE = 0.01
-Weights: TypeAlias = NDArray[np.float64]
 Grid: TypeAlias = tuple[tuple[LinearQuery, ...], tuple[Fraction, ...]]
 
 
-def propose(query: Query, policy: Policy) -> Iterator[Strategy]:
-    """The best grid of those tried, if it beats single cells."""
-    if not isinstance(query.reading(policy.domain), EveryRectangle):
-        return
-    x, y = table = query.table(policy.domain)
-    found = _best_grid((x, y), policy.graph)
-    if found is not None:
-        yield Strategy("grid", found[0], free_totals(table, policy), table, found[1])
-
-
 @lru_cache(maxsize=64)
-def _best_grid(table: tuple[Split, Split], graph: SecretGraph) -> Grid | None:
+def best_grid(table: tuple[Split, Split], graph: SecretGraph) -> Grid | None:
     """What to measure besides single cells, and the noise of each in multiples of theirs."""
     names = (table[0].name, table[1].name)
     sizes = [graph.domain[name].size for name in names]
@@ -76,7 +61,7 @@ def _best_grid(table: tuple[Split, Split], graph: SecretGraph) -> Grid | None:
     return best if len(best[0]) > 1 and error < WORTH * alone else None
 
 
-def _rounded(queries: Sequence[LinearQuery], precise: Weights) -> Grid:
+def _rounded(queries: Sequence[LinearQuery], precise: Floats) -> Grid:
     """Queries with rational noise, in multiples of that of the first; those with hardly any budget are left out."""
     least = LEAST_SHARE * max(precise)
     kept = [(one, p) for one, p in zip(queries, precise, strict=True) if p > least or one is queries[0]]
@@ -112,7 +97,7 @@ def _queries(names: tuple[str, str], sizes: list[int], widths: tuple[int, int]) 
     return found
 
 
-def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Weights) -> list[tuple[float, Weights]]:
+def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Floats) -> list[tuple[float, Floats]]:
     """Least errors at a budget of one, and the shares of the budget that reach them: with strips, and hardly any.
 
     Why   with precisions p_k = (share_k / cost_k)^2 / 2 the error is a sum over pairs of eigenvectors of
@@ -133,7 +118,7 @@ def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Weights) -> l
     asked = asked / (math.prod(size * (size + 1) / 2 for size in sizes))
     stacked = np.stack(seen)
 
-    def error(logs: Weights) -> tuple[float, Weights]:
+    def error(logs: Floats) -> tuple[float, Floats]:
         raw = np.exp(np.append(0.0, logs))
         shares = raw / raw.sum()
         precise = (shares / costs) ** 2 / 2
@@ -151,32 +136,3 @@ def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Weights) -> l
     found = [minimize(error, x, jac=True, method="L-BFGS-B", bounds=[(-8.0, 6.0)] * rest) for x in starts]
     raws = [np.exp(np.append(0.0, one.x)) for one in found]
     return [(math.exp(float(one.fun)), raw / raw.sum()) for one, raw in zip(found, raws, strict=True)]
-
-
-@lru_cache(maxsize=8)
-def grid_fit(strategy: Strategy, scale: Fraction, domain: Domain) -> GridFit:
-    """Least squares for a strategy's measurements."""
-    names = [split.name for split in strategy.table]
-    width, precise = dict.fromkeys(names, 0), dict.fromkeys(("cells", "across", "along", "blocks"), 0.0)
-    for query, weight in zip(strategy.noisy, strategy.weights, strict=True):
-        unit = float(query.contribution.unit)
-        precise[role_of(query, names)] = 1 / (strategy.noise.variance(scale * weight) * unit**2)
-        if isinstance(query.contribution, Hats):
-            width[query.contribution.name] = query.contribution.width
-        elif isinstance(query.contribution, Product):
-            width |= {part.name: part.units for part in query.contribution.parts}
-    first, second = (Side(domain[name].size, width[name]) for name in names)
-    return GridFit(first, second, **precise, total=LinearQuery(One()) in strategy.exact)
-
-
-def role_of(query: LinearQuery, names: list[str]) -> str:
-    """Which of the four things a `GridFit` puts together a query measures."""
-    match query.contribution:
-        case One():
-            return "cells"
-        case Hats() as kind:
-            return "along" if kind.name == names[0] else "across"
-        case Product():
-            return "blocks"
-        case _:
-            raise Refused("a map is not measured like this", fix="ask for a new copy")

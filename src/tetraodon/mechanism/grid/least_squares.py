@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
 from tetraodon.errors import QueryError
-from tetraodon.inference.smooth_fit import hats_matrix
+from tetraodon.mechanism.hierarchical.least_squares import hats_matrix
 
 EVERY_RANGE = 512
 """Sides up to this long are looked at range by range."""

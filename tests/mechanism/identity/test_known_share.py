@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.inference.margin import common_coarsening
-from tetraodon.mechanism.expected_error import variance_factor
-from tetraodon.mechanism.known_share import _independent, each_prefix, each_range
-from tetraodon.mechanism.known_totals import known_totals
+from tetraodon.mechanism.free_totals import known_totals
+from tetraodon.mechanism.identity import IDENTITY
+from tetraodon.mechanism.identity.known_share import _independent, each_prefix, each_range
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known
@@ -59,7 +59,7 @@ def cases(draw: st.DrawFn) -> tuple[Query, Strategy, Domain]:
     table = tuple(Split(name) for name in names)
     return (
         draw(st.sampled_from(questions)),
-        Strategy("identity", (LinearQuery(One(), table),), tuple(exact), table),
+        Strategy(IDENTITY, (LinearQuery(One(), table),), tuple(exact), table),
         domain,
     )
 
@@ -83,7 +83,7 @@ def commute(strategy: Strategy, domain: Domain) -> bool:
 @given(cases())
 def test_the_prediction_is_the_variance_of_the_projected_noise(case: tuple[Query, Strategy, Domain]) -> None:
     query, strategy, domain = case
-    found, truth = variance_factor(query, strategy, domain), by_projection(query, strategy, domain)
+    found, truth = IDENTITY.variance_factor(query, strategy, domain), by_projection(query, strategy, domain)
     if commute(strategy, domain):
         assert found == pytest.approx(truth, abs=1e-9)
     else:

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.inference.smooth_fit import Level, SmoothFit, hats_matrix, prefix_bins
+from tetraodon.mechanism.hierarchical.least_squares import Level, SmoothFit, hats_matrix, prefix_bins
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 
 SPARSE = 20_000

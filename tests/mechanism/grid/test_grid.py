@@ -17,7 +17,8 @@ from scipy.stats import binom
 import tetraodon as td
 from tetraodon.errors import DomainError, QueryError
 from tetraodon.gate import without_ledger
-from tetraodon.releasing.grid_reach import cell_reach, largest_rectangle_reach, many_rectangles, running_map
+from tetraodon.mechanism.grid import GRID, grid_fit
+from tetraodon.releasing.many_ranges import many_rectangles, running_map
 from tetraodon.releasing.plan import error_bound
 from tetraodon.releasing.release import Release
 from tetraodon.releasing.run import _count, _noisy
@@ -89,10 +90,7 @@ def test_errors_are_as_planned_and_intervals_hold(
         "y": tuple([y.value(int(c)) for c in e[:, 1]] for e in (low, high)),
     }
     found = [release["m"].rectangles_many(sides) for release in made]
-    variance = item.strategy, item.scale
-    from tetraodon.mechanism.grid import grid_fit
-
-    fit = grid_fit(*variance, asked.domain)
+    fit = grid_fit(item.scaled(asked.domain))
     squared = np.array([(one["count"] - truth) ** 2 for one in found]).mean()
     assert squared == pytest.approx(fit.rectangle_variances(low, high).mean(), rel=0.25)
     held = sum(((one["lower"] <= truth) & (truth <= one["upper"])).astype(int) for one in found)
@@ -124,9 +122,11 @@ def test_one_rectangle_is_what_the_cells_say(table: pl.DataFrame) -> None:
 def test_bounds_before_the_data_hold_for_every_rectangle() -> None:
     plan = td.plan(policy())
     item = plan["m"]
-    worst = largest_rectangle_reach(item.strategy, item.scale, plan.policy.domain, td_confidence())
+    at = item.scaled(plan.policy.domain)
+    worst = GRID.largest_error(item.item.query, at, td_confidence())
+    codes = np.ix_(*map(np.arange, SIDES))
     assert error_bound(item, plan.policy, td_confidence()) == worst
-    assert cell_reach(item.strategy, item.scale, plan.policy.domain, td_confidence()).max() <= worst
+    assert GRID.box_reach(at, codes, codes, td_confidence()).max() <= worst
 
 
 def td_confidence() -> Any:

@@ -13,10 +13,9 @@ from tests.theory.largest_move import largest_move
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism.expected_error import expected_error
-from tetraodon.mechanism.hierarchical import propose, strategy_of
-from tetraodon.mechanism.smooth_search import Shape
-from tetraodon.mechanism.strategy import Strategy
+from tetraodon.mechanism.hierarchical import HIERARCHICAL, strategy_of
+from tetraodon.mechanism.hierarchical.shape_search import Shape
+from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise import laplace_variance
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Public, Within
@@ -66,7 +65,7 @@ def test_the_prediction_is_the_variance(shape: Shape, groups: int, known: bool) 
     strategy = strategy_of(shape, 5, "x", 17, by, exact)
     named = ranges("x", [[0, 4], [3, 9]], by=["g"])
     for query in (cdf("x", by=["g"]), quantiles("x", by=["g"]), ranges("x", by=["g"]), named):
-        found = expected_error(query, strategy, Fraction(7, 2), policy.domain) ** 2
+        found = Scaled(strategy, Fraction(7, 2), policy.domain).expected_error(query) ** 2
         assert found == pytest.approx(variance_by_matrices(query, strategy, Fraction(7, 2), policy.domain), rel=1e-9)
 
 
@@ -74,7 +73,7 @@ def test_the_prediction_is_the_variance(shape: Shape, groups: int, known: bool) 
 @pytest.mark.parametrize("absent", [True, False])
 def test_certificates_are_what_enumeration_finds(reach: int | None, absent: bool) -> None:
     policy = line(40, reach, absent=absent)
-    for strategy in propose(cdf("x"), policy):
+    for strategy in HIERARCHICAL.propose(cdf("x"), policy):
         measurements = strategy.measurements(Fraction(3))
         certificate = certify_measurements(policy.graph, measurements)
         slow = largest_move(policy.graph, [(m.query, 1 / m.scale) for m in measurements if m.scale])
@@ -91,10 +90,10 @@ def test_the_shares_of_a_shape_are_its_losses() -> None:
 
 
 def test_only_questions_about_order_and_near_values_are_proposed() -> None:
-    assert not list(propose(histogram("x"), line(100, 10)))
-    assert not list(propose(count(), line(100, 10)))
-    assert not list(propose(cdf("g"), line(100, 10, groups=50)))
-    secret = list(propose(cdf("x"), line(100, 10, absent=True)))
+    assert not list(HIERARCHICAL.propose(histogram("x"), line(100, 10)))
+    assert not list(HIERARCHICAL.propose(count(), line(100, 10)))
+    assert not list(HIERARCHICAL.propose(cdf("g"), line(100, 10, groups=50)))
+    secret = list(HIERARCHICAL.propose(cdf("x"), line(100, 10, absent=True)))
     assert secret
     assert not any(isinstance(q.contribution, Ramps) for s in secret for q in s.noisy)
 
@@ -109,8 +108,8 @@ def test_known_counts_let_records_move_far_so_both_shapes_are_tried() -> None:
         "budget": {"epsilon": 1},
         "release": [{"name": "q", "cdf": "x"}],
     }
-    assert len(list(propose(cdf("x"), td.load_policy(document)))) == 1
-    near, far = propose(cdf("x"), td.load_policy(document | known))
+    assert len(list(HIERARCHICAL.propose(cdf("x"), td.load_policy(document)))) == 1
+    near, far = HIERARCHICAL.propose(cdf("x"), td.load_policy(document | known))
     assert any(isinstance(q.contribution, Ramps) for q in near.noisy)
     assert not any(isinstance(q.contribution, Ramps) for q in far.noisy)
 
@@ -149,25 +148,25 @@ def test_a_wider_reach_never_costs_less() -> None:
     for reach in (2, 4, 8, 16, 64, 256, 999):
         policy = line(1000, reach)
         found = []
-        for strategy in propose(ranges("x"), policy):
+        for strategy in HIERARCHICAL.propose(ranges("x"), policy):
             scale = Fraction(certify_measurements(policy.graph, strategy.measurements(Fraction(1))).epsilon)
-            found.append(expected_error(ranges("x"), strategy, scale, policy.domain))
+            found.append(Scaled(strategy, scale, policy.domain).expected_error(ranges("x")))
         errors.append(min(found))
     assert all(a <= b * 1.02 for a, b in pairwise(errors))
 
 
 def test_weights_are_checked() -> None:
     with pytest.raises(td.QueryError, match="weight"):
-        Strategy("hierarchical", (LinearQuery(One()),), weights=(Fraction(1), Fraction(2)))
+        Strategy(HIERARCHICAL, (LinearQuery(One()),), table=(Split("x"),), weights=(Fraction(1), Fraction(2)))
     with pytest.raises(td.QueryError, match="weight"):
-        Strategy("hierarchical", (LinearQuery(One()),), weights=(Fraction(0),))
+        Strategy(HIERARCHICAL, (LinearQuery(One()),), table=(Split("x"),), weights=(Fraction(0),))
 
 
 @pytest.mark.parametrize("reach", [None, 2, 7])
 def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach: int | None) -> None:
     """Its rho is that of looking at every step, and it errs less than what is best with Laplace noise."""
     policy = replace(line(60, reach), delta=Fraction(1, 10**6))
-    pure, gaussian = (replace(one, noise=GAUSSIAN) for one in propose(ranges("x"), policy))
+    pure, gaussian = (replace(one, noise=GAUSSIAN) for one in HIERARCHICAL.propose(ranges("x"), policy))
     errors = []
     for strategy in (pure, gaussian):
         measured = strategy.measurements(Fraction(1))
@@ -180,7 +179,9 @@ def test_what_gaussian_noise_is_for_is_searched_for_where_there_is_a_delta(reach
                 matrix, _ = one.query.matrix(policy.domain)
                 looked += ((matrix[:, x] - matrix[:, y]) ** 2).sum(axis=0).astype(object) / (2 * one.scale**2)
         assert found.rho == max(looked) if found.exact else found.rho >= max(looked)
-        errors.append(expected_error(ranges("x"), strategy, Fraction(1), policy.domain) * float(found.rho) ** 0.5)
+        errors.append(
+            Scaled(strategy, Fraction(1), policy.domain).expected_error(ranges("x")) * float(found.rho) ** 0.5
+        )
     assert errors[1] < errors[0]
 
 
@@ -192,4 +193,4 @@ def test_smoothed_counts_of_very_many_values_are_not_proposed() -> None:
         "attributes": {"x": {"integer": [0, 19_999_999]}},
         "budget": {"epsilon": 1},
     }
-    assert list(propose(cdf("x"), td.load_policy(document))) == []
+    assert list(HIERARCHICAL.propose(cdf("x"), td.load_policy(document))) == []

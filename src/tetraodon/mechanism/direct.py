@@ -1,0 +1,64 @@
+"""Noise on the very answers that were asked for, or on the sums that they are computed from."""
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.domain import Domain
+from tetraodon.mechanism.one_scale import OneScale
+from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.policy.policy import Policy
+from tetraodon.questions.query import Query
+from tetraodon.workload.linear import LinearQuery, Measurement
+
+
+@dataclass(frozen=True)
+class Direct(OneScale):
+    """Counts, sums and named ranges; a mean is a sum and a count."""
+
+    name = "direct"
+    words = "noise on the answer"
+    tells_answers = True
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        """The last of the sums that no secret changes are told exactly."""
+        sums = query.sums(policy.domain)
+        if sums:
+            noisy = list(sums)
+            while len(noisy) > 1 and policy.size_is_public and sensitivity_of(policy.graph, noisy[-1]).value == 0:
+                noisy.pop()
+            yield Strategy(self, tuple(noisy), sums[len(noisy) :], weights=_equal_costs(noisy, policy))
+
+    def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
+        return 1.0
+
+    def most_terms(self, query: Query, at: Scaled) -> int:
+        return 1
+
+    def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        told = f"{noise} was added to the answer itself{size}."
+        if len(at.strategy.noisy) > 1:
+            told += " The number of records was measured with such noise as well."
+        return told
+
+
+DIRECT = Direct()
+
+
+def _equal_costs(sums: Sequence[LinearQuery], policy: Policy) -> tuple[Fraction, ...]:
+    """How much less noise the other sums need than the first: each is to cost as much as the first.
+
+    Why   the error of S / C is about (error of S - mean * error of C) / C, and the mean is as large as what one
+          record moves the sum by.
+    """
+    if len(sums) == 1:
+        return ()
+    first, *others = (
+        Fraction(certify_measurements(policy.graph, [Measurement(query, Fraction(1))]).epsilon) for query in sums
+    )
+    return (Fraction(1), *(cost / first if first and cost else Fraction(1) for cost in others))

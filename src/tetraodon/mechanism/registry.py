@@ -1,0 +1,39 @@
+"""The mechanisms there are, each under its word in documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tetraodon.errors import ReleaseError
+from tetraodon.mechanism.direct import DIRECT
+from tetraodon.mechanism.exact import EXACT
+from tetraodon.mechanism.grid import GRID
+from tetraodon.mechanism.hierarchical import HIERARCHICAL
+from tetraodon.mechanism.identity import IDENTITY
+from tetraodon.mechanism.kmeans import SYNOPSIS
+from tetraodon.mechanism.ordered import ORDERED
+from tetraodon.mechanism.strategy import Mechanism, Strategy
+from tetraodon.policy.policy import Policy
+from tetraodon.questions.query import Query
+
+MECHANISMS: dict[str, Mechanism] = {
+    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, DIRECT, GRID, SYNOPSIS)
+}
+"""In the order in which they are asked; of equally good proposals the first is taken."""
+
+
+def mechanism_named(name: object) -> Mechanism:
+    """The mechanism that a document names. Raises ReleaseError where there is none."""
+    found = MECHANISMS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise ReleaseError(
+            "release.json does not describe a release that we know: its mechanism is not ours",
+            fix="upgrade tetraodon, or add the mechanism that made it",
+        )
+    return found
+
+
+def proposals(query: Query, policy: Policy) -> Iterator[Strategy]:
+    """Strategies that could answer a query under a policy, none of them certified yet."""
+    for mechanism in tuple(MECHANISMS.values()):
+        yield from mechanism.propose(query, policy)
