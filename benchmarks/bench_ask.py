@@ -56,7 +56,7 @@ def chain(size: int) -> dict[str, Any]:
     domain = Domain(tuple(Attribute(f"x{i}", Integers(1, size)) for i in range(13)))
     asked = " and ".join(f"(x{i} + 2 * x{i + 1}) % 7 < {2 + i % 5}" for i in range(12))
     start = time.perf_counter()
-    found = td.domain_count(domain, asked)
+    found = td.research.domain_count(domain, asked)
     seconds = time.perf_counter() - start
     counts = [1] * size
     for i in range(12):

@@ -41,7 +41,7 @@ from tetraodon.publishing.channel import CopyChannel
 from tetraodon.publishing.view import View
 sizes = {"a": 100, "b": 100, "c": 1000}
 domain = Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in sizes.items()))
-td.domain_count(domain, asked)  # what is imported on the first question is no part of it
+td.research.domain_count(domain, asked)  # what is imported on the first question is no part of it
 """,
     work="View('long', domain, CopyChannel(Fraction(1, 2), Fraction(4, 5)), Path(path)).ask(asked)",
 )

@@ -109,7 +109,7 @@ def _tweets(path: Path, theta: int | None, releases: int) -> dict[str, Any]:
 
 def _limited(name: str, workload: Any, asked: td.Policy, limit: float) -> dict[str, Any]:
     start = time.perf_counter()
-    found = td.strategy(workload, asked)
+    found = td.research.strategy(workload, asked)
     detail = {"error": found.expected_error**2, "rivals": _squares(found.rivals), "s": time.perf_counter() - start}
     ratio = found.expected_error**2 / limit
     return {"name": name, "ratio": ratio, "target": 1.0, "reached": ratio <= 1, "detail": detail}
@@ -117,7 +117,7 @@ def _limited(name: str, workload: Any, asked: td.Policy, limit: float) -> dict[s
 
 def _gained(name: str, workload: Any, asked: td.Policy) -> dict[str, Any]:
     start = time.perf_counter()
-    found = td.strategy(workload, asked)
+    found = td.research.strategy(workload, asked)
     plain = min(error for rival, error in found.rivals if rival in ("identity", "ordered", "hierarchical"))
     ratio = (found.expected_error / plain) ** 2
     detail = {"error": found.expected_error**2, "rivals": _squares(found.rivals), "s": time.perf_counter() - start}

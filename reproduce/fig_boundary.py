@@ -152,7 +152,7 @@ def dense() -> tuple[ViewPlan, Ints]:
 
 
 def _estimates(domain: Domain, held: Ints, sets: list[tuple[int, ...]]) -> dict[str, Floats]:
-    channel, frapp = plan_view(policy(), ADVERSARY).channel, td.frapp(domain, adversary=ADVERSARY)
+    channel, frapp = plan_view(policy(), ADVERSARY).channel, td.research.frapp(domain, adversary=ADVERSARY)
     cells, counts = np.unique(cells_of(domain, held), return_counts=True)
     view = _codes(domain, np.concatenate(list(view_cells(channel, domain.size, cells, counts, coins=system_coins()))))
     moved = _codes(domain, frapp.perturb(np.repeat(cells, counts)))
@@ -227,7 +227,7 @@ def _example() -> Table:
             Attribute("score", Integers(81, 100)),
         )
     )
-    tuples = td.domain_count(domain, "score < 3 * age")
+    tuples = td.research.domain_count(domain, "score < 3 * age")
     estimate = SetChannel(Fraction(2, 3), Fraction(1, 150)).estimate(6, tuples)
     columns = ("", "tuples of the domain", "estimate", "truth")
     printed = ("as printed", 190, "7.1", 4)

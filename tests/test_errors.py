@@ -32,7 +32,7 @@ def test_each_type_says_when_it_is_raised(kind: type[TetraodonError]) -> None:
 
 
 def test_one_root() -> None:
-    assert len(KINDS) == 10
+    assert len(KINDS) == 11
     assert issubclass(BudgetExhausted, LedgerError)
 
 
@@ -51,3 +51,7 @@ def test_a_suggestion_names_something_known(word: str, known: list[str]) -> None
 @pytest.mark.parametrize(("word", "near"), [("agee", "age"), ("captial_loss", "capital_loss"), ("sexx", "sex")])
 def test_misspelt_words_are_near(word: str, near: str) -> None:
     assert did_you_mean(word, ["age", "sex", "capital_loss"]) == f"did you mean {near!r}?"
+
+
+def test_a_refusal_because_of_the_records_keeps_its_type_when_it_is_placed() -> None:
+    assert type(errors.DataRefusal("x", fix="y").at("z")) is errors.DataRefusal

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tetraodon as td
+from tetraodon import pufferfish as pf
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.mechanism.exact import EXACT
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
@@ -58,11 +59,11 @@ def policy(**changes: Any) -> Policy:
     return td.load_policy(base | changes)
 
 
-def run_on(measurements: Sequence[Measurement], here: Policy, world: td.World) -> Additive:
+def run_on(measurements: Sequence[Measurement], here: Policy, world: pf.World) -> Additive:
     """What is measured, with the noise that a release would add."""
 
     def query(dataset: Any) -> tuple[int, ...]:
-        records = [here.domain.codes(record) for record in dataset if record is not td.ABSENT]
+        records = [here.domain.codes(record) for record in dataset if record is not td.research.ABSENT]
         codes = np.array(records, np.int64).reshape(-1, len(here.domain.names))
         answers: list[int] = []
         for m in measurements:
@@ -78,8 +79,8 @@ def run_on(measurements: Sequence[Measurement], here: Policy, world: td.World) -
 
 def check(mechanism: Additive, here: Policy, epsilon: Fraction, scenario: Scenario, *, exact: bool) -> None:
     def holds(factor: Fraction | int) -> bool:
-        definition = td.Definition(td.pairs.graph(here), scenario, epsilon=factor * epsilon)
-        return bool(td.verify(mechanism, definition).holds)
+        definition = pf.Definition(pf.pairs.graph(here), scenario, epsilon=factor * epsilon)
+        return bool(pf.verify(mechanism, definition).holds)
 
     assert holds(1)
     if exact and epsilon:
@@ -116,9 +117,9 @@ def test_mechanisms_of_plans(secrets: str, strategy: Strategy) -> None:
     here = policy(**SECRETS[secrets])
     measurements = strategy.measurements(Fraction(7, 2))
     certificate = certify_release(here, measurements)
-    world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
+    world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     mechanism = run_on(measurements, here, world)
-    check(mechanism, here, Fraction(certificate.epsilon), td.scenarios.independent(), exact=certificate.exact)
+    check(mechanism, here, Fraction(certificate.epsilon), pf.scenarios.independent(), exact=certificate.exact)
 
 
 @pytest.mark.parametrize("reach", [8, 20])
@@ -133,12 +134,18 @@ def test_smoothed_counts(reach: int, presence: str) -> None:
     )
     found = [strategy for strategy in proposals(Cdf("x"), here) if strategy.mechanism.name == "hierarchical"]
     assert found
-    world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
+    world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     for strategy in found:
         measurements = strategy.measurements(Fraction(5))
         certificate = certify_release(here, measurements)
         mechanism = run_on(measurements, here, world)
-        check(mechanism, here, Fraction(certificate.epsilon), td.scenarios.independent(), exact=certificate.exact)
+        check(
+            mechanism,
+            here,
+            Fraction(certificate.epsilon),
+            pf.scenarios.independent(),
+            exact=certificate.exact,
+        )
 
 
 MAPS: dict[str, dict[str, Any]] = {
@@ -162,12 +169,18 @@ def test_maps(secrets: str, query: Query, wanted: set[str]) -> None:
     found = list(proposals(query, here))
     assert {strategy.mechanism.name for strategy in found} <= wanted
     assert "grid" not in wanted or secrets != "within 2, one at a time" or "grid" in {s.mechanism.name for s in found}
-    world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
+    world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     for strategy in found:
         measurements = strategy.measurements(Fraction(7, 2))
         certificate = certify_release(here, measurements)
         mechanism = run_on(measurements, here, world)
-        check(mechanism, here, Fraction(certificate.epsilon), td.scenarios.independent(), exact=certificate.exact)
+        check(
+            mechanism,
+            here,
+            Fraction(certificate.epsilon),
+            pf.scenarios.independent(),
+            exact=certificate.exact,
+        )
 
 
 def test_a_whole_plan_of_two_people() -> None:
@@ -177,19 +190,19 @@ def test_a_whole_plan_of_two_people() -> None:
         release=[{"name": "a", "cdf": "x"}, {"name": "b", "histogram": "x"}, {"name": "c", "total": "x"}],
     )
     made = td.plan(here)
-    world = td.World.of_domain(here.domain, individuals=2)
+    world = pf.World.of_domain(here.domain, individuals=2)
     mechanism = run_on([m for item in made for m in item.measurements], here, world)
-    check(mechanism, here, made.epsilon, td.scenarios.independent(), exact=made.certificate.exact)
+    check(mechanism, here, made.epsilon, pf.scenarios.independent(), exact=made.certificate.exact)
 
 
 def test_people_with_several_rows() -> None:
     here = policy(attributes={"x": {"integer": [0, 1]}}, individuals={"key": "who", "at most": 2})
     measurements = [Measurement(linear(Histogram(("x",)), here.domain), Fraction(3))]
     certificate = certify_release(here, measurements)
-    world = td.World.product([(0,), (1,), td.ABSENT], individuals=2)
+    world = pf.World.product([(0,), (1,), td.research.ABSENT], individuals=2)
     mechanism = run_on(measurements, here, world)
-    together = td.Definition(td.pairs.values(), td.scenarios.groups([(0, 1)]), epsilon=certificate.epsilon)
-    assert td.verify(mechanism, together).holds
+    together = pf.Definition(pf.pairs.values(), pf.scenarios.groups([(0, 1)]), epsilon=certificate.epsilon)
+    assert pf.verify(mechanism, together).holds
 
 
 def test_a_histogram_given_a_published_univariate_histogram() -> None:
@@ -197,8 +210,8 @@ def test_a_histogram_given_a_published_univariate_histogram() -> None:
     here = policy(attributes={"x": {"integer": [0, 1]}, "sex": ["f", "m"]}, known=[{"marginal": ["sex"]}])
     made = td.plan(td.load_policy({**here.document, "release": [{"name": "t", "histogram": ["x", "sex"]}]}))
     measurements = [m for m in made["t"].measurements if m.scale]
-    world = td.World.of_domain(here.domain, individuals=3)
-    known = td.scenarios.known_sums(lambda record: (int(record[1] == "f"), int(record[1] == "m")))
+    world = pf.World.of_domain(here.domain, individuals=3)
+    known = pf.scenarios.known_sums(lambda record: (int(record[1] == "f"), int(record[1] == "m")))
     certificate = certify_release(here, measurements)
     check(run_on(measurements, here, world), here, Fraction(certificate.epsilon), known, exact=certificate.exact)
 
@@ -209,11 +222,11 @@ def test_optimised_strategies(secrets: str) -> None:
     if "secrets" in only:
         only["secrets"] = {"x": only["secrets"]["x"]}
     here = policy(attributes={"x": {"integer": [0, 4]}}, **only)
-    found = td.strategy([td.cdf("x")], here)
-    world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
+    found = td.research.strategy([td.cdf("x")], here)
+    world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     mechanism = run_on(found.measurements, here, world)
     loss = Fraction(found.certificate.epsilon)
-    check(mechanism, here, loss, td.scenarios.independent(), exact=found.certificate.exact)
+    check(mechanism, here, loss, pf.scenarios.independent(), exact=found.certificate.exact)
 
 
 @pytest.mark.parametrize(
@@ -231,13 +244,13 @@ def test_k_means(changes: dict[str, Any], tight: bool) -> None:
     here = policy(attributes=grid, **changes)
     made = plan_kmeans(here, 1, 2, rows=1000, method="synopsis")
     assert made.synopsis is not None
-    world = td.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
+    world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     spread: Callable[[Any], Any] = made.synopsis.spread
 
     def query(dataset: Any) -> tuple[int, ...]:
-        records = [here.domain.codes(record) for record in dataset if record is not td.ABSENT]
+        records = [here.domain.codes(record) for record in dataset if record is not td.research.ABSENT]
         table = spread(np.array(records, np.int64).reshape(-1, 2))
         return tuple(table.ravel().tolist())
 
     noise = (DiscreteLaplace(made.scale),) * made.synopsis.cells
-    check(Additive(query, noise, world), here, made.epsilon, td.scenarios.independent(), exact=tight)
+    check(Additive(query, noise, world), here, made.epsilon, pf.scenarios.independent(), exact=tight)

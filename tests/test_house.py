@@ -24,6 +24,7 @@ LAYERS = (
         "arrays",
         "errors",
         "exponent",
+        "lazy_names",
         "one_thread",
         "rational",
         "server_address",
@@ -45,6 +46,7 @@ LAYERS = (
     {"releasing"},
     {"publishing"},
     {"verifying", "attacks"},
+    {"research"},
     {"cli"},
 )
 NARROW = {
@@ -56,6 +58,8 @@ NARROW = {
 REPORT = "the parts of a page: tests/releasing/test_report.py and test_chart.py look at the page they make"
 ORPHANS = {
     "arrays.py": "names of types: mypy reads them",
+    "lazy_names.py": "what it makes are the public names: tests/test_init.py",
+    "research.py": "names of other rooms: tests/test_init.py",
     "papers.py": "every citation is resolved below",
     "engine/protocol.py": "a Protocol: tests/engine/test_conformance.py holds every engine to it",
     "releasing/words.py": REPORT,
@@ -127,7 +131,10 @@ def test_every_room_has_its_place() -> None:
 def test_imports_point_downwards(module: Path) -> None:
     room = room_of(module)
     if room == "__init__":
-        assert {name for name, where in imports(syntax(module)) if where == "module"} <= {"importlib", "typing"}
+        assert {name for name, where in imports(syntax(module)) if where == "module"} <= {
+            "tetraodon.lazy_names",
+            "typing",
+        }
         return
     for name, where in imports(syntax(module)):
         if not name.startswith("tetraodon") or where == "types":

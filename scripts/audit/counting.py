@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from tetraodon.engine import duckdb_table
-from tetraodon.engine.refusal import DataRefusal
+from tetraodon.errors import DataRefusal
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.run import _count

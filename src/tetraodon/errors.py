@@ -48,6 +48,15 @@ class TableError(TetraodonError):
     """The table cannot be read as the policy describes it. Shown to the curator only."""
 
 
+class DataRefusal(TableError):
+    """The records, and not only the table's shape, made counting impossible.
+
+    Why  the type is separate so that the caller can write the refusal into its log: unlike a missing column it says
+         something about the data, so that refusing is itself something an observer could learn from. It names a column
+         at most.
+    """
+
+
 class NoiseError(TetraodonError):
     """A noise distribution was asked for that does not exist."""
 

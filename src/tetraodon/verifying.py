@@ -1,11 +1,10 @@
-"""One word, `verify`, for a release folder, a view folder and a mechanism."""
+"""One word, `verify`, for a release folder and a view folder."""
 
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
-from typing import Any, overload
 
 from tetraodon.errors import QueryError
 from tetraodon.foreign import read_plain
@@ -13,40 +12,22 @@ from tetraodon.ledger.signature import judged, stated_entry
 from tetraodon.publishing.verify import verify_view
 from tetraodon.publishing.view import MANIFEST
 from tetraodon.publishing.view import read_manifest as read_view
-from tetraodon.pufferfish import Definition, Verdict
-from tetraodon.pufferfish import verify as verify_mechanism
 from tetraodon.releasing.folder import MANIFEST as RELEASE
 from tetraodon.releasing.manifest import read_manifest as read_release
 from tetraodon.releasing.verify import NOT_CHECKED, Check, unchecked_pages
 from tetraodon.releasing.verify import verify as verify_folder
 
 
-@overload
-def verify(mechanism: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None) -> list[Check]: ...
+def verify(folder: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None) -> list[Check]:
+    """Check a release or view folder without its data.
 
-
-@overload
-def verify(mechanism: Any, definition: Definition, **options: Any) -> Verdict: ...
-
-
-def verify(
-    mechanism: Any, definition: Definition | None = None, *, key: str | os.PathLike[str] | None = None, **options: Any
-) -> list[Check] | Verdict:
-    """Check a release or view folder without its data, or a mechanism against a definition of privacy.
-
-    `verify("release/")` recomputes every hash and certificate, and says who signed the folder; with `key`, a public key
-    that you trust, a file with one or its fingerprint, it must be signed with that.
-
-    `verify(mechanism, definition)` finds the smallest epsilon for which the mechanism keeps the definition, or the
-    attacker who breaks it.
+    It recomputes every hash and certificate, and says who signed the folder; with `key`, a public key that you trust, a
+    file with one or its fingerprint, it must be signed with that. Mechanisms are verified against definitions by
+    `td.pufferfish.verify`.
     """
-    if definition is not None:
-        if not isinstance(definition, Definition):
-            raise QueryError("this is no definition", fix="write td.Definition(pairs, scenarios, epsilon=1)")
-        return verify_mechanism(mechanism, definition, **options)
-    if not isinstance(mechanism, str | os.PathLike) or options:
-        raise QueryError("a mechanism is verified against a definition", fix="write td.verify(mechanism, definition)")
-    folder = Path(mechanism)
+    if not isinstance(folder, str | os.PathLike):
+        raise QueryError("this is no folder", fix="write td.pufferfish.verify(mechanism, definition) for a mechanism")
+    folder = Path(folder)
     view = is_view(folder)
     checks = verify_view(folder) if view else verify_folder(folder)
     return checks + _signature(folder, MANIFEST if view else RELEASE, key)

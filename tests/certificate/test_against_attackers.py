@@ -10,6 +10,7 @@ import pytest
 from tests.policy.test_build_attackers import CHAIN, read
 
 import tetraodon as td
+from tetraodon import pufferfish as pf
 from tetraodon.certificate.against_attackers import (
     adds_up,
     certify_release,
@@ -21,14 +22,18 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.questions import cdf, histogram, linear, total
 from tetraodon.workload.linear import Measurement
 
 QUERIES = {
     "histogram": (histogram("x"), lambda rows: tuple(sum(row == v for row in rows) for v in range(3))),
-    "cdf": (cdf("x"), lambda rows: tuple(sum(row is not td.ABSENT and row <= v for row in rows) for v in range(3))),
-    "total": (total("x"), lambda rows: sum(0 if row is td.ABSENT else row for row in rows)),
+    "cdf": (
+        cdf("x"),
+        lambda rows: tuple(sum(row is not ABSENT and row <= v for row in rows) for v in range(3)),
+    ),
+    "total": (total("x"), lambda rows: sum(0 if row is ABSENT else row for row in rows)),
 }
 
 
@@ -40,11 +45,14 @@ def measured(here: Policy, name: str, scale: Fraction) -> Certificate:
     return certify_release(here, [Measurement(linear(QUERIES[name][0], here.domain), scale)])
 
 
-def verdict(world: td.World, function: Callable[[Any], Any], scale: Fraction, scenario: Any, epsilon: Fraction) -> Any:
+def verdict(world: pf.World, function: Callable[[Any], Any], scale: Fraction, scenario: Any, epsilon: Fraction) -> Any:
     answers = function(world.datasets[0])
     kind = DiscreteLaplace(scale)
     noise = (kind,) * len(answers) if isinstance(answers, tuple) else kind
-    return td.verify(Additive(function, noise, world), td.Definition(td.pairs.values(), scenario, epsilon=epsilon))
+    return pf.verify(
+        Additive(function, noise, world),
+        pf.Definition(pf.pairs.values(), scenario, epsilon=epsilon),
+    )
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -53,8 +61,8 @@ def test_groups_of_two_among_three_people(name: str, presence: str) -> None:
     here = policy([{"groups": "home", "at most": 2}], presence=presence)
     scale = Fraction(5, 2)
     found = measured(here, name, scale)
-    world = td.World.product(range(3), individuals=3, absent=presence == "secret")
-    scenario = td.scenarios.groups([(0, 1), (2,)])
+    world = pf.World.product(range(3), individuals=3, absent=presence == "secret")
+    scenario = pf.scenarios.groups([(0, 1), (2,)])
     assert found.exact
     assert verdict(world, QUERIES[name][1], scale, scenario, Fraction(found.epsilon)).holds
     assert not verdict(world, QUERIES[name][1], scale, scenario, Fraction(99, 100) * found.epsilon).holds
@@ -67,16 +75,16 @@ def test_a_secret_shows_in_changes_that_are_none_themselves() -> None:
     exact = [Measurement(linear(td.count("x = 2"), alone.domain), Fraction(0))]
     assert certify_release(alone, exact).epsilon == 0
     assert not certify_release(grouped, exact).finite
-    world = td.World.product(range(3), individuals=2)
-    told = td.Channel(
+    world = pf.World.product(range(3), individuals=2)
+    told = pf.Channel(
         [[int(sum(row == 2 for row in rows) == n) for n in range(3)] for rows in world.datasets],
         world.datasets,
         range(3),
     )
-    pairs = td.pairs.explicit([(td.Secret.value(0, 0), td.Secret.value(0, 1))])
-    together = td.Definition(pairs, td.scenarios.groups([(0, 1)]), epsilon=1)
-    assert not td.verify(told, together).holds
-    assert td.verify(told, td.Definition(pairs, td.scenarios.independent(), epsilon=0)).holds
+    pairs = pf.pairs.explicit([(pf.Secret.value(0, 0), pf.Secret.value(0, 1))])
+    together = pf.Definition(pairs, pf.scenarios.groups([(0, 1)]), epsilon=1)
+    assert not pf.verify(told, together).holds
+    assert pf.verify(told, pf.Definition(pairs, pf.scenarios.independent(), epsilon=0)).holds
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -86,8 +94,8 @@ def test_chains(name: str) -> None:
     scale = Fraction(20)
     found = measured(here, name, scale)
     assert not found.exact
-    world = td.World.product(range(3), individuals=4)
-    scenario = td.scenarios.chain(transition=rows, source="a study")
+    world = pf.World.product(range(3), individuals=4)
+    scenario = pf.scenarios.chain(transition=rows, source="a study")
     assert verdict(world, QUERIES[name][1], scale, scenario, Fraction(found.epsilon)).holds
     independent = measured(policy(["independent"]), name, scale).epsilon
     assert found.epsilon >= independent  # so `independent` beside a chain adds nothing
@@ -127,7 +135,7 @@ def test_mechanisms_for_independent_people_are_refused() -> None:
     with pytest.raises(Refused, match="k-means is priced"):
         require_independent(here, "k-means")
     with pytest.raises(Refused, match="optimised strategy"):
-        td.strategy([histogram("x")], here)
+        td.research.strategy([histogram("x")], here)
     with pytest.raises(Refused, match="matrix of rows"):
         td.certify(here, [[1, 0, 0]], 1)
 

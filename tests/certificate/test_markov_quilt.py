@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import tetraodon as td
+from tetraodon import pufferfish as pf
 from tetraodon.certificate.markov_quilt import (
     QuiltBounds,
     approximate_influences,
@@ -109,12 +109,12 @@ def test_the_noise_keeps_its_promise_on_every_output(name: str, epsilon: str) ->
     each = quilt_budget(chain, everything(chain), budget)
     assert quilt_loss(chain, everything(chain), each) <= budget
     length = chain.length or 5
-    world = td.World.product(range(chain.states), individuals=min(length, 5))
+    world = pf.World.product(range(chain.states), individuals=min(length, 5))
     count = Additive(lambda rows: sum(row == 0 for row in rows), DiscreteLaplace(1 / each), world)
-    scenario = td.scenarios.chain(
+    scenario = pf.scenarios.chain(
         transition=list(chain.transitions), start=list(chain.starts) or "stationary", source="a study"
     )
-    verdict = td.verify(count, td.Definition(td.pairs.values(), scenario, epsilon=budget))
+    verdict = pf.verify(count, pf.Definition(pf.pairs.values(), scenario, epsilon=budget))
     assert verdict.holds
 
 

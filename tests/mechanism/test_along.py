@@ -60,7 +60,7 @@ def test_estimates_and_errors_are_those_of_least_squares(changes: dict[str, Any]
 def test_ranges_of_one_attribute_by_another_gain(secrets: dict[str, Any]) -> None:
     asked = policy((100, 30), **secrets)
     ranges = np.tril(np.ones((100, 100)))
-    found = td.strategy(td.Kronecker({"a": ranges, "b": None}), asked)
+    found = td.research.strategy(td.research.Kronecker({"a": ranges, "b": None}), asked)
     assert isinstance(found, MarginalStrategy)
     rivals: dict[str, float] = {}
     for word, error in found.rivals:
@@ -74,7 +74,7 @@ def test_ranges_of_one_attribute_by_another_gain(secrets: dict[str, Any]) -> Non
 
 
 def test_small_domains_are_compared_with_each_along_every_attribute() -> None:
-    found = td.strategy(np.tril(np.ones((80, 80))), policy((40, 2)))
+    found = td.research.strategy(np.tril(np.ones((80, 80))), policy((40, 2)))
     assert {"identity", "ordered", "hierarchical"} <= {word for word, _ in found.rivals}
     assert found.expected_error <= min(error for _, error in found.rivals)
 

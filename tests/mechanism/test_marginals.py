@@ -11,6 +11,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import QueryError, Refused
+from tetraodon.mechanism.kronecker import Kronecker
 from tetraodon.mechanism.marginals import MarginalStrategy, marginal_strategy
 from tetraodon.noise import laplace_variance
 
@@ -25,9 +26,9 @@ def policy(shape: tuple[int, ...] = (4, 3, 2), **changes: Any) -> td.Policy:
     return td.load_policy(document | changes)
 
 
-def two_way(asked: td.Policy) -> list[td.Kronecker]:
+def two_way(asked: td.Policy) -> list[Kronecker]:
     return [
-        td.Kronecker(dict.fromkeys(pair)).within(asked.domain) for pair in itertools.combinations(asked.domain.names, 2)
+        Kronecker(dict.fromkeys(pair)).within(asked.domain) for pair in itertools.combinations(asked.domain.names, 2)
     ]
 
 
@@ -72,7 +73,7 @@ def test_estimates_are_unbiased_and_as_good_as_predicted(changes: dict[str, Any]
 @pytest.mark.parametrize("changes", [{}, {"together": "one attribute at a time"}])
 def test_a_strict_gain_on_two_way_marginals_of_a_large_domain(changes: dict[str, Any]) -> None:
     asked = policy((74, 16, 5, 2, 99), **changes)
-    found = td.strategy([td.histogram(*pair) for pair in itertools.combinations("abcde", 2)], asked)
+    found = td.research.strategy([td.histogram(*pair) for pair in itertools.combinations("abcde", 2)], asked)
     assert isinstance(found, MarginalStrategy)
     rivals = dict(found.rivals)
     assert found.mechanism == "marginals"
@@ -83,7 +84,7 @@ def test_a_strict_gain_on_two_way_marginals_of_a_large_domain(changes: dict[str,
 
 def test_running_counts_are_taken_where_they_are_better() -> None:
     asked = policy((40, 2), secrets={"a": {"within": 1}, "b": "public"})
-    found = marginal_strategy([td.Kronecker({"a": None, "b": None}).within(asked.domain)], asked, Fraction(1))
+    found = marginal_strategy([Kronecker({"a": None, "b": None}).within(asked.domain)], asked, Fraction(1))
     assert found.mechanism == "ordered"
     table = np.arange(80).reshape(40, 2)
     assert np.allclose(found.marginal(measured_for(found, table), ("b", "a")), table.T)
@@ -93,7 +94,7 @@ def test_running_counts_are_taken_where_they_are_better() -> None:
 def test_products_with_matrices_and_what_is_refused() -> None:
     asked = policy((30, 20, 20))
     ranges = np.tril(np.ones((30, 30)))
-    found = td.strategy([td.Kronecker({"a": ranges, "b": None}), td.histogram("c")], asked)
+    found = td.research.strategy([Kronecker({"a": ranges, "b": None}), td.histogram("c")], asked)
     assert isinstance(found, MarginalStrategy)
     assert found.expected_error <= min(error for _, error in found.rivals)
     with pytest.raises(QueryError, match="not measured"):
@@ -102,14 +103,14 @@ def test_products_with_matrices_and_what_is_refused() -> None:
         marginal_strategy([], asked, Fraction(1))
     many = policy((2,) * 12)
     with pytest.raises(Refused, match="attributes"):
-        marginal_strategy([td.Kronecker(dict.fromkeys(many.domain.names)).within(many.domain)], many, Fraction(1))
+        marginal_strategy([Kronecker(dict.fromkeys(many.domain.names)).within(many.domain)], many, Fraction(1))
     public = policy((3, 3), secrets={"a": "public", "b": "public"})
     with pytest.raises(Refused, match="secret"):
-        marginal_strategy([td.Kronecker({"a": None}).within(public.domain)], public, Fraction(1))
+        marginal_strategy([Kronecker({"a": None}).within(public.domain)], public, Fraction(1))
 
 
 def test_small_domains_take_the_better_of_two_ways() -> None:
     asked = policy()
-    found = td.strategy([td.histogram("a", "b"), td.histogram("b", "c")], asked)
-    wide = td.strategy([td.Kronecker({"a": None, "b": None}), td.Kronecker({"b": None, "c": None})], asked)
+    found = td.research.strategy([td.histogram("a", "b"), td.histogram("b", "c")], asked)
+    wide = td.research.strategy([Kronecker({"a": None, "b": None}), Kronecker({"b": None, "c": None})], asked)
     assert found.expected_error <= wide.expected_error

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import tetraodon as td
+from tetraodon import pufferfish as pf
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import NoiseError, PolicyError
@@ -58,11 +59,11 @@ def test_no_budget_and_no_noise_are_refused() -> None:
 HALVES = [Fraction(n, 2) for n in (0, 1, 4, 7, 9)]
 
 
-def check(mechanism: Calibrated, world: td.World, pairs: object, scenario: object, *, tight: bool = True) -> None:
+def check(mechanism: Calibrated, world: pf.World, pairs: object, scenario: object, *, tight: bool = True) -> None:
     for factor, holds in ((1, True), (Fraction(99, 100), False)):
-        definition = td.Definition(pairs, scenario, epsilon=factor * mechanism.epsilon)  # type: ignore[arg-type]
+        definition = pf.Definition(pairs, scenario, epsilon=factor * mechanism.epsilon)  # type: ignore[arg-type]
         if holds or tight:
-            assert td.verify(mechanism.on(world), definition).holds == holds
+            assert pf.verify(mechanism.on(world), definition).holds == holds
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", 1, 2])
@@ -70,32 +71,32 @@ def test_absolute_errors_of_individuals(epsilon: object) -> None:
     """[KM12] Lemma 7.1 with k = 1: values less than 4 apart; 0.5 and 4.5 fall on steps 4 apart and are not."""
     mechanism = absolute_sum(individual=1, epsilon=epsilon)  # type: ignore[arg-type]
     assert mechanism.scale == 4 / Fraction(epsilon)  # type: ignore[arg-type]
-    worlds = td.World.product([Fraction(1, 2), Fraction(17, 4), *HALVES[2:]], individuals=2)
-    check(mechanism, worlds, td.pairs.intervals(k=1), td.scenarios.independent())
+    worlds = pf.World.product([Fraction(1, 2), Fraction(17, 4), *HALVES[2:]], individuals=2)
+    check(mechanism, worlds, pf.pairs.intervals(k=1), pf.scenarios.independent())
 
 
 def test_aggregates_alone_and_with_individuals() -> None:
-    world = td.World.product([Fraction(1, 2), Fraction(17, 4), 0, 2], individuals=2)
+    world = pf.World.product([Fraction(1, 2), Fraction(17, 4), 0, 2], individuals=2)
     alone = absolute_sum(aggregate=1, epsilon=1)
-    check(alone, world, td.pairs.aggregate(k=1), td.scenarios.anything())
+    check(alone, world, pf.pairs.aggregate(k=1), pf.scenarios.anything())
     both = absolute_sum(individual="0.5", aggregate=1, epsilon=1)
     assert both.steps == alone.steps == 4
-    check(both, world, td.pairs.aggregate(k=1), td.scenarios.anything())
-    check(both, world, td.pairs.intervals(k="0.5"), td.scenarios.independent(), tight=False)
-    together = td.Definition(
-        td.pairs.aggregate(k=1) | td.pairs.intervals(k="0.5"), td.scenarios.independent(), epsilon=both.epsilon
+    check(both, world, pf.pairs.aggregate(k=1), pf.scenarios.anything())
+    check(both, world, pf.pairs.intervals(k="0.5"), pf.scenarios.independent(), tight=False)
+    together = pf.Definition(
+        pf.pairs.aggregate(k=1) | pf.pairs.intervals(k="0.5"), pf.scenarios.independent(), epsilon=both.epsilon
     )
-    assert td.verify(both.on(world), together).lower <= both.epsilon
+    assert pf.verify(both.on(world), together).lower <= both.epsilon
 
 
 def test_relative_errors() -> None:
     """c = 1/2: values less than 16 times apart. Powers of two are the grid; 63/64 is just below a step of it."""
     mechanism = relative_sum(c="1/2", epsilon=1, base=2)
     assert mechanism.steps == 4
-    world = td.World.product([Fraction(63, 64), Fraction(31, 2), 1, 3], individuals=1)
-    check(mechanism, world, td.pairs.relative(c="1/2"), td.scenarios.independent())
-    two = td.World.product([Fraction(63, 64), Fraction(31, 2), 1, 3], individuals=2)
-    check(mechanism, two, td.pairs.relative(c="1/2"), td.scenarios.independent(), tight=False)
+    world = pf.World.product([Fraction(63, 64), Fraction(31, 2), 1, 3], individuals=1)
+    check(mechanism, world, pf.pairs.relative(c="1/2"), pf.scenarios.independent())
+    two = pf.World.product([Fraction(63, 64), Fraction(31, 2), 1, 3], individuals=2)
+    check(mechanism, two, pf.pairs.relative(c="1/2"), pf.scenarios.independent(), tight=False)
 
 
 def test_the_scale_in_logarithms_is_that_of_the_paper() -> None:

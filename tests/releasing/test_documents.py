@@ -22,7 +22,7 @@ def test_a_plan_is_json_with_exact_numbers_beside_the_rounded(policy: td.Policy)
 def test_witnesses_are_records_by_name(policy: td.Policy) -> None:
     witness = plan_document(td.plan(policy))["certificate"]["witness"]
     assert all(set(record) == set(policy.domain.names) for record in witness)
-    assert value_document(td.ABSENT, policy.domain) == "not in the data"
+    assert value_document(td.research.ABSENT, policy.domain) == "not in the data"
 
 
 def test_sensitivities_and_infinite_losses(policy: td.Policy) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tetraodon as td
+from tetraodon import pufferfish as pf
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import BudgetExhausted, Refused
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
@@ -45,9 +46,9 @@ def test_other_terms_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_second_release_whose_joint_loss_is_not_known_is_refused(tmp_path: Path) -> None:
-    world = td.World.product((0, 1), individuals=2)
-    scenario = td.scenarios.chain(transition=[["0.9", "0.1"], ["0.1", "0.9"]], source="a study")
-    mechanism, _ = wasserstein(sum, td.Definition(td.pairs.values(), scenario, epsilon=1), world)
+    world = pf.World.product((0, 1), individuals=2)
+    scenario = pf.scenarios.chain(transition=[["0.9", "0.1"], ["0.1", "0.9"]], source="a study")
+    mechanism, _ = wasserstein(sum, pf.Definition(pf.pairs.values(), scenario, epsilon=1), world)
     with td.Ledger(tmp_path / "l.db") as book:
         book.open("pair", 5, mechanism.document())
         release_number(mechanism, (0, 1), dataset="pair", ledger=book)
@@ -68,10 +69,10 @@ def test_refusals_because_of_the_data_are_recorded_and_cost_nothing(tmp_path: Pa
 
 def test_answers_that_lose_nothing_alone_are_not_released_together(tmp_path: Path) -> None:
     """Two fair bits: neither the second nor the parity tells the first, and both together do."""
-    world = td.World.product((0, 1), individuals=2)
-    pair = td.pairs.explicit([(td.Secret.value(0, 0), td.Secret.value(0, 1))])
-    fair = td.scenarios.explicit([dict.fromkeys(world.datasets, "1/4")])
-    definition = td.Definition(pair, fair, epsilon=1)
+    world = pf.World.product((0, 1), individuals=2)
+    pair = pf.pairs.explicit([(pf.Secret.value(0, 0), pf.Secret.value(0, 1))])
+    fair = pf.scenarios.explicit([dict.fromkeys(world.datasets, "1/4")])
+    definition = pf.Definition(pair, fair, epsilon=1)
     parity, second = (wasserstein(query, definition, world)[0] for query in (lambda d: sum(d) % 2, lambda d: d[1]))
     assert parity.steps == second.steps == 0
     with td.Ledger(tmp_path / "l.db") as book:

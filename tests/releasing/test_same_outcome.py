@@ -15,9 +15,8 @@ import pytest
 
 import tetraodon as td
 from tetraodon.engine.counts import Counts
-from tetraodon.engine.refusal import DataRefusal
 from tetraodon.engine.sound import require_sound
-from tetraodon.errors import NoiseError
+from tetraodon.errors import DataRefusal, NoiseError
 from tetraodon.whole_sums import LARGEST, MOST_ROWS
 
 SOURCE = Path(td.__file__).parent

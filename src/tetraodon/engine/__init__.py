@@ -6,8 +6,8 @@ from tetraodon.engine.duckdb_engine import DuckDBEngine
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.open_table import Source, open_table
 from tetraodon.engine.protocol import Engine
-from tetraodon.engine.refusal import DataRefusal
 from tetraodon.engine.report import ColumnReport
+from tetraodon.errors import DataRefusal
 
 __all__ = [
     "ColumnReport",

@@ -19,8 +19,7 @@ from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine
 from tetraodon.engine.duckdb_sql import quoted, text
 from tetraodon.engine.duckdb_table import DuckDBTable, Origin
 from tetraodon.engine.pipe import piped
-from tetraodon.engine.refusal import DataRefusal
-from tetraodon.errors import TableError, did_you_mean
+from tetraodon.errors import DataRefusal, TableError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas

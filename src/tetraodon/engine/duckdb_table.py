@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.duckdb_sql import quoted
 from tetraodon.engine.private_folder import PrivateFolder
-from tetraodon.engine.refusal import DataRefusal
-from tetraodon.errors import TableError
+from tetraodon.errors import DataRefusal, TableError
 
 Origin: TypeAlias = Callable[[], AbstractContextManager[str]]
 """A way to scan a table, as SQL that is good for one query."""

@@ -17,8 +17,7 @@ import numpy as np
 from ibis.common.exceptions import IbisError
 from numpy.typing import NDArray
 
-from tetraodon.engine.refusal import DataRefusal
-from tetraodon.errors import TableError
+from tetraodon.errors import DataRefusal, TableError
 
 Columns: TypeAlias = dict[str, NDArray[np.int64]]
 Failures: TypeAlias = tuple[type[Exception], ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tetraodon.domain import Domain
 from tetraodon.engine.counts import Counts
-from tetraodon.engine.refusal import DataRefusal
+from tetraodon.errors import DataRefusal
 from tetraodon.whole_sums import MOST_ROWS
 
 

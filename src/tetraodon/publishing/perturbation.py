@@ -84,7 +84,7 @@ class Perturbation:
         return Channel(self.matrix, [(value,) for value in values], values)
 
     def definition(self, epsilon: Number) -> Definition:
-        """The promise that `td.verify(perturbation.channel, ...)` checks: the edges of the graph, at this epsilon."""
+        """The promise that `verify(perturbation.channel, ...)` checks: the edges of the graph, at this epsilon."""
         return _definition(self.attribute, self.graph, rational(epsilon, name="epsilon"))
 
     # -- what can be told from it ----------------------------------------------------------------

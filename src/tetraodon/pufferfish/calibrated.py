@@ -13,8 +13,7 @@ from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.direct_losses import certify_shift
-from tetraodon.engine.refusal import DataRefusal
-from tetraodon.errors import NoiseError, PolicyError
+from tetraodon.errors import DataRefusal, NoiseError, PolicyError
 from tetraodon.noise import laplace_quantile
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.additive import Additive, DiscreteLaplace

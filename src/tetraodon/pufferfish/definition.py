@@ -49,7 +49,7 @@ class Definition:
         name: str = "",
     ) -> None:
         if not isinstance(pairs, SecretPairs) or not isinstance(scenarios, Scenario):
-            raise PolicyError("a definition needs pairs and scenarios", fix="use td.pairs.* and td.scenarios.*")
+            raise PolicyError("a definition needs pairs and scenarios", fix="use pairs.* and scenarios.*")
         if (epsilon is None) == (odds is None):
             raise PolicyError("a definition needs either epsilon or odds", fix="give exactly one of the two")
         exact = None if epsilon is None else rational(epsilon, name="epsilon")

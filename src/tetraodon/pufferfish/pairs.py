@@ -1,4 +1,4 @@
-"""What must not be told apart: `td.pairs`, one function for each family."""
+"""What must not be told apart: `td.pufferfish.pairs`, one function for each family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who might attack: `td.scenarios`, one function for each set of attackers."""
+"""Who might attack: `td.pufferfish.scenarios`, one function for each set of attackers."""
 
 from __future__ import annotations
 

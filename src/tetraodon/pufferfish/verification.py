@@ -153,7 +153,7 @@ def ask(definition: Definition, world: World) -> SpelledOut:
         )
     if isinstance(scenario, Anything) or scenario.priors(world) is not None:
         return SpelledOut(definition, priors, world, masks, everybody, True, "all pairs of possible datasets")
-    raise Refused("no method is known for this kind of attackers", fix="list their priors, or use td.scenarios.*")
+    raise Refused("no method is known for this kind of attackers", fix="list their priors, or use scenarios.*")
 
 
 def _merged(scenario: IndependentGroups, about: frozenset[int] | None) -> frozenset[int] | None:

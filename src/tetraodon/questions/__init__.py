@@ -26,7 +26,8 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
     """
     if not isinstance(query, Query):
         raise QueryError(
-            "this is no question", fix="write td.histogram('age') or the like; td.certify and td.strategy take a matrix"
+            "this is no question",
+            fix="write td.histogram('age') or the like; td.certify and td.research.strategy take a matrix",
         )
     return query.linear(domain)
 

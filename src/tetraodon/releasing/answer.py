@@ -115,11 +115,13 @@ class Answer:
 
     def to_polars(self) -> polars.DataFrame:
         """The answer as a polars frame."""
-        return _frames("polars").DataFrame(dict(self.columns))
+        frame: polars.DataFrame = _frames("polars").DataFrame(dict(self.columns))
+        return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """The answer as a pandas frame."""
-        return _frames("pandas").DataFrame(dict(self.columns))
+        frame: pandas.DataFrame = _frames("pandas").DataFrame(dict(self.columns))
+        return frame
 
     def document(self) -> Mapping[str, Any]:
         """Columns as lists, for JSON."""

@@ -78,7 +78,7 @@ def _check_composes(mechanism: Calibrated, account: Account) -> None:
     if not mechanism.composable.adds_up and account.charged:
         raise Refused(
             f"how this release composes with earlier ones is not known: {mechanism.composable.reason}",
-            fix="release both at once, verified with td.compose, or use attackers for whom losses add up",
+            fix="release both at once, verified with td.pufferfish.compose, or use attackers for whom losses add up",
             where=account.dataset,
         )
 

@@ -202,6 +202,6 @@ def test_the_public_oracle_agrees_with_the_policy() -> None:
         }
     )
     for query in (td.histogram("a", "b"), td.cdf("a", by=["b"]), td.total("a"), td.count("a = b")):
-        assert td.sensitivity(policy, query).value == td.oracle.sensitivity(policy, query, 3)
-    assert td.oracle.sensitivity(policy, td.histogram("a", "b"), 3, reading="literal") == 4
+        assert td.sensitivity(policy, query).value == td.research.oracle.sensitivity(policy, query, 3)
+    assert td.research.oracle.sensitivity(policy, td.histogram("a", "b"), 3, reading="literal") == 4
     assert td.sensitivity(policy, td.histogram("a", "b")).value == 6

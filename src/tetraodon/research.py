@@ -1,0 +1,34 @@
+"""Tools for research: what the papers have that a curator does not need, and what tests are made of.
+
+A listing of small worlds to hold a price against (`oracle`), the secret graph itself, strategies for a workload of
+one's own, FRAPP and other ways to replace values, and how many tuples of a domain of any size satisfy a condition.
+"""
+# ruff: noqa: I001  (a name that is exported is imported as itself)
+
+from typing import TYPE_CHECKING
+
+from tetraodon.lazy_names import lazy_names, public_names
+
+if TYPE_CHECKING:
+    from tetraodon.certificate import Sensitivity as Sensitivity, oracle as oracle
+    from tetraodon.mechanism.kronecker import Kronecker as Kronecker
+    from tetraodon.mechanism.optimised import strategy as strategy
+    from tetraodon.policy.secret_graph import ABSENT as ABSENT, SecretGraph as SecretGraph
+    from tetraodon.publishing.domain_count import domain_count as domain_count
+    from tetraodon.publishing.frapp import frapp as frapp
+    from tetraodon.publishing.perturbation import Perturbation as Perturbation, perturbation as perturbation
+
+_NAMES = {
+    "tetraodon.certificate": "Sensitivity",
+    "tetraodon.certificate.oracle": "oracle",
+    "tetraodon.mechanism.kronecker": "Kronecker",
+    "tetraodon.mechanism.optimised": "strategy",
+    "tetraodon.policy.secret_graph": "ABSENT SecretGraph",
+    "tetraodon.publishing.domain_count": "domain_count",
+    "tetraodon.publishing.frapp": "frapp",
+    "tetraodon.publishing.perturbation": "Perturbation perturbation",
+}
+__all__ = public_names(_NAMES)
+
+if not TYPE_CHECKING:  # hidden from the type check, so that a misspelt name is still found
+    __getattr__, __dir__ = lazy_names(__name__, _NAMES, {}, globals())
