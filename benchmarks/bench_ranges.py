@@ -23,9 +23,10 @@ import tetraodon as td
 from reproduce.fig_ranges import policy
 from tetraodon.gate import without_ledger
 from tetraodon.inference.running import monotone_counts
+from tetraodon.releasing.counting import count
 from tetraodon.releasing.estimates import raw_table
 from tetraodon.releasing.many_ranges import many_ranges
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.run import _noisy
 
 SIZE = 4357
 TARGETS = {1: 1.0, 10: 0.40, 50: 0.34, 100: 0.34, 500: 0.34, 1000: 0.34, SIZE: 0.25}
@@ -67,7 +68,7 @@ def _losses() -> pl.DataFrame:
 
 def _measured(plan: td.Plan, losses: pl.DataFrame, releases: int) -> tuple[float, float]:
     truth = np.bincount(losses["x"], minlength=SIZE)
-    exact = _count(plan, losses)["r"]
+    exact = count(plan, losses)["r"]
     before, after = [], []
     for _ in range(releases):
         raw = raw_table(plan["r"], _noisy(plan, "r", exact, without_ledger(plan.certificate)), plan.policy.domain)

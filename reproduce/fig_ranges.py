@@ -20,8 +20,9 @@ from reproduce.figure import Check, Figure, Progress, Table, lines, mean_over_ra
 from tetraodon.gate import without_ledger
 from tetraodon.inference.running import monotone_counts
 from tetraodon.noise import discrete_laplace
+from tetraodon.releasing.counting import count
 from tetraodon.releasing.estimates import raw_table
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.run import _noisy
 
 FANOUT = 16
 RANGES = 10_000
@@ -188,7 +189,7 @@ def _measured(column: Column, word: str, theta: int, epsilon: Fraction, repeats:
     ends, scales = random_ranges(column.size), best_scales(column.size, theta, epsilon)
     truth = np.bincount(column.values, minlength=column.size).astype(float)
     plan = td.plan(policy(column.size, theta, epsilon))
-    exact = _count(plan, pl.DataFrame({"x": column.values}))["r"]
+    exact = count(plan, pl.DataFrame({"x": column.values}))["r"]
     errors: dict[str, list[float]] = {PAPER: [], OURS: [], f"{OURS}, after inference": []}
     for _ in range(repeats):
         running = hierarchical_noise(column.size, theta, scales)

@@ -19,7 +19,8 @@ from scripts.audit.counting import quickly
 
 from tetraodon.engine import Individuals, csv_file
 from tetraodon.errors import TableError
-from tetraodon.releasing import charge, run
+from tetraodon.releasing import counting as releasing_counting
+from tetraodon.releasing import pricing
 
 PARTS, CASES = 20, int(os.environ.get("TETRAODON_AUDIT_CASES", "2000"))
 
@@ -54,12 +55,12 @@ def wrong_price(patch: pytest.MonkeyPatch) -> None:
 
 
 def first_rows_of_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(run, "_individuals", first_rows)
+    patch.setattr(releasing_counting, "_individuals", first_rows)
 
 
 def files_that_read_otherwise(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(audit, "OTHER_FILES", 1)
-    patch.setattr(charge, "check_same_data", lambda _, __: None)
+    patch.setattr(pricing, "check_same_data", lambda _, __: None)
 
 
 def one_byte_decides(patch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ import duckdb
 from tetraodon.engine import duckdb_table
 from tetraodon.errors import DataRefusal
 from tetraodon.policy.policy import Policy
+from tetraodon.releasing import counting
 from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.run import _count
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def count(plan: Plan, content: bytes, folder: Path, governing: Policy | None = N
     path = folder / "table.csv"
     path.write_bytes(content)
     try:
-        found = _count(plan, path, governing)
+        found = counting.count(plan, path, governing)
     except DataRefusal as refusal:
         return Told((), str(refusal))
     return Told(tuple(tuple(int(n) for n in array.ravel()) for item in plan for array in found[item.name]))

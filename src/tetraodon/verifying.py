@@ -11,9 +11,8 @@ from tetraodon.foreign import read_plain
 from tetraodon.ledger.signature import judged, stated_entry
 from tetraodon.publishing.verify import verify_view
 from tetraodon.publishing.view import MANIFEST
-from tetraodon.publishing.view import read_manifest as read_view
 from tetraodon.releasing.folder import MANIFEST as RELEASE
-from tetraodon.releasing.manifest import read_manifest as read_release
+from tetraodon.releasing.manifest import read_manifest
 from tetraodon.releasing.verify import NOT_CHECKED, Check, unchecked_pages
 from tetraodon.releasing.verify import verify as verify_folder
 
@@ -41,7 +40,7 @@ def is_view(folder: Path) -> bool:
 def not_checked(folder: str | os.PathLike[str]) -> tuple[str, ...]:
     """What `verify` cannot tell about a release or view folder, in words."""
     path = Path(folder)
-    return (*NOT_CHECKED, *unchecked_pages(read_view(path) if is_view(path) else read_release(path)))
+    return (*NOT_CHECKED, *unchecked_pages(read_manifest(path, "view" if is_view(path) else "release")))
 
 
 def _signature(folder: Path, name: str, key: str | os.PathLike[str] | None) -> list[Check]:

@@ -168,7 +168,7 @@ def test_an_internal_error_shows_its_type_and_place_only(
     def broken(*_: object) -> None:
         raise ZeroDivisionError(f"17,Male,3,{MARKER}")
 
-    monkeypatch.setattr(running, "_count", broken)
+    monkeypatch.setattr(running, "count", broken)
     run("ledger", "open", "people.policy.yaml")
     told = run("release", "people.policy.yaml", "people.csv", code=70)
     assert MARKER not in told.output

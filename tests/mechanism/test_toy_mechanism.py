@@ -35,8 +35,9 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Cells, Query
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.counting import count
+from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.run import _noisy
 from tetraodon.workload.contribution import Prefix
 from tetraodon.workload.linear import LinearQuery, Split
 
@@ -98,7 +99,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def release_once(plan: td.Plan, exact: Any) -> Release:
     permit = without_ledger(plan.certificate)
-    return Release(plan, {i.name: _noisy(plan, i.name, exact[i.name], permit) for i in plan}, "", "")
+    return infer(plan, {i.name: _noisy(plan, i.name, exact[i.name], permit) for i in plan}, "", "")
 
 
 def test_nobody_offers_it_before() -> None:
@@ -119,7 +120,7 @@ def test_the_planner_takes_it_and_the_kernel_prices_it() -> None:
 @pytest.mark.usefixtures("registered")
 def test_its_intervals_hold_the_truth() -> None:
     plan = td.plan(POLICY)
-    exact = _count(plan, TABLE)
+    exact = count(plan, TABLE)
     asked = {"x <= 4": TRUTH[:5].sum(), "x in (0, 2, 5)": TRUTH[[0, 2, 5]].sum(), "x between 1 and 8": TRUTH[1:9].sum()}
     cells, parts, middle = np.zeros(10), dict.fromkeys(asked, 0), 0
     median = int(np.searchsorted(np.cumsum(TRUTH), len(TABLE) / 2))

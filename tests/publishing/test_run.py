@@ -18,6 +18,7 @@ from tetraodon.publishing.channel import CopyChannel, SetChannel
 from tetraodon.publishing.folder import file_hash
 from tetraodon.publishing.plan import plan_view
 from tetraodon.publishing.run import quote_view
+from tetraodon.releasing.reprice import reprice
 
 POLICY: dict[str, Any] = {
     "dataset": "people",
@@ -215,7 +216,7 @@ def test_repricing_says_that_a_view_is_no_table_of_answers(tmp_path: Path, book:
     policy = td.load_policy(POLICY)
     td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     with pytest.raises(td.Refused, match="published view"):
-        book.reprice(policy)
+        reprice(book, policy)
 
 
 def test_a_wrong_public_number_of_records_is_refused_before_anything_is_spent(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 
 import tetraodon as td
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.run import _count
+from tetraodon.releasing.counting import count
+from tetraodon.releasing.release import Release, infer
 
 
 def release_with(policy: td.Policy, table: pl.DataFrame, noise: Callable[[tuple[int, ...]], Any]) -> Release:
     """A release whose noise is what the test says."""
     plan = td.plan(policy)
-    exact = _count(plan, table)
+    exact = count(plan, table)
     measured = {
         item.name: tuple(
             array + np.asarray(noise(array.shape), np.int64) if m.scale else array
@@ -24,7 +24,7 @@ def release_with(policy: td.Policy, table: pl.DataFrame, noise: Callable[[tuple[
         )
         for item in plan
     }
-    return Release(plan, measured, "2026-01-01", "1")
+    return infer(plan, measured, "2026-01-01", "1")
 
 
 def silent(shape: tuple[int, ...]) -> Any:

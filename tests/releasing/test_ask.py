@@ -14,8 +14,9 @@ from tests.releasing.made import release_with, silent
 import tetraodon as td
 from tetraodon.gate import without_ledger
 from tetraodon.releasing.answer import cells_where, truth_of
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.counting import count
+from tetraodon.releasing.release import infer
+from tetraodon.releasing.run import _noisy
 
 
 @pytest.mark.parametrize("condition", ["age between 22 and 26", "age <= 23", "age = 20"])
@@ -131,11 +132,11 @@ def test_small_counts_of_84_tables_are_covered() -> None:
     )
     plan = td.plan(policy)
     table = pl.DataFrame({name: ["x"] * 90 + ["z"] * (n % 3) + ["x"] * (2 - n % 3) for n, name in enumerate(names)})
-    exact = _count(plan, table)
+    exact = count(plan, table)
     held = dict.fromkeys(names, 0)
     for _ in range(RUNS):
         permit = without_ledger(plan.certificate)
-        release = Release(plan, {i.name: _noisy(plan, i.name, exact[i.name], permit) for i in plan}, "", "")
+        release = infer(plan, {i.name: _noisy(plan, i.name, exact[i.name], permit) for i in plan}, "", "")
         for name in names:
             low, high = release.ask(f"{name} = 'z'").interval
             held[name] += low - 1e-9 <= table.filter(pl.col(name) == "z").height <= high + 1e-9

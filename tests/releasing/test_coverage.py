@@ -17,8 +17,9 @@ from tests.releasing.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.gate import without_ledger
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.counting import count
+from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.run import _noisy
 
 RUNS = 300
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -27,9 +28,9 @@ FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
 def repeated(changes: dict[str, Any], table: pl.DataFrame) -> list[Release]:
     """Many releases of the same counts; nothing is charged, since nothing is published."""
     plan = td.plan(td.load_policy({**POLICY, **changes}))
-    exact = _count(plan, table)
+    exact = count(plan, table)
     return [
-        Release(
+        infer(
             plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
         )
         for _ in range(RUNS)

@@ -12,7 +12,7 @@ from tests.engine.tables import table as made_table
 from tests.services import forms, needs_postgres, postgres
 
 import tetraodon as td
-from tetraodon.releasing.run import _count
+from tetraodon.releasing.counting import count
 
 COLUMNS = {"age": "INTEGER", "sex": "VARCHAR", "income": "DOUBLE", "region": "VARCHAR"}
 
@@ -20,9 +20,9 @@ COLUMNS = {"age": "INTEGER", "sex": "VARCHAR", "income": "DOUBLE", "region": "VA
 @pytest.mark.parametrize("form", forms("parquet", "csv", "ibis", "postgres", "spark"))
 def test_every_question_has_the_same_answer(policy: td.Policy, table: pl.DataFrame, form: str, tmp_path: Path) -> None:
     plan = td.plan(policy)
-    expected = _count(plan, table)
+    expected = count(plan, table)
     with made_table(form, tmp_path, COLUMNS, table.rows()) as source:
-        found = _count(plan, source)
+        found = count(plan, source)
     assert found.keys() == expected.keys()
     for name, arrays in expected.items():
         assert all(np.array_equal(a, b) for a, b in zip(arrays, found[name], strict=True)), name

@@ -16,8 +16,7 @@ from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.entry import ADDS_UP, JOINTLY
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.charge import governing_certificate
-from tetraodon.releasing.joint_charge import charge_for
+from tetraodon.releasing.pricing import charge_for, governing_certificate
 from tetraodon.releasing.reprice import reprice
 
 TABLE = pandas.DataFrame(

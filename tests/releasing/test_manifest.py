@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 import tetraodon as td
-from tetraodon.releasing.manifest import plan_from_manifest, read_manifest
+from tetraodon.releasing import plan as planning
+from tetraodon.releasing.folder import plan_from_manifest
+from tetraodon.releasing.manifest import read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +35,31 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_plan_is_the_one_that_was_made(made: Path) -> None:
-    manifest = read_manifest(made)
+    manifest = read_manifest(made, "release")
     plan = plan_from_manifest(manifest, made)
     assert str(plan.epsilon) == "1"
     assert plan["h"].strategy.table[0].labels == ("0..2", "3..5")
+
+
+def test_loading_plans_nothing_and_verifying_plans_the_baseline_again(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = []
+    choose = planning._choose
+    monkeypatch.setattr(planning, "_choose", lambda *given: planned.append(given) or choose(*given))
+    loaded = td.load_release(made).plan["h"]
+    assert planned == []
+    again = plan_from_manifest(read_manifest(made, "release"), made)["h"]
+    assert len(planned) == 1
+    assert (loaded.baseline_error, loaded.baseline) == (again.baseline_error, again.baseline)
+
+
+@pytest.mark.parametrize("stated", [None, "8", True, -1, float("nan"), float("inf")])
+def test_a_baseline_that_is_no_number_is_refused(made: Path, stated: Any) -> None:
+    manifest = json.loads((made / "release.json").read_text())
+    manifest["plan"]["queries"][0]["baseline_error"] = stated
+    with pytest.raises(td.ReleaseError, match="does not describe a release"):
+        plan_from_manifest(manifest, made, believed=True)
 
 
 def wide(manifest: dict[str, Any]) -> None:
@@ -87,4 +110,4 @@ def test_other_statements_are_refused(made: Path, change: Callable[[dict[str, An
 
 def test_measurements_that_are_missing(made: Path, tmp_path: Path) -> None:
     with pytest.raises(td.ReleaseError, match="missing"):
-        plan_from_manifest(read_manifest(made), tmp_path)
+        plan_from_manifest(read_manifest(made, "release"), tmp_path)

@@ -11,14 +11,15 @@ from tests.releasing.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.gate import without_ledger
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.counting import count
+from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.run import _noisy
 
 
 def made(changes: Mapping[str, Any], table: pl.DataFrame) -> Release:
     plan = td.plan(td.load_policy({**POLICY, **changes}))
-    exact = _count(plan, table)
-    return Release(
+    exact = count(plan, table)
+    return infer(
         plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
     )
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import tetraodon as td
 from tetraodon.cli.plan_in_words import notes
-from tetraodon.releasing.price_of_known import price_of_known
+from tetraodon.releasing.pricing import price_of_known
 from tetraodon.releasing.words import baseline
 
 POLICY = {

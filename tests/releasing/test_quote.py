@@ -13,7 +13,7 @@ from tests.policy.test_build_attackers import CHAIN, read
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
-from tetraodon.releasing.quote import quote
+from tetraodon.releasing.pricing import quote
 
 
 def asked(**changes: Any) -> td.Plan:

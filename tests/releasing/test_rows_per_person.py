@@ -33,7 +33,7 @@ from tetraodon.policy.attackers import DependentGroups
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.releasing.run import open_policy_table
+from tetraodon.releasing.counting import open_policy_table
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement, splits
 

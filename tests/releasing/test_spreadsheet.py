@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.releasing import parquet
-from tetraodon.releasing.parquet import write_columns
-from tetraodon.releasing.spreadsheet import cell_text, harmless_cell, harmless_sql
+from tetraodon.releasing import column_files as parquet
+from tetraodon.releasing.column_files import cell_text, harmless_cell, harmless_sql, write_columns
 
 FORMULAS = ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "'=1", "\x27\x27@x", "-", "- a\nb"]
 PLAIN = ["a", "", "-5..0", "-5", "+1.5", "1..2", "-0.5..-0.1", "'tis", "a=b", " =1"]

@@ -14,7 +14,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.releasing.folder import file_hash, fill_folder
-from tetraodon.releasing.release import Release
+from tetraodon.releasing.release import infer
 from tetraodon.releasing.verify import NOT_CHECKED, same_text
 from tetraodon.verifying import not_checked
 
@@ -252,7 +252,7 @@ def test_invented_measurements_are_said_to_be_beyond_it(written: Path) -> None:
     measured = {name: tuple(array * 0 + 7 for array in arrays) for name, arrays in release.measured.items()}
     shutil.rmtree(written)
     written.mkdir()
-    fill_folder(Release(release.plan, measured, release.when, release.charged), written)
+    fill_folder(infer(release.plan, measured, release.when, release.charged), written)
     assert failed(written) == []
     assert "invents numbers" in NOT_CHECKED[0]
 

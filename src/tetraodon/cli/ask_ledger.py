@@ -10,7 +10,7 @@ from tetraodon.cli.ledger_commands import ledger_name
 
 if TYPE_CHECKING:
     from tetraodon.ledger import Ledger
-    from tetraodon.releasing.quote import Quote
+    from tetraodon.releasing.pricing import Quote
 
 
 def ask_ledger(url: str, own: Fraction, quoting: Callable[[Ledger], Quote]) -> tuple[dict[str, Any], str]:

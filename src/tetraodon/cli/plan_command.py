@@ -75,7 +75,7 @@ def plan(
         with working("finding the epsilon" if error else "planning"):
             found = _plan(read, target, sure)
             public = _errors_if_public(found)
-            from tetraodon.releasing.quote import quote
+            from tetraodon.releasing.pricing import quote
 
             covered, sentence = ask_ledger(ledger, found.epsilon, lambda book: quote(found, book))
         from tetraodon.cli.plan_in_words import found_in_words, notes

@@ -89,7 +89,7 @@ def _groups(plan: Plan) -> list[str]:
 def _known(plan: Plan) -> list[str]:
     """What knowing exact counts costs, item by item."""
     from tetraodon.policy.table_in_words import fact_in_words
-    from tetraodon.releasing.price_of_known import price_of_known
+    from tetraodon.releasing.pricing import price_of_known
 
     if not plan.policy.known:
         return []

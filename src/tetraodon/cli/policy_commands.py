@@ -105,7 +105,7 @@ def _worst(query: dict[str, Any]) -> str:
 
 
 def _dry_run(policy: Policy, source: str) -> list[ColumnReport]:
-    from tetraodon.releasing.run import open_policy_table
+    from tetraodon.releasing.counting import open_policy_table
 
     with open_policy_table(policy, source) as engine:
         return engine.dry_run()

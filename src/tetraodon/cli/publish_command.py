@@ -55,8 +55,8 @@ def publish(
         from tetraodon.policy.side_table import side_tables
         from tetraodon.publishing.exposure import Exposure
         from tetraodon.publishing.run import publish
-        from tetraodon.publishing.view import read_manifest
         from tetraodon.publishing.words import exposed
+        from tetraodon.releasing.manifest import read_manifest
 
         read = load_policy(policy)
         with working("planning") as progress, Ledger(ledger) as book:
@@ -72,7 +72,7 @@ def publish(
             )
             left = shown_below(book.account(read.dataset).left)
         folder = made.rows.parent if made.seen is None else made.rows.parent.parent
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder, "view")
         note_unsigned(folder)
         if as_json:
             emit(

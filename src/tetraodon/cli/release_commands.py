@@ -176,11 +176,12 @@ def show(
 def _show_view(folder: Path, as_json: bool) -> None:
     """A view: what it promises, what it costs and how far off it is, as its own text says."""
     from tetraodon.errors import ReleaseError
-    from tetraodon.publishing.view import load_view, read_manifest
+    from tetraodon.publishing.view import load_view
+    from tetraodon.releasing.manifest import read_manifest
 
     load_view(folder)
     try:
-        manifest, text = read_manifest(folder), (folder / "README.md").read_text(encoding="utf-8")
+        manifest, text = read_manifest(folder, "view"), (folder / "README.md").read_text(encoding="utf-8")
         names = ("title", "date", "charged", "tuples", "n", "m", "channel", "plan")
         document = {"dataset": manifest["name"]} | {name: manifest[name] for name in names}
         document["exposure"] = manifest.get("exposure")

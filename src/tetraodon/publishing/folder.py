@@ -10,8 +10,6 @@ estimate.sql     the estimator for DuckDB
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,9 +30,8 @@ from tetraodon.publishing.report import report_html, report_text
 from tetraodon.publishing.series import Series
 from tetraodon.publishing.view import MANIFEST, channel_document, channel_from
 from tetraodon.publishing.writing import write_csv
-from tetraodon.releasing.folder import BROKEN, file_hash, software
+from tetraodon.releasing.manifest import BROKEN, VERSION, file_hash, software, write_manifest
 
-VERSION = 1
 ROWS_AS_TEXT = "tuples.csv"
 CSV_ROWS = 2_000_000
 """Longer views come as Parquet only: a CSV file of them is a burden."""
@@ -94,9 +91,7 @@ def fill_folder(
         "seen": seen,
         "files": {name: file_hash(folder / name) for name in file_names(tuples, public, later is not None)},
     }
-    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    return hashlib.sha256(text.encode()).hexdigest()
+    return write_manifest(folder, MANIFEST, manifest)
 
 
 def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:

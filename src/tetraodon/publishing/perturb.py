@@ -36,9 +36,9 @@ from tetraodon.publishing.inverse import fall_of, geometric
 from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.rational import Number, decimal_text, rational, stated_number
-from tetraodon.releasing.charge import check_same_data
-from tetraodon.releasing.known_data import check_not_empty
-from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
+from tetraodon.releasing.counting import check_not_empty, open_policy_table
+from tetraodon.releasing.run import DEFAULT_LEDGER
+from tetraodon.releasing.same_data import check_same_data
 from tetraodon.workload.condition.read import truth_table
 
 MANIFEST = "perturbed.json"

@@ -27,10 +27,16 @@ from tetraodon.publishing.sampling import view_cells
 from tetraodon.publishing.series_state import Turn, begin, finish, next_number, next_turn, view_folder
 from tetraodon.publishing.side_check import check_side_tables, refuse_the_table, shared_names
 from tetraodon.publishing.view import MANIFEST, View, load_view
-from tetraodon.releasing.charge import check_same_data, check_same_size
-from tetraodon.releasing.known_data import check_known_data, check_not_empty, known_groups, told_facts
-from tetraodon.releasing.quote import Quote, checked
-from tetraodon.releasing.run import DEFAULT_LEDGER, open_policy_table
+from tetraodon.releasing.counting import (
+    check_known_data,
+    check_not_empty,
+    known_groups,
+    open_policy_table,
+    told_facts,
+)
+from tetraodon.releasing.pricing import Quote, checked
+from tetraodon.releasing.run import DEFAULT_LEDGER
+from tetraodon.releasing.same_data import check_same_data, check_same_size
 
 
 def publish(

@@ -13,7 +13,7 @@ from tetraodon.domain import Domain
 from tetraodon.engine import Counts, DataRefusal, open_table
 from tetraodon.errors import PolicyError, TableError
 from tetraodon.policy.side_table import SideTable
-from tetraodon.releasing.folder import file_hash
+from tetraodon.releasing.manifest import file_hash
 
 
 def refuse_the_table(side: Mapping[str, SideTable], table: Any) -> None:

@@ -12,13 +12,13 @@ from tetraodon.ledger import document_hash
 from tetraodon.publishing.conditions import withstands
 from tetraodon.publishing.drawn import TUPLES
 from tetraodon.publishing.exposure import Exposure
-from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, VERSION, file_names, pages_of, stated_plan
+from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, file_names, pages_of, stated_plan
 from tetraodon.publishing.folder_exposure import folder_exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.stated_rows import check_parts, check_rows
-from tetraodon.publishing.view import MANIFEST, channel_document, load_view, read_manifest
+from tetraodon.publishing.view import MANIFEST, channel_document, load_view
 from tetraodon.publishing.writing import write_csv
-from tetraodon.releasing.folder import BROKEN, software
+from tetraodon.releasing.manifest import BROKEN, read_manifest, software
 from tetraodon.releasing.verify import (
     Check,
     check_files,
@@ -35,9 +35,7 @@ KEYS = {"tetraodon_view", "m", "n", "tuples", "seen", "public", "rows", "channel
 
 def verify_view(folder: Path) -> list[Check]:
     """Everything about a view that can be checked without the data: also of every view of a series."""
-    manifest = read_manifest(folder)
-    if manifest.get("tetraodon_view") != VERSION:
-        raise ReleaseError("the view was made by another version", fix="upgrade tetraodon", where=str(folder))
+    manifest = read_manifest(folder, "view")
     found = files_beside(folder, MANIFEST)
     view = load_view(folder)
     try:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
-from tetraodon.foreign import plain_file, read_json
+from tetraodon.foreign import plain_file
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.policy.load import stated_policy
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 from tetraodon.publishing.drawn import PARTS, TUPLES
 from tetraodon.rational import Number, stated_number
+from tetraodon.releasing.manifest import read_manifest
 
 if TYPE_CHECKING:
     from tetraodon.publishing.estimate import Groups
@@ -98,23 +99,10 @@ def channel_from(document: Mapping[str, Any]) -> ViewChannel:
             raise ReleaseError("the view is of an unknown kind", fix="upgrade tetraodon")
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """view.json as plain data."""
-    try:
-        manifest = read_json(plain_file(folder, MANIFEST))
-    except (FileNotFoundError, NotADirectoryError):
-        raise ReleaseError(f"there is no {MANIFEST}", fix="give a view folder", where=str(folder)) from None
-    except (OSError, ValueError):
-        manifest = None
-    if not isinstance(manifest, dict):
-        raise ReleaseError(f"{MANIFEST} cannot be read", fix="ask for a new copy", where=str(folder))
-    return manifest
-
-
 def load_view(path: str | os.PathLike[str]) -> View:
     """A view folder, read back. Its files are plain ones, and those that a view has."""
     folder = Path(path)
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, "view")
     try:
         domain = stated_policy(manifest["policy"]).domain
         n = manifest["n"]

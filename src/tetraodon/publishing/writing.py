@@ -20,7 +20,7 @@ from tetraodon.engine.duckdb_sql import quoted as identifier
 from tetraodon.engine.duckdb_sql import text
 from tetraodon.publishing.columns import cells_at, codes_in, columns
 from tetraodon.publishing.sampling import Cells
-from tetraodon.releasing.spreadsheet import harmless_cell, harmless_sql
+from tetraodon.releasing.column_files import harmless_cell, harmless_sql
 
 GROUP = 1 << 20
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
+from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import listing
 from tetraodon.releasing.answer import Answer, cells_where, truth_of
-from tetraodon.releasing.release import Release
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.nodes import Truth
 from tetraodon.workload.condition.question import read_question
 
 
-def ask(release: Release, question: str) -> Estimate:
+def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
     """The estimate of the table whose noise can be off least, among those that know all attributes of the condition.
 
     Only what was released is used: asking costs nothing, however often. As with a view, the condition may stand in
@@ -22,10 +24,10 @@ def ask(release: Release, question: str) -> Estimate:
           is drawn misses the truth more often than any of them: where counts are small, an interval that noise has
           pushed below zero is cut there, and looks short.
     """
-    names, holds = truth_of(_condition(question, release), release.plan.policy.domain)
+    names, holds = truth_of(_condition(question, policy), policy.domain)
     best: tuple[float, Answer] | None = None
     split: QueryError | None = None
-    for answer in release:
+    for answer in answers:
         if answer.values is None or not set(names) <= set(answer.table.names):
             continue
         try:
@@ -36,14 +38,13 @@ def ask(release: Release, question: str) -> Estimate:
         if best is None or reach < best[0]:
             best = reach, answer
     if best is None:
-        raise split or _nobody_knows(release, names)
+        raise split or _nobody_knows(answers, names)
     answer = best[1]
     return answer.table.add_up(cells_where(answer.table, names, holds)).of(answer.name)
 
 
-def _condition(question: str, release: Release) -> Truth | None:
+def _condition(question: str, policy: Policy) -> Truth | None:
     """The condition of a question, None if it asks for all records."""
-    policy = release.plan.policy
     found = read_question(question, Names(policy.domain, policy.dataset))
     if found.aggregate != "count":
         raise QueryError("a release answers counts only", fix="ask for `select count(*)`, or publish a view")
@@ -52,9 +53,9 @@ def _condition(question: str, release: Release) -> Truth | None:
     return found.condition
 
 
-def _nobody_knows(release: Release, names: tuple[str, ...]) -> QueryError:
+def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:
     together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "how many records there are"
-    tables = [f"{answer.name} ({', '.join(answer.table.names)})" for answer in release if answer.values is not None]
+    tables = [f"{answer.name} ({', '.join(answer.table.names)})" for answer in answers if answer.values is not None]
     return QueryError(
         f"no released table knows {together}",
         fix=f"ask about attributes that one of its tables has: {listing(tables) if tables else 'there is none'}",

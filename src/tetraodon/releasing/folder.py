@@ -10,47 +10,49 @@ README.md           a few lines of code to load it
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
-from collections.abc import Mapping
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import tetraodon
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file
 from tetraodon.ledger import document_hash
+from tetraodon.mechanism.registry import mechanism_named
+from tetraodon.mechanism.strategy import Strategy
+from tetraodon.noise.laws import LAPLACE
+from tetraodon.policy.load import stated_policy
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.questions import linear
+from tetraodon.releasing.codec import measurement_from, split_from
+from tetraodon.releasing.column_files import write_columns
 from tetraodon.releasing.documents import plan_document
-from tetraodon.releasing.foreign_parquet import read_columns
-from tetraodon.releasing.parquet import write_columns
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.release import Release
+from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns
+from tetraodon.releasing.manifest import BROKEN, VERSION, file_hash, read_manifest, software, write_manifest
+from tetraodon.releasing.plan import Baseline, Plan, PlannedItem, planned_item
+from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.report import report_html
+from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
-VERSION = 1
 MANIFEST = "release.json"
-BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, ZeroDivisionError)
-"""What reading a file that somebody else wrote may run into."""
 
 
 def fill_folder(release: Release, folder: Path) -> str:
     """Write a release into an empty folder; the hash of release.json."""
     fill_files(release, folder)
     manifest = manifest_of(release, {path: file_hash(folder / path) for path in file_names(release.plan)})
-    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    return hashlib.sha256(text.encode()).hexdigest()
+    return write_manifest(folder, MANIFEST, manifest)
 
 
 def fill_files(release: Release, folder: Path) -> None:
     """Write every file of a release but release.json. The same release always writes the same."""
     from tetraodon.policy.source import dump_policy
-    from tetraodon.releasing.report import report_html
 
     (folder / "answers").mkdir()
     (folder / "measurements").mkdir()
@@ -68,12 +70,6 @@ def file_names(plan: Plan) -> tuple[str, ...]:
     answers = [f"answers/{item.name}.{ending}" for item in plan for ending in ("csv", "parquet")]
     measured = [f"measurements/{item.name}.parquet" for item in plan]
     return tuple(sorted(["README.md", "policy.yaml", "report.html", *answers, *measured]))
-
-
-def software() -> str:
-    """What made a folder: the same software makes the same pages from the same numbers."""
-    drawing, pages = version("vl-convert-python"), version("jinja2")
-    return f"tetraodon {tetraodon.__version__} with vl-convert {drawing} and Jinja2 {pages}"
 
 
 def _flat(arrays: tuple[NDArray[np.int64], ...]) -> dict[str, NDArray[Any]]:
@@ -101,12 +97,6 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _readme(release: Release) -> str:
     first = next(iter(release))
     policy = release.plan.policy
@@ -130,19 +120,20 @@ Every number lies with its truth between `lower` and `upper` with at least 95% p
 
 
 def load_release(path: str | os.PathLike[str]) -> Release:
-    """A release folder, read back: the plan is decoded and certified anew, the answers inferred anew."""
-    from tetraodon.releasing.manifest import plan_from_manifest, read_manifest
+    """A release folder, read back: the plan is decoded and certified anew, the answers inferred anew.
 
+    What plain differential privacy would cost is taken from the manifest; `verify` plans it again.
+    """
     folder = Path(path)
-    manifest = read_manifest(folder)
-    return stated_release(folder, manifest, plan_from_manifest(manifest, folder))
+    manifest = read_manifest(folder, "release")
+    return stated_release(folder, manifest, plan_from_manifest(manifest, folder, believed=True))
 
 
 def stated_release(folder: Path, manifest: Mapping[str, Any], plan: Plan) -> Release:
     """The release that a folder states, with a plan that was found to be that of its manifest."""
     try:
         measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
-        return Release(plan, measured, str(manifest["date"]), str(manifest["charged"]))
+        return infer(plan, measured, str(manifest["date"]), str(manifest["charged"]))
     except FileNotFoundError:
         raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
     except BROKEN:
@@ -161,3 +152,79 @@ def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...
         raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     parts = np.split(columns["value"], np.cumsum(sizes)[:-1])
     return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+
+
+def plan_from_manifest(manifest: Mapping[str, Any], folder: Path, *, believed: bool = False) -> Plan:
+    """The plan a manifest describes, its certificates and errors computed anew rather than believed.
+
+    With `believed`, what plain differential privacy would cost is as stated, since it takes a plan of its own.
+
+    Why  computing costs as much as the plan is large, and a line of text can state a plan of any size. So the
+         folder must hold the measurements of such a plan before anything is computed.
+    """
+    try:
+        policy = stated_policy(manifest["policy"])
+        stated = manifest["plan"]["queries"]
+        if [document["name"] for document in stated] != [item.name for item in policy.items]:
+            raise broken()
+        measured = [_measured(document, item, policy) for document, item in zip(stated, policy.items, strict=True)]
+        for item, parts in zip(policy.items, measured, strict=True):
+            _check_size(folder, item.name, parts, policy)
+        items = tuple(
+            _item(document, item, parts, policy, _baseline(document) if believed else None)
+            for document, item, parts in zip(stated, policy.items, measured, strict=True)
+        )
+    except FileNotFoundError:
+        raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
+    except BROKEN:
+        raise broken() from None
+    return Plan(policy, items, certify_release(policy, [m for item in items for m in item.measurements]))
+
+
+def broken() -> ReleaseError:
+    """What is said of a manifest that nobody would have written."""
+    return ReleaseError("release.json does not describe a release", fix="ask for a new copy")
+
+
+def _measured(document: Mapping[str, Any], item: Item, policy: Policy) -> list[Measurement]:
+    return [measurement_from(m, item.query, policy.domain) for m in document["measurements"]]
+
+
+def _check_size(folder: Path, name: str, measured: Sequence[Measurement], policy: Policy) -> None:
+    wanted = sum(measurement.query.size(policy.domain) for measurement in measured)
+    path = plain_file(folder, f"measurements/{name}.parquet")
+    if wanted > 2 * ANSWER_LIMIT or parquet_rows(path) != wanted:
+        raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
+
+
+def _baseline(document: Mapping[str, Any]) -> Baseline:
+    """What plain differential privacy would cost, as stated."""
+    error = document["baseline_error"]
+    if type(error) not in (int, float) or not 0 <= error < math.inf:
+        raise broken()
+    return Baseline(float(error), mechanism_named(document["baseline_mechanism"]))
+
+
+def _item(
+    document: Mapping[str, Any],
+    item: Item,
+    measured: Sequence[Measurement],
+    policy: Policy,
+    baseline: Baseline | None,
+) -> PlannedItem:
+    table = tuple(split_from(split, policy.domain) for split in document["table"])
+    asked = linear(item.query, policy.domain).by
+    if any(split.labels and split not in asked for split in (*table, *(s for m in measured for s in m.query.by))):
+        raise broken()  # bins that are called by other names than the policy's
+    noisy = [m for m in measured if m.scale]
+    scale = noisy[0].scale if noisy else Fraction(0)
+    weights = tuple(m.scale / scale for m in noisy)
+    strategy = Strategy(
+        mechanism_named(document["mechanism"]),
+        tuple(m.query for m in noisy),
+        tuple(m.query for m in measured if not m.scale),
+        table,
+        weights if any(weight != 1 for weight in weights) else (),
+        noisy[0].noise if noisy else LAPLACE,
+    )
+    return planned_item(item, strategy, scale, policy, baseline)

@@ -228,17 +228,31 @@ def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fractio
     return best[1], best[2]
 
 
-def planned_item(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> PlannedItem:
-    """An item at a given scale of noise: its certificate, its error, and what plain differential privacy would cost."""
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What plain differential privacy would do at the same price: its error, and how it would answer."""
+
+    error: float
+    mechanism: Mechanism
+
+
+def planned_item(
+    item: Item, strategy: Strategy, scale: Fraction, policy: Policy, baseline: Baseline | None = None
+) -> PlannedItem:
+    """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
     certificate = certify_release(policy, strategy.measurements(scale))
     error = Scaled(strategy, scale, policy.domain).expected_error(item.query)
+    usual = baseline or _baseline(item, strategy, certificate, policy)
+    return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
+
+
+def _baseline(item: Item, strategy: Strategy, certificate: Certificate, policy: Policy) -> Baseline:
     noise = strategy.noise if policy.rho is None else GAUSSIAN
     limit = limit_of(policy, noise)
     price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
-    usual, usual_scale = _choose(item, plain, Limit(noise, price))
-    baseline = Scaled(usual, usual_scale, policy.domain).expected_error(item.query)
-    return PlannedItem(item, strategy, scale, certificate, error, baseline, usual.mechanism)
+    usual, scale = _choose(item, plain, Limit(noise, price))
+    return Baseline(Scaled(usual, scale, policy.domain).expected_error(item.query), usual.mechanism)
 
 
 def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> float:

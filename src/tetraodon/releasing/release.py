@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tetraodon.errors import QueryError, did_you_mean
 from tetraodon.inference.estimate import Estimate
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.ask import ask
 from tetraodon.releasing.estimates import estimate_tables
 from tetraodon.releasing.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Answers by name. Made from a plan with its certificate, and from noisy measurements; never without both.
+    """Answers by name, inferred from noisy measurements that a plan with its certificate asked for (`infer`).
 
     `when` is the UTC day of the release; `charged` what the ledger took for it, as text.
     """
@@ -24,13 +25,7 @@ class Release:
     measured: Mapping[str, Measured]
     when: str
     charged: str
-    answers: Mapping[str, Answer] = field(init=False)
-
-    def __post_init__(self) -> None:
-        tables = estimate_tables(self.plan, self.measured)
-        domain = self.plan.policy.domain
-        made = {i.name: Answer(i, domain, self.measured[i.name], tables.get(i.name)) for i in self.plan}
-        object.__setattr__(self, "answers", made)
+    answers: Mapping[str, Answer]
 
     def __getitem__(self, name: str) -> Answer:
         try:
@@ -46,6 +41,15 @@ class Release:
 
     def ask(self, condition: str) -> Estimate:
         """How many records satisfy a condition, from the table that was planned to know it best: its `source`."""
-        from tetraodon.releasing.ask import ask
+        return ask(tuple(self), self.plan.policy, condition)
 
-        return ask(self, condition)
+
+def infer(plan: Plan, measured: Mapping[str, Measured], when: str, charged: str) -> Release:
+    """The release that follows from noisy measurements: tables that agree, and the answers read from them.
+
+    Pre   they were measured as the plan says. No data is looked at, so this costs no privacy.
+    """
+    tables = estimate_tables(plan, measured)
+    domain = plan.policy.domain
+    answers = {i.name: Answer(i, domain, measured[i.name], tables.get(i.name)) for i in plan}
+    return Release(plan, measured, when, charged, answers)

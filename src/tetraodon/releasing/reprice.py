@@ -19,8 +19,8 @@ from tetraodon.ledger import Entry, Ledger
 from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.charge import check_same_data
 from tetraodon.releasing.codec import measurement_from
+from tetraodon.releasing.same_data import check_same_data
 from tetraodon.workload.linear import Measurement
 
 

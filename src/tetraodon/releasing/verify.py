@@ -25,17 +25,16 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import SIZE_LIMIT, dump_policy, parse
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.folder import (
-    BROKEN,
     MANIFEST,
-    file_hash,
+    broken,
     file_names,
     fill_files,
     manifest_of,
-    software,
+    plan_from_manifest,
     stated_release,
 )
 from tetraodon.releasing.foreign_parquet import same_columns
-from tetraodon.releasing.manifest import broken, plan_from_manifest, read_manifest
+from tetraodon.releasing.manifest import BROKEN, file_hash, read_manifest, software
 from tetraodon.releasing.plan import Plan, keeps_budget
 from tetraodon.releasing.release import Release
 
@@ -62,7 +61,7 @@ class Check:
 def verify(path: str | Path) -> list[Check]:
     """Everything that can be checked about a release folder without the data."""
     folder = Path(path)
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, "release")
     found = files_beside(folder, MANIFEST)
     try:
         plan = plan_from_manifest(manifest, folder)

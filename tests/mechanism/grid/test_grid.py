@@ -18,10 +18,11 @@ import tetraodon as td
 from tetraodon.errors import DomainError, QueryError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.grid import GRID, grid_fit
+from tetraodon.releasing.counting import count
 from tetraodon.releasing.many_ranges import many_rectangles, running_map
 from tetraodon.releasing.plan import error_bound
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.run import _noisy
 
 RUNS = 60
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -55,9 +56,9 @@ def table(codes: np.ndarray) -> pl.DataFrame:
 
 def releases(asked: td.Policy, table: pl.DataFrame, runs: int = RUNS) -> list[Release]:
     plan = td.plan(asked)
-    exact = _count(plan, table)
+    exact = count(plan, table)
     return [
-        Release(
+        infer(
             plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
         )
         for _ in range(runs)

@@ -27,9 +27,10 @@ from tetraodon.mechanism.hierarchical.intervals import (
     running_reach,
     sum_reach,
 )
+from tetraodon.releasing.counting import count
 from tetraodon.releasing.plan import error_bound
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.run import _count, _noisy
+from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.run import _noisy
 
 RUNS = 200
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -59,9 +60,9 @@ def table() -> pl.DataFrame:
 def releases(asked: td.Policy, table: pl.DataFrame) -> list[Release]:
     plan = td.plan(asked)
     assert plan.items[0].mechanism == "hierarchical"
-    exact = _count(plan, table)
+    exact = count(plan, table)
     return [
-        Release(
+        infer(
             plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
         )
         for _ in range(RUNS)

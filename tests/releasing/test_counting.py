@@ -8,7 +8,7 @@ import pytest
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.engine import open_table
 from tetraodon.questions import histogram, linear, total
-from tetraodon.releasing.exact_answer import added_by, exact_answer, group_of
+from tetraodon.releasing.counting import added_by, exact_answer, group_of
 from tetraodon.whole_sums import LARGEST
 
 AMOUNT = Attribute("amount", Grid(Fraction(-1), Fraction(3), Fraction(1, 4)), missing=2)

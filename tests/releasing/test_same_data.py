@@ -1,54 +1,17 @@
-"""What a release costs is decided by the policy that governs the data."""
+"""The same bytes are the same records in every release of a data set, whoever asks."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
-from tetraodon.ledger import Account, document_hash
-from tetraodon.releasing.charge import charge_of, check_same_data, governing_certificate
-from tetraodon.releasing.run import open_policy_table
-
-
-def account(**changes: Any) -> Account:
-    document = td.load_policy({**POLICY, "release": [], **changes}).document
-    return Account("survey", Fraction(10), Fraction(0), document, document_hash(document), "2026-01-01T00:00:00Z")
-
-
-def asked(**changes: Any) -> td.Plan:
-    return td.plan(td.load_policy({**POLICY, "release": [{"name": "h", "histogram": ["age"]}], **changes}))
-
-
-def test_the_same_policy_charges_what_was_planned() -> None:
-    plan = asked()
-    assert charge_of(governing_certificate(plan, account())) == plan.certificate.epsilon
-
-
-def test_a_weaker_governing_policy_charges_less() -> None:
-    plan = asked(release=[{"name": "t", "total": "age"}])
-    narrower = account(secrets={**POLICY["secrets"], "age": {"within": 1}})
-    assert charge_of(governing_certificate(plan, narrower)) == plan.certificate.epsilon / 2
-
-
-def test_a_secret_presence_makes_a_known_total_infinitely_dear() -> None:
-    with pytest.raises(td.Refused, match="governs"):
-        governing_certificate(asked(), account(presence="secret"))
-
-
-def test_attributes_may_be_left_out_but_not_redeclared() -> None:
-    few = {name: POLICY["attributes"][name] for name in ("age", "sex")}
-    secrets = {name: POLICY["secrets"][name] for name in ("age", "sex")}
-    assert governing_certificate(asked(attributes=few, secrets=secrets), account()).finite
-    with pytest.raises(td.Refused, match="declared otherwise"):
-        governing_certificate(asked(attributes={**POLICY["attributes"], "age": {"integer": [19, 29]}}), account())
-
+from tetraodon.releasing.counting import open_policy_table
+from tetraodon.releasing.same_data import check_same_data
 
 READ_OTHERWISE = {
     "decimal": {"table": {"decimal": ","}},

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tetraodon.releasing import parquet
+from tetraodon.releasing import column_files as parquet
+from tetraodon.releasing.column_files import write_columns
 from tetraodon.releasing.foreign_parquet import read_columns
-from tetraodon.releasing.parquet import write_columns
 
 COLUMNS = {
     "whole": np.array([1, -5, 2**40]),

@@ -1,13 +1,18 @@
-"""Columns to Parquet and CSV files.
+"""Columns to Parquet and CSV files, whose cells no spreadsheet runs as formulas.
 
 Short columns are written as text and turned into Parquet by the DuckDB that is loaded anyway; long ones are worth the
 tenth of a second it takes to import pyarrow. (Handing DuckDB arrays or lists imports pandas, which takes longer still.)
+
+A text that begins with one of = + - @, a tab or a line break, in their wide forms too, gets an apostrophe in front; so
+does one that begins with apostrophes before such a character, so that taking one off always gives the text back.
+Numbers stay numbers, and so do texts that consist of numbers, such as the bin `-5..0`.
 """
 
 from __future__ import annotations
 
 import csv as csv_module
 import errno
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.engine.duckdb_sql import text as sql_text
-from tetraodon.releasing.spreadsheet import harmless_cell
 
 SHORT = 50_000
 TYPES = {"i": "BIGINT", "f": "DOUBLE", "b": "BOOLEAN", "M": "DATE", "O": "VARCHAR"}
+RISKY = "'*[=+@\t\r\n＝＋－＠-].*"
+NUMBERS = r"[+-]?[0-9]+([.,][0-9]+)?(\.\.[+-]?[0-9]+([.,][0-9]+)?)?"
+"""The same patterns for Python and for DuckDB, of whole cells."""
 
 
 def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = True) -> None:
@@ -75,3 +82,31 @@ def _write_long(columns: dict[str, NDArray[Any]], file: Path, text: Path) -> Non
         for name, column in columns.items()
     }
     csv.write_csv(pyarrow.table(spelt), text)
+
+
+def harmless_cell(text: str) -> str:
+    """A text as a cell of a CSV file.
+
+    >>> harmless_cell("=cmd|' /C calc'!A0"), harmless_cell("-5..0"), harmless_cell("plain")
+    ("'=cmd|' /C calc'!A0", '-5..0', 'plain')
+    """
+    risky = re.fullmatch(RISKY, text, re.DOTALL) and not re.fullmatch(NUMBERS, text, re.ASCII)
+    return f"'{text}" if risky else text
+
+
+def cell_text(cell: str) -> str:
+    """The text that a cell of a CSV file stands for: the inverse of `harmless_cell`.
+
+    >>> cell_text("'=1+1"), cell_text("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and re.fullmatch(RISKY, cell[1:], re.DOTALL) else cell
+
+
+def harmless_sql(column: str) -> str:
+    """The same rule as an expression of DuckDB over a column of text."""
+    risky, numbers = (pattern.replace("'", "''") for pattern in (RISKY, NUMBERS))
+    return (
+        f"CASE WHEN regexp_full_match({column}, '{risky}', 's') AND NOT regexp_full_match({column}, '{numbers}') "
+        f"THEN chr(39) || {column} ELSE {column} END"
+    )

@@ -1,46 +1,11 @@
-"""What a release costs under the policy that governs its data set, whoever asked for it."""
+"""Whether two policies mean the same data: what a record is, how it is read, who may attack."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
-from tetraodon.certificate.against_attackers import certify_release
-from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
-from tetraodon.ledger import Account
-from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.plan import Plan
-
-
-def governing_certificate(plan: Plan, account: Account) -> Certificate:
-    """The loss of a plan's measurements, recomputed under the governing policy. Refused where it is infinite.
-
-    Pre   the plan's attributes mean the same in both policies; otherwise what was measured could not be compared.
-    """
-    governing = load_policy(account.policy)
-    check_same_data(plan.policy, governing)
-    measurements = [m for item in plan for m in item.measurements]
-    certificate = certify_release(governing, measurements, delta=account.delta)
-    if certificate.rho is not None and not account.delta:
-        raise Refused(
-            "this release has Gaussian noise, and its data set was opened without a delta",
-            fix="leave delta out of the policy's budget; another total needs a new data set",
-            where=plan.policy.dataset,
-        )
-    if not certificate.finite:
-        raise Refused(
-            "the policy that governs this data set protects something that this release would tell for certain",
-            fix="ask for what the governing policy allows; `tetraodon ledger show` prints it",
-            where=plan.policy.dataset,
-        )
-    return certificate
-
-
-def charge_of(certificate: Certificate) -> Fraction:
-    """What is taken from the total: the loss, exactly; with Gaussian noise, its epsilon at the account's delta."""
-    return Fraction(certificate.epsilon)
 
 
 def check_same_data(asked: Policy, governing: Policy) -> None:

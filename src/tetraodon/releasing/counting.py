@@ -1,0 +1,148 @@
+"""Counting a table for a plan: what an engine is asked for, the exact answers, and whether the table fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from tetraodon.arrays import Ints
+from tetraodon.domain import Domain
+from tetraodon.engine import Counts, CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
+from tetraodon.engine.passes import LONGEST_SUM
+from tetraodon.policy.attackers import Chain, DependentGroups, Independent
+from tetraodon.policy.known import Known, known_query
+from tetraodon.policy.policy import Policy
+from tetraodon.releasing.plan import Plan
+from tetraodon.workload.contribution import Number
+from tetraodon.workload.linear import LinearQuery
+
+
+def count(plan: Plan, table: Source, governing: Policy | None = None) -> Mapping[str, tuple[Ints, ...]]:
+    """Exact answers to everything the plan measures, in units, from one look at the table."""
+    domain = plan.policy.domain
+    queries = [m.query for item in plan for m in item.measurements]
+    facts = told_facts(plan.policy, governing or plan.policy)
+    groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
+    with open_policy_table(plan.policy, table, governing) as engine:
+        counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
+    check_not_empty(governing or plan.policy, counts.values())
+    check_known_data(plan.policy, facts, counts)
+    return {
+        item.name: tuple(exact_answer(m.query, domain, counts[group_of(m.query)]) for m in item.measurements)
+        for item in plan
+    }
+
+
+def open_policy_table(policy: Policy, table: Source, governing: Policy | None = None) -> Engine:
+    """The table as the policy that governs it describes it; without one, as the policy itself does.
+
+    Pre   the two mean the same by a record (`same_data.check_same_data`); `policy` may leave attributes out.
+    Post  all columns of the governing policy are there; those that are not asked for are not read.
+    Why   its columns say what separates those of a CSV file, and which rows of a person come first where some are cut.
+    """
+    reading = governing or policy
+    csv = CsvFormat(**reading.table_hints) if reading.table_hints else None
+    return open_table(table, reading.domain, _individuals(policy), csv=csv)
+
+
+def _individuals(policy: Policy) -> Individuals:
+    """Which rows belong together: those of a person, those that depend on each other, or those of one moment."""
+    match policy.attackers:
+        case DependentGroups(column, rows):
+            return Individuals(column, rows, cut=True)  # every change of a group's rows is priced
+        case Chain(along=column):
+            return Individuals(column, 1, cut=True)
+        case Independent():
+            if not policy.key:
+                return Individuals()
+            return Individuals(policy.key, policy.rows_per_person, cut=policy.cuts_rows)
+        case _:
+            assert_never(policy.attackers)
+
+
+# -- what an engine is asked for ----------------------------------------------------------------------
+
+
+def group_of(query: LinearQuery) -> tuple[str, ...]:
+    """The attributes that the engine counts by."""
+    return tuple(name for name in query.names if name != _added(query))
+
+
+def added_by(queries: Iterable[LinearQuery]) -> dict[tuple[str, ...], list[str]]:
+    """By group, the attributes that the engine adds up itself, so that sums come back and not counts of values."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for query in queries:
+        if (name := _added(query)) and name not in found.setdefault(group_of(query), []):
+            found[group_of(query)].append(name)
+    return found
+
+
+def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
+    """The answer, in units, from the counts by `group_of(query)`."""
+    if added := _added(query):
+        return query.evaluate_sums(domain, counts.codes, counts.counts, counts.sums[added])
+    return query.evaluate(domain, counts.codes, counts.counts)
+
+
+def _added(query: LinearQuery) -> str:
+    match query.contribution:
+        case Number(attribute, None) if attribute.size <= LONGEST_SUM:
+            return attribute.name
+        case _:
+            return ""
+
+
+# -- whether the table is what its policy says everybody knows of it -----------------------------------
+
+
+def told_facts(policy: Policy, governing: Policy) -> dict[Known, str]:
+    """The known facts with answers that a table must agree with, each with the place where it is declared.
+
+    Those of the governing policy count too if the file at hand leaves them out, as far as it declares their attributes.
+    """
+    found: dict[Known, str] = {}
+    for whose, place in ((policy, ""), (governing, " in the policy that governs the data")):
+        for number, entry in enumerate(whose.known, 1):
+            if entry.answers is not None and set(known_query(entry, whose.domain).names) <= set(policy.domain.names):
+                found.setdefault(entry, f"entry {number} of `known`{place}")
+    return found
+
+
+def check_not_empty(governing: Policy, counts: Iterable[Counts]) -> None:
+    """Refuse an empty table where the number of records is public.
+
+    Why  where it is a secret, so is whether anybody is in the table, or has few enough rows to count.
+    """
+    if governing.size_is_public and any(counted.total == 0 for counted in counts):
+        raise DataRefusal("the table has no rows", fix="check that this is the right table")
+
+
+def known_groups(policy: Policy, facts: Iterable[Known]) -> set[tuple[str, ...]]:
+    """The attributes that have to be counted together to look."""
+    return {known_query(entry, policy.domain).names for entry in facts}
+
+
+def check_known_data(policy: Policy, facts: Mapping[Known, str], counts: Mapping[tuple[str, ...], Counts]) -> None:
+    """Refuse a table that contradicts what is declared to be known; nothing has been spent yet.
+
+    Why  the price holds only if attackers know what the data really say. The answers are public, so refusing tells
+         nobody anything but that the policy and the table do not belong together. So is the number of rows of a
+         chain, whose presence is public.
+    """
+    if isinstance(policy.attackers, Chain) and policy.attackers.length:
+        rows = max((int(found.counts.sum()) for found in counts.values()), default=0)
+        if rows > policy.attackers.length:
+            raise DataRefusal(
+                "the table has more rows than the `length` of the chain says, and noise was planned for that many",
+                fix="write the number of rows as `length`, or leave it out",
+                where="attackers",
+            )
+    for entry, place in facts.items():
+        query = known_query(entry, policy.domain)
+        found = query.evaluate(policy.domain, counts[query.names].codes, counts[query.names].counts)
+        if found.ravel().tolist() != list(entry.answers or ()):
+            raise DataRefusal(
+                f"the table does not have the counts that {place} declares",
+                fix="correct the answers in the policy, or name the table that they were published from",
+                where="known",
+            )

@@ -1,0 +1,146 @@
+"""What a release costs: under the policy that governs its data set, beside others, and before any data is touched.
+
+Where losses add up, a release costs its own loss. Where they do not, the loss of all releases together is computed from
+what each of them measured, and the new one is charged the difference ([KM12] section 8). Where that cannot be done, it
+is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tetraodon.certificate.against_attackers import adds_up, certify_release
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
+from tetraodon.gate import Charge, Terms
+from tetraodon.ledger import Account, Entry, Ledger
+from tetraodon.ledger.entry import ADDS_UP, JOINTLY
+from tetraodon.policy.load import load_policy
+from tetraodon.releasing.documents import certificate_document, plan_document
+from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.reprice import entry_measurements
+from tetraodon.releasing.same_data import check_same_data
+from tetraodon.zcdp import sqrt_above
+
+
+def governing_certificate(plan: Plan, account: Account) -> Certificate:
+    """The loss of a plan's measurements, recomputed under the governing policy. Refused where it is infinite.
+
+    Pre   the plan's attributes mean the same in both policies; otherwise what was measured could not be compared.
+    """
+    governing = load_policy(account.policy)
+    check_same_data(plan.policy, governing)
+    measurements = [m for item in plan for m in item.measurements]
+    certificate = certify_release(governing, measurements, delta=account.delta)
+    if certificate.rho is not None and not account.delta:
+        raise Refused(
+            "this release has Gaussian noise, and its data set was opened without a delta",
+            fix="leave delta out of the policy's budget; another total needs a new data set",
+            where=plan.policy.dataset,
+        )
+    if not certificate.finite:
+        raise Refused(
+            "the policy that governs this data set protects something that this release would tell for certain",
+            fix="ask for what the governing policy allows; `tetraodon ledger show` prints it",
+            where=plan.policy.dataset,
+        )
+    return certificate
+
+
+def charge_of(certificate: Certificate) -> Fraction:
+    """What is taken from the total: the loss, exactly; with Gaussian noise, its epsilon at the account's delta."""
+    return Fraction(certificate.epsilon)
+
+
+def charge_for(
+    plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]
+) -> Charge:
+    """The charge of a release whose certificate under the governing policy is given.
+
+    Post  with those of all earlier releases it sums to no less than the loss of all of them together, for whoever the
+          governing policy calls an attacker.
+    """
+    governing = load_policy(account.policy)
+    if adds_up(governing.attackers):
+        return Charge(charge_of(certificate), ADDS_UP)
+    measured = [m for item in plan for m in item.measurements]
+    for entry in entries():
+        try:
+            measured += entry_measurements(entry, governing)
+        except TetraodonError as error:
+            raise Refused(
+                f"how this release composes with entry {entry.id} of the ledger is not known, and losses do not add up "
+                "under the governing policy",
+                fix="release it from new data with a ledger account of their own",
+                where=account.dataset,
+            ) from error
+    together = certify_release(governing, measured)
+    return Charge(max(Fraction(together.epsilon) - account.charged, Fraction(0)), JOINTLY, account.charged)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a release would be charged, None where no price covers it, and why it would be refused, if it would."""
+
+    account: Account
+    charge: Fraction | None
+    refusal: BudgetExhausted | Refused | None = None
+
+
+def terms(plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]) -> Terms:
+    """What is charged for a release whose certificate under the governing policy is given."""
+    return Terms(
+        certificate,
+        plan.policy.epsilon,
+        plan.policy.document,
+        plan_document(plan),
+        certificate_document(certificate, load_policy(account.policy).domain)["witness"],
+        lambda: charge_for(plan, certificate, account, entries),
+    )
+
+
+def quote(plan: Plan, ledger: Ledger) -> Quote:
+    """What a release of this plan would be charged now, and whether it would be refused. Nothing is charged."""
+    account = ledger.account(plan.policy.dataset)
+    try:
+        certificate = governing_certificate(plan, account)
+        return checked(account, ledger, terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
+    except Refused as refusal:
+        return Quote(account, None, refusal)
+
+
+def checked(account: Account, ledger: Ledger, asked: Terms) -> Quote:
+    """The quote for what would be charged on these terms."""
+    bill = asked.bill()
+    try:
+        ledger.check(account.dataset, bill)
+    except BudgetExhausted as refusal:
+        return Quote(account, Fraction(bill.charged), refusal)
+    return Quote(account, Fraction(bill.charged))
+
+
+def price_of_known(plan: Plan) -> dict[str, Fraction | float]:
+    """How many times larger the noise of every item is because of what is known; infinity if there would be none.
+
+    Why  losses are inversely proportional to scales, or in zCDP to their squares; so this is the loss, or its root,
+         divided by that of the same noise if nothing were known.
+    """
+    policy = plan.policy
+    unknowing = replace(policy.graph, known=())
+    found: dict[str, Fraction | float] = {}
+    for item in plan:
+        noisy = [m for m in item.measurements if m.scale]
+        if not noisy:
+            continue
+        after, before = (certify_measurements(graph, noisy) for graph in (policy.graph, unknowing))
+        if not before.epsilon:
+            found[item.name] = math.inf if after.epsilon else Fraction(1)
+        elif before.rho is not None and after.rho is not None:
+            found[item.name] = sqrt_above(after.rho / before.rho)
+        else:
+            found[item.name] = Fraction(after.epsilon) / Fraction(before.epsilon)
+    return found

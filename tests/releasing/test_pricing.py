@@ -1,0 +1,46 @@
+"""What a release costs is decided by the policy that governs the data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.releasing.conftest import POLICY
+
+import tetraodon as td
+from tetraodon.ledger import Account, document_hash
+from tetraodon.releasing.pricing import charge_of, governing_certificate
+
+
+def account(**changes: Any) -> Account:
+    document = td.load_policy({**POLICY, "release": [], **changes}).document
+    return Account("survey", Fraction(10), Fraction(0), document, document_hash(document), "2026-01-01T00:00:00Z")
+
+
+def asked(**changes: Any) -> td.Plan:
+    return td.plan(td.load_policy({**POLICY, "release": [{"name": "h", "histogram": ["age"]}], **changes}))
+
+
+def test_the_same_policy_charges_what_was_planned() -> None:
+    plan = asked()
+    assert charge_of(governing_certificate(plan, account())) == plan.certificate.epsilon
+
+
+def test_a_weaker_governing_policy_charges_less() -> None:
+    plan = asked(release=[{"name": "t", "total": "age"}])
+    narrower = account(secrets={**POLICY["secrets"], "age": {"within": 1}})
+    assert charge_of(governing_certificate(plan, narrower)) == plan.certificate.epsilon / 2
+
+
+def test_a_secret_presence_makes_a_known_total_infinitely_dear() -> None:
+    with pytest.raises(td.Refused, match="governs"):
+        governing_certificate(asked(), account(presence="secret"))
+
+
+def test_attributes_may_be_left_out_but_not_redeclared() -> None:
+    few = {name: POLICY["attributes"][name] for name in ("age", "sex")}
+    secrets = {name: POLICY["secrets"][name] for name in ("age", "sex")}
+    assert governing_certificate(asked(attributes=few, secrets=secrets), account()).finite
+    with pytest.raises(td.Refused, match="declared otherwise"):
+        governing_certificate(asked(attributes={**POLICY["attributes"], "age": {"integer": [19, 29]}}), account())
