@@ -11,8 +11,8 @@ from tetraodon.lazy_names import lazy_names, public_names
 
 if TYPE_CHECKING:
     from tetraodon.certificate import Sensitivity as Sensitivity, oracle as oracle
-    from tetraodon.mechanism.kronecker import Kronecker as Kronecker
-    from tetraodon.mechanism.optimised import strategy as strategy
+    from tetraodon.mechanism.searched.workload import Kronecker as Kronecker
+    from tetraodon.mechanism.searched import strategy as strategy
     from tetraodon.policy.secret_graph import ABSENT as ABSENT, SecretGraph as SecretGraph
     from tetraodon.publishing.domain_count import domain_count as domain_count
     from tetraodon.publishing.frapp import frapp as frapp
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _NAMES = {
     "tetraodon.certificate": "Sensitivity",
     "tetraodon.certificate.oracle": "oracle",
-    "tetraodon.mechanism.kronecker": "Kronecker",
-    "tetraodon.mechanism.optimised": "strategy",
+    "tetraodon.mechanism.searched.workload": "Kronecker",
+    "tetraodon.mechanism.searched": "strategy",
     "tetraodon.policy.secret_graph": "ABSENT SecretGraph",
     "tetraodon.publishing.domain_count": "domain_count",
     "tetraodon.publishing.frapp": "frapp",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism.column_search import NOWHERE, _Error, best_rows, bumps
+from tetraodon.mechanism.searched.column_search import NOWHERE, _Error, best_rows, bumps
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 

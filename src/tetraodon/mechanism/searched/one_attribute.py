@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
 from tetraodon.domain import Attribute
-from tetraodon.mechanism.column_search import best_rows, bumps
 from tetraodon.mechanism.hierarchical.shape_search import best_shape
+from tetraodon.mechanism.searched.column_search import best_rows, bumps
 from tetraodon.noise import laplace_variance
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
@@ -31,15 +31,15 @@ LONGEST = 2500
 SEARCHED = 200
 """Values of an attribute for which rows are searched."""
 GRAIN = 1000
+"""Found rows are rounded to multiples of 1 / GRAIN."""
 FEWEST = 8
 
 
 @dataclass(frozen=True)
-class Along:
-    """Queries along one attribute, split by the others, with their noise relative to each other."""
+class Candidate:
+    """Queries with their noise relative to each other, and a word for them."""
 
     word: str
-    name: str
     queries: tuple[LinearQuery, ...]
     weights: tuple[Fraction, ...]
 
@@ -47,20 +47,20 @@ class Along:
         return tuple(Measurement(q, scale * w) for q, w in zip(self.queries, self.weights, strict=True))
 
 
-def plain(policy: Policy, names: Sequence[str], name: str) -> Iterator[Along]:
+def plain(policy: Policy, names: Sequence[str], name: str) -> Iterator[Candidate]:
     """What may be measured along an attribute without looking at the workload."""
     attribute, others = policy.domain[name], _others(names, name)
     if attribute.ordered and attribute.size > 1:
         running = LinearQuery(Prefix(name, attribute.size, attribute.size), others)
-        yield Along("ordered", name, (running,), (Fraction(1),))
+        yield Candidate("ordered", (running,), (Fraction(1),))
     if attribute.ordered and FEWEST <= attribute.size <= LONGEST:
         cells = LinearQuery(One(), (*others, *splits([name])))
         for bins in _smoothed(policy, names, attribute):
             queries = tuple(LinearQuery(kind, others) for kind, _ in bins)
-            yield Along("hierarchical", name, (cells, *queries), (Fraction(1), *(weight for _, weight in bins)))
+            yield Candidate("hierarchical", (cells, *queries), (Fraction(1), *(weight for _, weight in bins)))
 
 
-def searched(policy: Policy, names: Sequence[str], name: str, gram: Floats) -> Along | None:
+def searched(policy: Policy, names: Sequence[str], name: str, gram: Floats) -> Candidate | None:
     """Rows along an attribute found by descent, where `gram` is what is asked of its values."""
     attribute, others = policy.domain[name], _others(names, name)
     if not FEWEST <= attribute.size <= SEARCHED:
@@ -73,7 +73,7 @@ def searched(policy: Policy, names: Sequence[str], name: str, gram: Floats) -> A
         return None
     sums = LinearQuery(Table((name,), whole[whole.any(axis=1)], Fraction(1, GRAIN)), others)
     cells = LinearQuery(One(), (*others, *splits([name])))
-    return Along("optimised", name, (cells, sums), (Fraction(1), Fraction(GRAIN)))
+    return Candidate("optimised", (cells, sums), (Fraction(1), Fraction(GRAIN)))
 
 
 def _others(names: Sequence[str], name: str) -> tuple[Split, ...]:
@@ -104,7 +104,7 @@ def _smoothed(
         yield [(kind, Fraction(f"{scale / leaves:.4g}") * kind.width) for kind, scale in kinds]
 
 
-def is_along(measurements: Sequence[Measurement]) -> bool:
+def sums_one_attribute(measurements: Sequence[Measurement]) -> bool:
     """Whether something along one attribute was measured, rather than marginals."""
     return any(not isinstance(one.query.contribution, One) for one in measurements)
 
@@ -116,7 +116,7 @@ def variance(measurements: Sequence[Measurement], gram: Floats, differences: flo
     """
     if isinstance(measurements[0].query.contribution, Prefix):
         return laplace_variance(measurements[0].scale) * differences
-    rows, spread = _written(measurements, len(gram))
+    rows, spread = written_out(measurements, len(gram))
     return float(np.einsum("ij,ji->", gram, np.linalg.inv((rows.T / spread) @ rows)))
 
 
@@ -125,7 +125,7 @@ def cells_of(measurements: Sequence[Measurement], measured: Sequence[NDArray[np.
     if isinstance(measurements[0].query.contribution, Prefix):
         return np.diff(measured[0], axis=-1, prepend=0).astype(np.float64)
     noisy = [(one, array) for one, array in zip(measurements, measured, strict=True) if one.scale]
-    rows, spread = _written([one for one, _ in noisy], size)
+    rows, spread = written_out([one for one, _ in noisy], size)
     parts = []
     for one, array in noisy:
         single = isinstance(one.query.contribution, One)
@@ -134,7 +134,7 @@ def cells_of(measurements: Sequence[Measurement], measured: Sequence[NDArray[np.
     return np.asarray(np.concatenate(parts, axis=-1) @ fitted.T)
 
 
-def _written(measurements: Sequence[Measurement], size: int) -> tuple[Floats, Floats]:
+def written_out(measurements: Sequence[Measurement], size: int) -> tuple[Floats, Floats]:
     rows, spread = [], []
     for one in measurements:
         kind = one.query.contribution

@@ -10,8 +10,7 @@ smoothed counts are kept wherever they are better.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -20,16 +19,13 @@ from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
 from tetraodon.certificate.against_attackers import require_independent
-from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import Refused
-from tetraodon.mechanism import along
-from tetraodon.mechanism.column_search import best_rows, bumps
 from tetraodon.mechanism.hierarchical.shape_search import best_shape
-from tetraodon.mechanism.kronecker import products_of
-from tetraodon.mechanism.marginals import MarginalStrategy, marginal_strategy
-from tetraodon.mechanism.workload_gram import MOST_CELLS, Gram, gram_of, only_queries
-from tetraodon.noise import laplace_variance
+from tetraodon.mechanism.searched.column_search import best_rows, bumps
+from tetraodon.mechanism.searched.marginals import SearchedStrategy, every_cell, marginal_strategy
+from tetraodon.mechanism.searched.one_attribute import GRAIN, Candidate, plain
+from tetraodon.mechanism.searched.workload import MOST_CELLS, Gram, gram_of, only_queries, products_of
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
@@ -40,51 +36,9 @@ from tetraodon.workload.smooth import Hats, Ramps
 
 HEIGHTS = (0.5, 20.0)
 """Where the search starts from the workload itself: mostly single cells, or hardly any."""
-GRAIN = 1000
-"""Found rows are rounded to multiples of 1 / GRAIN."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Queries with their noise relative to each other."""
-
-    name: str
-    queries: tuple[LinearQuery, ...]
-    weights: tuple[Fraction, ...]
-
-    def measurements(self, scale: Fraction) -> tuple[Measurement, ...]:
-        return tuple(Measurement(q, scale * w) for q, w in zip(self.queries, self.weights, strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class WorkloadStrategy:
-    """What to measure for a workload, and its certificate. Errors are root mean squared errors per query."""
-
-    policy: Policy
-    mechanism: str
-    measurements: tuple[Measurement, ...]
-    certificate: Certificate
-    expected_error: float
-    rivals: tuple[tuple[str, float], ...]
-
-    def cells(self, measured: Sequence[NDArray[np.int64]]) -> Floats:
-        """The estimates of all cells that fit noisy measurements, in units and in this order, best."""
-        rows, spread = _written(self.policy, self.measurements)
-        answers = np.concatenate(
-            [
-                np.ravel(m) * float(one.query.contribution.unit)
-                for m, one in zip(measured, self.measurements, strict=True)
-            ]
-        )
-        noisy = spread > 0
-        whole = np.linalg.pinv((rows[noisy].T / spread[noisy]) @ rows[noisy], hermitian=True)
-        found = whole @ (rows[noisy].T / spread[noisy]) @ answers[noisy]
-        for known, value in zip(rows[~noisy], answers[~noisy], strict=True):
-            found = found + whole @ known * (value - known @ found) / (known @ whole @ known)
-        return np.asarray(found)
-
-
-def strategy(workload: Any, policy: AnyPolicy, *, epsilon: Number | None = None) -> WorkloadStrategy | MarginalStrategy:
+def strategy(workload: Any, policy: AnyPolicy, *, epsilon: Number | None = None) -> SearchedStrategy:
     """Measurements with low error for a workload: a question, several, or a matrix with a column for each cell.
 
     For several attributes and a list of histograms, counts and `Kronecker` products, on domains of any size, marginals.
@@ -105,7 +59,7 @@ def strategy(workload: Any, policy: AnyPolicy, *, epsilon: Number | None = None)
     return narrow if wide is None or narrow.expected_error <= wide.expected_error else wide
 
 
-def _narrow(workload: Any, policy: Policy, price: Fraction) -> WorkloadStrategy:
+def _narrow(workload: Any, policy: Policy, price: Fraction) -> SearchedStrategy:
     """The best that was found with every cell looked at."""
     gram = gram_of(workload, policy.domain)
     found: list[tuple[float, Candidate, Fraction]] = []
@@ -126,8 +80,8 @@ def _narrow(workload: Any, policy: Policy, price: Fraction) -> WorkloadStrategy:
     certificate = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person)
     if not certificate.finite or certificate.epsilon > price:
         raise Refused("the strategy does not keep its budget", fix="report this: the kernel and the search disagree")
-    rivals = tuple((candidate.name, math.sqrt(mean)) for mean, candidate, _ in found)
-    return WorkloadStrategy(policy, chosen.name, measurements, certificate, math.sqrt(error), rivals)
+    rivals = tuple((candidate.word, math.sqrt(mean)) for mean, candidate, _ in found)
+    return SearchedStrategy(policy, chosen.word, measurements, certificate, math.sqrt(error), rivals, every_cell=True)
 
 
 def _plain(policy: Policy) -> Iterator[Candidate]:
@@ -137,8 +91,7 @@ def _plain(policy: Policy) -> Iterator[Candidate]:
     yield Candidate("identity", (cells,), (Fraction(1),))
     if len(names) > 1:
         for name in names:
-            for found in along.plain(policy, names, name):
-                yield Candidate(found.word, found.queries, found.weights)
+            yield from plain(policy, names, name)
         return
     attribute = policy.domain[names[-1]]
     if not attribute.ordered or attribute.size < 2:
@@ -170,7 +123,7 @@ def _optimised(rows: NDArray[np.int64], policy: Policy) -> Candidate:
 
 def _starts(candidate: Candidate, gram: Gram, policy: Policy) -> Iterator[Floats]:
     """Rows besides single cells, in multiples of the noise on cells, for the search to start from."""
-    if candidate.name == "hierarchical" and len(policy.domain.names) == 1:
+    if candidate.word == "hierarchical" and len(policy.domain.names) == 1:
         parts = zip(candidate.queries[1:], candidate.weights[1:], strict=True)
         yield np.concatenate([query.matrix(policy.domain)[0] / float(weight) for query, weight in parts])
         return
@@ -190,7 +143,7 @@ def _priced(candidate: Candidate, gram: Gram, policy: Policy, price: Fraction) -
     scale = Fraction(unit.epsilon) / price
     if scale == 0:
         return 0.0, candidate, scale
-    rows, spread = _written(policy, candidate.measurements(scale))
+    rows, spread = every_cell(policy, candidate.measurements(scale))
     return mean_variance(rows, spread, gram, known=policy.size_is_public), candidate, scale
 
 
@@ -206,13 +159,3 @@ def mean_variance(rows: Floats, spread: Floats, gram: Gram, *, known: bool) -> f
         along = whole @ ones
         variance -= float(along @ gram.matrix @ along) / float(ones @ along)
     return max(variance, 0.0) / gram.queries
-
-
-def _written(policy: Policy, measurements: Sequence[Measurement]) -> tuple[Floats, Floats]:
-    rows, spread = [], []
-    for measurement in measurements:
-        matrix, unit = measurement.query.matrix(policy.domain)
-        variance = laplace_variance(measurement.scale) * float(unit) ** 2 if measurement.scale else 0.0
-        rows.append(matrix * float(unit))
-        spread.append(np.full(len(matrix), variance))
-    return np.concatenate(rows), np.concatenate(spread)

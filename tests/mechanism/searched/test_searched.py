@@ -9,8 +9,8 @@ import pytest
 from tests.theory.largest_move import largest_move
 
 import tetraodon as td
-from tetraodon.mechanism.optimised import WorkloadStrategy, mean_variance, strategy
-from tetraodon.mechanism.workload_gram import gram_of
+from tetraodon.mechanism.searched import SearchedStrategy, mean_variance, strategy
+from tetraodon.mechanism.searched.workload import gram_of
 from tetraodon.noise import discrete_laplace
 from tetraodon.questions import linear
 
@@ -43,24 +43,24 @@ CASES: list[tuple[Any, Any]] = [
 
 
 @pytest.fixture(scope="module", params=range(len(CASES)))
-def made(request: pytest.FixtureRequest) -> tuple[Any, WorkloadStrategy]:
+def made(request: pytest.FixtureRequest) -> tuple[Any, SearchedStrategy]:
     workload, asked = CASES[request.param]
     return workload, strategy(workload, asked)
 
 
-def test_the_certificate_is_what_enumeration_finds(made: tuple[Any, WorkloadStrategy]) -> None:
+def test_the_certificate_is_what_enumeration_finds(made: tuple[Any, SearchedStrategy]) -> None:
     _, found = made
     slow = largest_move(found.policy.graph, [(m.query, 1 / m.scale) for m in found.measurements if m.scale])
     assert found.certificate.epsilon == slow == 1
 
 
-def test_it_is_never_worse_than_its_rivals(made: tuple[Any, WorkloadStrategy]) -> None:
+def test_it_is_never_worse_than_its_rivals(made: tuple[Any, SearchedStrategy]) -> None:
     _, found = made
     assert found.expected_error == min(error for _, error in found.rivals)
     assert "identity" in dict(found.rivals)
 
 
-def test_the_error_is_the_one_of_least_squares(made: tuple[Any, WorkloadStrategy]) -> None:
+def test_the_error_is_the_one_of_least_squares(made: tuple[Any, SearchedStrategy]) -> None:
     """Against noise itself: 400 draws through `cells`, within 35%: more than eight standard errors in every case."""
     workload, found = made
     domain = found.policy.domain
@@ -129,7 +129,7 @@ def test_absence_may_be_the_only_secret() -> None:
         "budget": {"epsilon": 1},
     }
     made = strategy(td.ranges("x"), document)
-    assert isinstance(made, WorkloadStrategy)
+    assert made.every_cell
     assert made.certificate.epsilon == 1
     assert made.expected_error <= min(error for _, error in made.rivals)
     rows, scales = zip(*((m.query.matrix(made.policy.domain)[0], m.scale) for m in made.measurements), strict=True)

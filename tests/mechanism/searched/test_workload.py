@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism.workload_gram import gram_of
+from tetraodon.mechanism.searched.workload import gram_of
 from tetraodon.questions import linear
 
 DOMAIN = Domain((Attribute("a", Integers(0, 3)), Attribute("b", Integers(0, 2))))

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.mechanism import along
-from tetraodon.mechanism.marginals import MarginalStrategy
+from tetraodon.mechanism.searched import one_attribute
 from tetraodon.noise import laplace_variance
 
 
@@ -31,7 +30,10 @@ NEAR = {"secrets": {"a": {"within": 2}, "b": "public"}}
 @pytest.mark.parametrize("changes", [{}, {"together": "one attribute at a time"}, {"presence": "secret"}, NEAR])
 def test_estimates_and_errors_are_those_of_least_squares(changes: dict[str, Any]) -> None:
     asked = policy((40, 3), **changes)
-    found = [*along.plain(asked, ("a", "b"), "a"), along.searched(asked, ("a", "b"), "a", RANGES.T @ RANGES)]
+    found = [
+        *one_attribute.plain(asked, ("a", "b"), "a"),
+        one_attribute.searched(asked, ("a", "b"), "a", RANGES.T @ RANGES),
+    ]
     words = [one.word for one in found if one is not None]
     assert words[0] == "ordered"
     assert words[-1] == "optimised"
@@ -42,18 +44,18 @@ def test_estimates_and_errors_are_those_of_least_squares(changes: dict[str, Any]
         answers = [
             (m.query.matrix(asked.domain)[0] @ table.ravel()).reshape(m.query.shape(asked.domain)) for m in measured
         ]
-        assert np.allclose(along.cells_of(measured, answers, 40), table.T)
+        assert np.allclose(one_attribute.cells_of(measured, answers, 40), table.T)
         steps = float((np.diff(RANGES, axis=1, append=0.0) ** 2).sum())
-        predicted = along.variance(measured, RANGES.T @ RANGES, steps)
+        predicted = one_attribute.variance(measured, RANGES.T @ RANGES, steps)
         summed = 0.0
         for place, m in enumerate(measured):
             rows = answers[place].shape[-1] if m.query.contribution.names else 40
             zero = [np.zeros((rows, *answer.shape[1:]), np.int64) for answer in answers]  # one noise after the other
             zero[place][np.arange(rows), np.arange(rows)] = 1
-            moved = RANGES @ along.cells_of(measured, zero, 40).T
+            moved = RANGES @ one_attribute.cells_of(measured, zero, 40).T
             summed += laplace_variance(m.scale) * float((moved**2).sum())
         assert predicted == pytest.approx(summed)
-        assert along.is_along(measured)
+        assert one_attribute.sums_one_attribute(measured)
 
 
 @pytest.mark.parametrize("secrets", [{}, {"secrets": {"a": {"within": 8}}, "together": "one attribute at a time"}])
@@ -61,7 +63,7 @@ def test_ranges_of_one_attribute_by_another_gain(secrets: dict[str, Any]) -> Non
     asked = policy((100, 30), **secrets)
     ranges = np.tril(np.ones((100, 100)))
     found = td.research.strategy(td.research.Kronecker({"a": ranges, "b": None}), asked)
-    assert isinstance(found, MarginalStrategy)
+    assert not found.every_cell
     rivals: dict[str, float] = {}
     for word, error in found.rivals:
         rivals[word] = min(error, rivals.get(word, error))
@@ -81,5 +83,5 @@ def test_small_domains_are_compared_with_each_along_every_attribute() -> None:
 
 def test_short_or_unordered_attributes_have_nothing_to_smooth() -> None:
     short = policy((3, 2))
-    assert [one.word for one in along.plain(short, ("a", "b"), "a")] == ["ordered"]
-    assert along.searched(short, ("a", "b"), "a", np.eye(3)) is None
+    assert [one.word for one in one_attribute.plain(short, ("a", "b"), "a")] == ["ordered"]
+    assert one_attribute.searched(short, ("a", "b"), "a", np.eye(3)) is None

@@ -16,14 +16,13 @@ from itertools import chain, combinations
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
-from tetraodon.mechanism import along
-from tetraodon.mechanism.kronecker import Kronecker, sums_of_squares
+from tetraodon.mechanism.searched import one_attribute
+from tetraodon.mechanism.searched.workload import Kronecker, sums_of_squares
 from tetraodon.noise import laplace_variance
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.contribution import One
@@ -36,8 +35,12 @@ SHARP = 40.0
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalStrategy:
-    """Which marginals to measure, and their certificate. Errors are root mean squared errors per query."""
+class SearchedStrategy:
+    """What to measure for a workload, and its certificate. Errors are root mean squared errors per query.
+
+    `every_cell` says that least squares is over all cells of the domain, written out; else it is over marginals, or
+    sums along one attribute.
+    """
 
     policy: Policy
     mechanism: str
@@ -45,16 +48,38 @@ class MarginalStrategy:
     certificate: Certificate
     expected_error: float
     rivals: tuple[tuple[str, float], ...]
+    every_cell: bool = False
 
-    def marginal(self, measured: Sequence[NDArray[np.int64]], names: Names) -> Floats:
+    def cells(self, measured: Sequence[Ints]) -> Floats:
+        """The estimates of all cells that fit noisy measurements, in units and in this order, best."""
+        if not self.every_cell:
+            return self.marginal(measured, self.policy.domain.names).ravel()
+        rows, spread = every_cell(self.policy, self.measurements)
+        answers = np.concatenate(
+            [
+                np.ravel(m) * float(one.query.contribution.unit)
+                for m, one in zip(measured, self.measurements, strict=True)
+            ]
+        )
+        noisy = spread > 0
+        whole = np.linalg.pinv((rows[noisy].T / spread[noisy]) @ rows[noisy], hermitian=True)
+        found = whole @ (rows[noisy].T / spread[noisy]) @ answers[noisy]
+        for known, value in zip(rows[~noisy], answers[~noisy], strict=True):
+            found = found + whole @ known * (value - known @ found) / (known @ whole @ known)
+        return np.asarray(found)
+
+    def marginal(self, measured: Sequence[Ints], names: Names) -> Floats:
         """The counts by some attributes that fit noisy measurements, in this order, best; all marginals agree."""
+        if self.every_cell:
+            domain = self.policy.domain
+            return _summed(self.cells(measured).reshape(domain.shape), domain.names, names)
         algebra = self._algebra
         if not set(names) <= set(algebra.names):
             raise QueryError("a marginal is about attributes that were not measured", fix="ask about measured ones")
         sizes = dict(zip(algebra.names, algebra.sizes, strict=True))
-        if along.is_along(self.measurements):
+        if one_attribute.sums_one_attribute(self.measurements):
             seen = self.measurements[0].query.names
-            return _summed(along.cells_of(self.measurements, measured, sizes[seen[-1]]), seen, names)
+            return _summed(one_attribute.cells_of(self.measurements, measured, sizes[seen[-1]]), seen, names)
         total = np.zeros([sizes[name] for name in names])
         precise = {m.query.names: _precision(m) for m in self.measurements}
         exact = {m.query.names: array for m, array in zip(self.measurements, measured, strict=True) if not m.scale}
@@ -80,7 +105,7 @@ class MarginalStrategy:
         return _Algebra(self.policy, tuple(n for n in self.policy.domain.names if n in names))
 
 
-def marginal_strategy(workload: Sequence[Kronecker], policy: Policy, price: Fraction) -> MarginalStrategy:
+def marginal_strategy(workload: Sequence[Kronecker], policy: Policy, price: Fraction) -> SearchedStrategy:
     """The marginals with the least error that were found for a workload, certified at a price.
 
     Post  never worse than all cells, than running or smoothed counts along any one attribute, or than the asked
@@ -105,14 +130,16 @@ def marginal_strategy(workload: Sequence[Kronecker], policy: Policy, price: Frac
         precise = {m.query.names: _precision(m) for m in measured}
         error = sum(ask / algebra.precision(precise, part) for part, ask in asks.items() if ask)
         found.append((error / queries, word, measured))
-    found += [(error / queries, word, measured) for error, word, measured in _along(workload, policy, names, price)]
+    found += [
+        (error / queries, word, measured) for error, word, measured in _one_attribute(workload, policy, names, price)
+    ]
     error, word, measured = min(found, key=lambda one: one[0])
     exact = (Measurement(LinearQuery(One()), Fraction(0)),) if policy.size_is_public else ()
     certificate = certify_measurements(policy.graph, (*measured, *exact), rows_per_person=policy.rows_per_person)
     if not certificate.finite or certificate.epsilon > price:
         raise Refused("the strategy does not keep its budget", fix="report this: the kernel and the search disagree")
     rivals = tuple((other, math.sqrt(mean)) for mean, other, _ in found)
-    return MarginalStrategy(policy, word, (*measured, *exact), certificate, math.sqrt(error), rivals)
+    return SearchedStrategy(policy, word, (*measured, *exact), certificate, math.sqrt(error), rivals)
 
 
 @dataclass(frozen=True)
@@ -206,7 +233,7 @@ def _precision(measurement: Measurement) -> float:
     return 1 / laplace_variance(measurement.scale) if measurement.scale else 0.0
 
 
-def _along(
+def _one_attribute(
     workload: Sequence[Kronecker], policy: Policy, names: Names, price: Fraction
 ) -> Iterator[tuple[float, str, tuple[Measurement, ...]]]:
     """Running counts, smoothed counts and searched rows of all cells along each attribute, with the summed error."""
@@ -214,11 +241,11 @@ def _along(
         attribute, others = policy.domain[name], [policy.domain[n] for n in names if n != name]
         times = [math.prod(sum(sums_of_squares(product, other)) for other in others) for product in workload]
         gram = np.zeros((1, 1))
-        if attribute.size <= along.LONGEST:
+        if attribute.size <= one_attribute.LONGEST:
             gram = np.sum([t * product.gram(attribute) for t, product in zip(times, workload, strict=True)], axis=0)
         steps = sum(t * product.differences(attribute) for t, product in zip(times, workload, strict=True))
-        optimised = along.searched(policy, names, name, gram)
-        for found in (*along.plain(policy, names, name), *([optimised] if optimised else [])):
+        optimised = one_attribute.searched(policy, names, name, gram)
+        for found in (*one_attribute.plain(policy, names, name), *([optimised] if optimised else [])):
             try:
                 unit = certify_measurements(
                     policy.graph, found.measurements(Fraction(1)), rows_per_person=policy.rows_per_person
@@ -227,10 +254,10 @@ def _along(
                 continue
             if unit.epsilon:
                 measured = found.measurements(Fraction(unit.epsilon) / price)
-                yield along.variance(measured, gram, steps), found.word, measured
+                yield one_attribute.variance(measured, gram, steps), found.word, measured
 
 
-def _component(array: NDArray[np.int64], seen: Names, part: Names, names: Names) -> Floats:
+def _component(array: Ints, seen: Names, part: Names, names: Names) -> Floats:
     """The part of a measured marginal that is about all of `part` and nothing else, as an array by `names`."""
     found = array.astype(np.float64).sum(axis=tuple(a for a, name in enumerate(seen) if name not in part))
     order = [name for name in seen if name in part]
@@ -250,3 +277,14 @@ def _summed(cells: Floats, seen: Names, names: Names) -> Floats:
 
 def _subsets(names: Names) -> list[Names]:
     return list(chain.from_iterable(combinations(names, size) for size in range(len(names) + 1)))
+
+
+def every_cell(policy: Policy, measurements: Sequence[Measurement]) -> tuple[Floats, Floats]:
+    """All measurements as rows over the cells of the domain, in records, and the variance of each."""
+    rows, spread = [], []
+    for measurement in measurements:
+        matrix, unit = measurement.query.matrix(policy.domain)
+        variance = laplace_variance(measurement.scale) * float(unit) ** 2 if measurement.scale else 0.0
+        rows.append(matrix * float(unit))
+        spread.append(np.full(len(matrix), variance))
+    return np.concatenate(rows), np.concatenate(spread)

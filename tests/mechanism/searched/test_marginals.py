@@ -11,8 +11,8 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import QueryError, Refused
-from tetraodon.mechanism.kronecker import Kronecker
-from tetraodon.mechanism.marginals import MarginalStrategy, marginal_strategy
+from tetraodon.mechanism.searched.marginals import SearchedStrategy, marginal_strategy
+from tetraodon.mechanism.searched.workload import Kronecker
 from tetraodon.noise import laplace_variance
 
 
@@ -32,7 +32,7 @@ def two_way(asked: td.Policy) -> list[Kronecker]:
     ]
 
 
-def measured_for(found: MarginalStrategy, table: np.ndarray) -> list[np.ndarray]:
+def measured_for(found: SearchedStrategy, table: np.ndarray) -> list[np.ndarray]:
     rows = [m.query.matrix(found.policy.domain)[0] for m in found.measurements]
     shapes = [m.query.shape(found.policy.domain) for m in found.measurements]
     return [(row @ table.ravel()).reshape(shape) for row, shape in zip(rows, shapes, strict=True)]
@@ -74,7 +74,7 @@ def test_estimates_are_unbiased_and_as_good_as_predicted(changes: dict[str, Any]
 def test_a_strict_gain_on_two_way_marginals_of_a_large_domain(changes: dict[str, Any]) -> None:
     asked = policy((74, 16, 5, 2, 99), **changes)
     found = td.research.strategy([td.histogram(*pair) for pair in itertools.combinations("abcde", 2)], asked)
-    assert isinstance(found, MarginalStrategy)
+    assert not found.every_cell
     rivals = dict(found.rivals)
     assert found.mechanism == "marginals"
     assert found.certificate.epsilon == 1
@@ -88,6 +88,7 @@ def test_running_counts_are_taken_where_they_are_better() -> None:
     assert found.mechanism == "ordered"
     table = np.arange(80).reshape(40, 2)
     assert np.allclose(found.marginal(measured_for(found, table), ("b", "a")), table.T)
+    assert np.allclose(found.cells(measured_for(found, table)), table.ravel())
     assert found.expected_error < dict(found.rivals)["identity"]
 
 
@@ -95,7 +96,7 @@ def test_products_with_matrices_and_what_is_refused() -> None:
     asked = policy((30, 20, 20))
     ranges = np.tril(np.ones((30, 30)))
     found = td.research.strategy([Kronecker({"a": ranges, "b": None}), td.histogram("c")], asked)
-    assert isinstance(found, MarginalStrategy)
+    assert not found.every_cell
     assert found.expected_error <= min(error for _, error in found.rivals)
     with pytest.raises(QueryError, match="not measured"):
         found.marginal([np.zeros(m.query.shape(asked.domain), np.int64) for m in found.measurements], ("z",))
@@ -114,3 +115,17 @@ def test_small_domains_take_the_better_of_two_ways() -> None:
     found = td.research.strategy([td.histogram("a", "b"), td.histogram("b", "c")], asked)
     wide = td.research.strategy([Kronecker({"a": None, "b": None}), Kronecker({"b": None, "c": None})], asked)
     assert found.expected_error <= wide.expected_error
+
+
+def test_marginals_are_read_off_every_cell_as_well() -> None:
+    """One kind of strategy, whichever search found it: without noise both ways to read it give the table."""
+    asked = policy((4, 3), secrets={"a": {"within": 1}, "b": "everything"})
+    rows = np.random.default_rng(2).integers(0, 2, (6, 12))
+    found = td.research.strategy(rows, asked)
+    assert found.every_cell
+    table = np.arange(12).reshape(4, 3)
+    codes = np.argwhere(table >= 0)
+    exact = [m.query.evaluate(asked.domain, codes, table.ravel()) for m in found.measurements]
+    assert np.allclose(found.cells(exact), table.ravel())
+    assert np.allclose(found.marginal(exact, ("b",)), table.sum(axis=0))
+    assert np.allclose(found.marginal(exact, ("b", "a")), table.T)

@@ -7,7 +7,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.mechanism.kronecker import Kronecker, products_of, sums_of_squares
+from tetraodon.mechanism.searched.workload import Kronecker, products_of, sums_of_squares
 from tetraodon.questions import cdf, count, histogram
 
 DOMAIN = Domain((Attribute("a", Integers(0, 3)), Attribute("b", Integers(0, 2))))
