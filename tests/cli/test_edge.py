@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import MARKER, POLICY, Run
 from typer.testing import CliRunner
 
-from tetraodon.cli import edge, release_commands
+from tetraodon.cli import release_commands
 from tetraodon.cli.edge import DEBUG, Edge
 from tetraodon.cli.main import app
 from tetraodon.releasing import run as running
@@ -299,12 +299,6 @@ def usual_handler() -> Iterator[None]:
 
 
 # -- addresses ---------------------------------------------------------------------------------------
-
-
-def test_addresses_are_the_same_here_and_in_the_engines() -> None:
-    from tetraodon.engine.open_table import ADDRESSES
-
-    assert set(edge.ADDRESSES) == set(ADDRESSES)
 
 
 @pytest.mark.parametrize("command", ["release", "check"])

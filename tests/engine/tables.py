@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -9,11 +10,27 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
+from tests.engine import toy_source
 from tests.services import postgres, spark
 
 from tetraodon.engine import Counts
+from tetraodon.engine.open_table import DOORS
 
-FORMS = ("parquet", "csv", "pandas", "polars", "lazy", "arrow", "duckdb", "relation", "ibis", "postgres", "spark")
+FORMS = (
+    "parquet",
+    "csv",
+    "pandas",
+    "polars",
+    "lazy",
+    "arrow",
+    "duckdb",
+    "relation",
+    "ibis",
+    "toy",
+    "postgres",
+    "spark",
+)
 POSTGRES = {
     "DOUBLE": "double precision",
     "FLOAT": "real",
@@ -36,7 +53,7 @@ def table(form: str, folder: Path, columns: dict[str, str], records: Sequence[Se
         columns = {name: "BLOB" if kind == "TIME" else kind for name, kind in columns.items()}  # it has no such type
     file = folder / f"table.{form}"
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
-    with duckdb.connect(str(file) if form == "duckdb" else ":memory:") as connection:
+    with duckdb.connect(str(file) if form in ("duckdb", "toy") else ":memory:") as connection:
         connection.execute("SET TimeZone = 'America/New_York'")
         kinds = ", ".join(f"{name} {kind}" for name, kind in zip(names, columns.values(), strict=True))
         connection.execute(f"CREATE TABLE made ({kinds})")
@@ -75,6 +92,10 @@ def table(form: str, folder: Path, columns: dict[str, str], records: Sequence[Se
                 yield spark().read.parquet(*(str(folder / f"{place}.parquet") for place in range(3)))
     if form == "duckdb":
         yield f"{file}#made"
+    if form == "toy":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys.modules["tetraodon.engine.open_table"], "DOORS", (*DOORS, toy_source.DOOR))
+            yield f"toy:{file}#made"
 
 
 def postgres_table(columns: dict[str, str], records: Sequence[Sequence[object]]) -> str:

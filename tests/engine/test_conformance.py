@@ -20,8 +20,8 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Gri
 from tetraodon.engine import Individuals, open_table
 from tetraodon.errors import TableError
 
-IBIS = ("ibis", "postgres", "spark")
-"""Forms that are counted through Ibis, which has no integers of more than 64 bits."""
+NARROW = ("toy", "postgres", "spark")
+"""Forms whose engine does not multiply whole numbers of more than 64 bits exactly."""
 AGE = Attribute("age", Integers(18, 65), missing=3)
 
 
@@ -63,12 +63,14 @@ def test_unicode_and_hostile_names(form, tmp_path):
         " x ",
         "%",
         "😀",
+        "\\' OR 1=1 --",
+        "$$ {x} %s :y ?",
     )
-    names = ("place \"of' birth", "x); DROP TABLE made; --", "select", "größe")
+    names = ("place \"of' birth", "x); DROP TABLE made; --", "select", "größe", "`; --\\", "a.b", "c0")
     attributes = [Attribute(name, Categories(labels), missing=0, other=9) for name in names]
     draw = random.Random(1)
     records = [tuple(draw.choice((*labels, None, "zürich", "x", "nowhere")) for _ in names) for _ in range(40)]
-    check(form, tmp_path, attributes, ["VARCHAR"] * 4, records)
+    check(form, tmp_path, attributes, ["VARCHAR"] * len(names), records)
 
 
 def test_many_labels(form, tmp_path):
@@ -131,11 +133,13 @@ def test_dates(form, kind, tmp_path):
         None,
     ]
     written = [*values, "2020-02-30", "29/02/2020", "soon", "2020-02-28 25:00"]
+    odd = ["2020-02-29T23:30:00.5-00:30", "2020-03-01T00:30:00+01", "2021-02-29", "0000-02-29", "2100-02-29T00:00:00Z"]
+    written, read = [*written, *odd], [*read, dt.date(2020, 3, 1), dt.date(2020, 2, 29), None, None, None]
     domain = Domain(tuple(attributes))
     rows = [(value, value) for value in written]
     with table(form, tmp_path, {"a": kind, "b": kind}, rows) as source, open_table(source, domain) as engine:
         assert found(engine.counts([("a", "b")])[0]) == tally([(day, day) for day in read], domain, ("a", "b"))
-        assert [report.unreadable for report in engine.dry_run()] == [4, 4]
+        assert [report.unreadable for report in engine.dry_run()] == [7, 7]
 
 
 def test_the_ends_of_32_and_64_bits(form, tmp_path):
@@ -184,7 +188,7 @@ def test_grids(form, kind, tmp_path):
     if kind == "DECIMAL(9,2)":
         texts.remove("0.949")
     records = [(value,) * 3 for value in (*map(make, texts), None)]
-    if kind == "DECIMAL(38,20)" and form in IBIS:
+    if kind == "DECIMAL(38,20)" and form in NARROW:
         with pytest.raises(TableError, match="too wide or too fine for this engine"):
             check(form, tmp_path, [tenths, thirds, halves], [kind] * 3, records)
         return
@@ -225,11 +229,33 @@ def test_text_that_holds_numbers(form, tmp_path):
         "1 2",
     ]
     read = [1, 2, 3.5, 1000, 4, 0.5, math.inf, -7, *[None] * 8]
+    written += [
+        "\t7\t",
+        "5.",
+        "1e-99999",
+        "1e99999",
+        "0" * 300 + "9",
+        "9" * 400,
+        "-" + "9" * 400,
+        "." + "0" * 400 + "1",
+        "1." + "0" * 300,
+    ]
+    read += [7, 5, 0, math.inf, 9, math.inf, -math.inf, 0, 1]
     rows = [(text,) for text in written]
     with table(form, tmp_path, {"n": "VARCHAR"}, rows) as source, open_table(source, domain) as engine:
         assert found(engine.counts([("n",)])[0]) == tally([(value,) for value in read], domain, ("n",))
         (report,) = engine.dry_run()
-    assert (report.rows, report.missing, report.unreadable, report.outside) == (16, 0, 8, 2)
+    assert (report.rows, report.missing, report.unreadable, report.outside) == (25, 0, 8, 5)
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "DOUBLE"])
+def test_whole_numbers_beyond_those_of_doubles(form, kind, tmp_path):
+    """Text keeps its digits, and a real that is out of range is clamped to the end of it, not before."""
+    numbers = [5 * 10**16 + 1 if kind == "VARCHAR" else 5 * 10**16, 10**17, 10**18, 0, -(10**18), 3, 10**25]
+    domain = Domain((Attribute("a", Integers(0, 10**17)), Attribute("b", Integers(-(10**17), 10**17), other=7)))
+    rows = [(str(number) if kind == "VARCHAR" else float(number),) * 2 for number in numbers]
+    with table(form, tmp_path, dict.fromkeys("ab", kind), rows) as source, open_table(source, domain) as engine:
+        assert found(engine.counts([("a", "b")])[0]) == tally([(number,) * 2 for number in numbers], domain, ("a", "b"))
 
 
 def test_the_dry_run_counts_what_was_replaced(form, tmp_path):

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.engine.counts import Counts, summed
-from tetraodon.errors import QueryError
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.engine.counts import Counts, require_sound, summed
+from tetraodon.errors import DataRefusal, QueryError
 
 CELLS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 1)), max_size=20)
 
@@ -35,3 +36,13 @@ def test_misuse():
         Counts(("a",), np.zeros((2, 1), np.int64), np.zeros(3, np.int64))
     with pytest.raises(QueryError, match="not by 'b'"):
         Counts(("a",), np.zeros((1, 1), np.int64), np.ones(1, np.int64)).by(("b",))
+
+
+@pytest.mark.parametrize(("code", "count"), [(3, 1), (-1, 1)])
+def test_what_cannot_be_is_refused(code, count):
+    with pytest.raises(DataRefusal):
+        require_sound(Counts(("a",), np.array([[code]]), np.array([count])), Domain((Attribute("a", Integers(0, 2)),)))
+
+
+def test_the_refusal_keeps_its_type_when_it_is_placed():
+    assert type(DataRefusal("x", fix="y").at("z")) is DataRefusal

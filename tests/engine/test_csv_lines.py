@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import itertools
+import os
 import re
 import tempfile
+import threading
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.engine import CsvFormat, Individuals, open_table
 from tetraodon.engine.csv_file import LONGEST_LINE, examine
-from tetraodon.engine.csv_lines import clean, mended
+from tetraodon.engine.csv_lines import clean, mended, piped
 
 TOWN = Attribute("town", Categories(("Köln", "Bonn", "?", "!")), missing=2, other=3)
 AGE = Attribute("age", Integers(0, 99), missing=99)
@@ -179,3 +181,19 @@ def test_a_byte_order_mark_on_the_first_record_stays_there():
     line = "\ufeffKöln,30,x".encode()
     assert cells([line]) == Counter({(3, 30): 1})
     assert cells([line, b'Bonn,7,"x']) == Counter({(3, 30): 1, NOTHING: 1})
+
+
+def test_whoever_reads_no_further_ends_the_writing():
+    before, threads = len(os.listdir("/dev/fd")), threading.active_count()
+    with piped(iter(lambda: b"x" * 2**20, b"")) as path, open(path, "rb") as file:
+        assert file.read(3) == b"xxx"
+    assert (len(os.listdir("/dev/fd")), threading.active_count()) == (before, threads)
+
+
+def test_what_breaks_the_stream_is_raised():
+    def broken():
+        yield b"a"
+        raise EOFError
+
+    with pytest.raises(EOFError), piped(broken()) as path, open(path, "rb") as file:
+        assert file.read() == b"a"

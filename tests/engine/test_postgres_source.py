@@ -111,7 +111,7 @@ def test_a_statement_that_takes_too_long(people):
 
 def test_the_session_cannot_write(people):
     with open_table(people, DOMAIN) as engine:
-        connection = engine._behind.backend.con
+        connection = engine._table.connection
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             connection.execute("CREATE TABLE house.x (a int)")
         with pytest.raises((psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege)):

@@ -14,9 +14,9 @@ from tests.services import needs_spark, spark
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.engine import DataRefusal, open_table
-from tetraodon.engine.spark_source import ZONE
 from tetraodon.errors import TableError
 
+ZONE = "spark.sql.session.timeZone"
 pytestmark = [*needs_spark, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 DOMAIN = Domain((Attribute("age", Integers(0, 9)), Attribute("sex", Categories(("f", "m")), other=1)))
 

@@ -14,8 +14,7 @@ import polars as pl
 import pytest
 
 import tetraodon as td
-from tetraodon.engine.counts import Counts
-from tetraodon.engine.sound import require_sound
+from tetraodon.engine.counts import Counts, require_sound
 from tetraodon.errors import DataRefusal, NoiseError
 from tetraodon.whole_sums import LARGEST, MOST_ROWS
 

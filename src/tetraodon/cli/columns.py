@@ -10,10 +10,7 @@ from pathlib import Path
 
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.csv_file import CsvFormat, examine
-from tetraodon.engine.duckdb_source import use_database, use_parquet
-from tetraodon.engine.duckdb_table import DuckDBTable
-from tetraodon.engine.open_table import ADDRESSES, CSV, DATABASE, PARQUET, local_path, open_address
-from tetraodon.errors import TableError
+from tetraodon.engine.open_table import ADDRESSES, CSV, local_path, opened
 from tetraodon.policy.starter import UNKNOWN
 from tetraodon.policy.starter import Kind as Word
 
@@ -32,41 +29,16 @@ _WORDS: dict[Kind, Word] = {
 
 def table_columns(source: str) -> tuple[list[tuple[str, Word]], list[str], list[str]]:
     """Columns that can be attributes, each with its kind, the names of those that cannot, and all names in order."""
-    if source.startswith(ADDRESSES):
-        found = _address_columns(source)
+    if not source.startswith(ADDRESSES) and (path := local_path(source)).lower().endswith(CSV):
+        header = examine(Path(path), CsvFormat(), ()).header
+        found = [Column(name, name, Kind.TEXT, UNKNOWN) for name in header]
     else:
-        table = DuckDBTable()
-        try:
-            found = _columns(table, local_path(source))
-        finally:
-            table.close()
+        table = opened(source)
+        found = list(table.columns.values())
+        table.close()
     able = [(each.name, word) for each in found if each.name and (word := _word(each)) is not None]
     left_out = [each.name for each in found if not each.name or _word(each) is None]
     return able, left_out, [each.name for each in found]
-
-
-def _columns(table: DuckDBTable, path: str) -> list[Column]:
-    if database := DATABASE.fullmatch(path):
-        use_database(table, Path(database["file"]), database["table"] or "")
-    elif path.lower().endswith(PARQUET):
-        use_parquet(table, Path(path))
-    elif path.lower().endswith(CSV):
-        header = examine(Path(path), CsvFormat(), ()).header
-        return [Column(name, name, Kind.TEXT, UNKNOWN) for name in header]
-    else:
-        known = ", ".join((*CSV, *PARQUET, ".duckdb"))
-        raise TableError("the file's format is not known by its name", fix=f"use one of {known}", where=path)
-    return list(table.columns.values())
-
-
-def _address_columns(address: str) -> list[Column]:
-    table, close = open_address(address)
-    try:
-        from tetraodon.engine.ibis_engine import column as ibis_column
-
-        return [ibis_column(name, kind) for name, kind in table.schema().items()]
-    finally:
-        close()
 
 
 def _word(found: Column) -> Word | None:

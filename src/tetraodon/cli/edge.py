@@ -151,18 +151,15 @@ def existing(path: str | Path, *, option: str, folder: bool = False) -> Path:
     return found
 
 
-ADDRESSES = ("postgresql://", "postgres://", "spark:")
-"""How the names of tables begin that are not files; they may hold a password, so they are never shown."""
-
-
 def existing_table(table: str) -> str:
     """The table as given, if its file is there. `file.duckdb#table` and patterns of Parquet files are tables too."""
     from glob import glob
 
+    from tetraodon.engine.open_table import ADDRESSES, local_path
+    from tetraodon.errors import TableError
+
     if table.startswith(ADDRESSES):
         return table
-    from tetraodon.engine.open_table import local_path
-    from tetraodon.errors import TableError
 
     try:
         plain = local_path(table)

@@ -1,12 +1,11 @@
 """Turning a table, wherever it lives, into exact counts. Engines only count."""
 
+from tetraodon.engine.column import ColumnReport
+from tetraodon.engine.counting import Engine
 from tetraodon.engine.counts import Counts
 from tetraodon.engine.csv_file import CsvFormat
-from tetraodon.engine.duckdb_engine import DuckDBEngine
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.open_table import Source, open_table
-from tetraodon.engine.protocol import Engine
-from tetraodon.engine.report import ColumnReport
 from tetraodon.errors import DataRefusal
 
 __all__ = [
@@ -14,7 +13,6 @@ __all__ = [
     "Counts",
     "CsvFormat",
     "DataRefusal",
-    "DuckDBEngine",
     "Engine",
     "Individuals",
     "Source",

@@ -1,4 +1,4 @@
-"""How many rows fall in each cell: the only thing an engine says about a table."""
+"""How many rows fall in each cell: the only thing an engine says about a table, unless its records forbid to count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.errors import QueryError, did_you_mean
+from tetraodon.arrays import Ints
+from tetraodon.domain import Domain
+from tetraodon.errors import DataRefusal, QueryError, did_you_mean
+from tetraodon.whole_sums import MOST_ROWS
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,9 @@ class Counts:
     """
 
     names: tuple[str, ...]
-    codes: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    sums: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    codes: Ints
+    counts: Ints
+    sums: Mapping[str, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         fits = all(len(sums) == len(self.counts) for sums in self.sums.values())
@@ -55,9 +58,9 @@ class Counts:
 
 def summed(
     names: tuple[str, ...],
-    codes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    sums: Mapping[str, NDArray[np.int64]] | None = None,
+    codes: Ints,
+    counts: Ints,
+    sums: Mapping[str, Ints] | None = None,
 ) -> Counts:
     """Counts and sums from cells in any order, equal cells added up and empty ones dropped."""
     given = sums or {}
@@ -74,5 +77,14 @@ def summed(
     return Counts(names, np.ascontiguousarray(codes[starts]), _added(counts, starts), added)
 
 
-def _added(values: NDArray[np.int64], starts: NDArray[np.intp]) -> NDArray[np.int64]:
+def require_sound(counted: Counts, domain: Domain) -> None:
+    """Refuse an endless table, and never let a code out that the domain does not have."""
+    if counted.total > MOST_ROWS:
+        raise DataRefusal("the table has more rows than can be added up exactly", fix="release parts of it")
+    for name, codes in zip(counted.names, counted.codes.T, strict=True):
+        if len(codes) and (int(codes.min()) < 0 or int(codes.max()) >= domain[name].size):
+            raise DataRefusal("a row was numbered outside the domain", fix="report this as a bug", where=name)
+
+
+def _added(values: Ints, starts: NDArray[np.intp]) -> Ints:
     return np.asarray(np.add.reduceat(values, starts) if len(starts) else values, np.int64)

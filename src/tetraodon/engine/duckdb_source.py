@@ -18,7 +18,6 @@ from tetraodon.engine.column import Column, Kind, require
 from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine
 from tetraodon.engine.duckdb_sql import quoted, text
 from tetraodon.engine.duckdb_table import DuckDBTable, Origin
-from tetraodon.engine.pipe import piped
 from tetraodon.errors import DataRefusal, TableError, did_you_mean
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def use_csv(table: DuckDBTable, path: Path, layout: CsvFormat, wanted: Collectio
 def _mended_origin(file: CsvFile) -> Iterator[str]:
     """A scan of the mended lines, which are never written to the disk."""
     plain = replace(file, separator=csv_lines.separator_of(file), encoding="utf-8", end=b"\n")
-    with piped(csv_lines.mended(file)) as name:
+    with csv_lines.piped(csv_lines.mended(file)) as name:
         yield _csv(text(name), plain, header=False)
 
 

@@ -11,10 +11,10 @@ from uuid import uuid4
 
 import duckdb
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.engine.column import Column, Kind
-from tetraodon.engine.duckdb_sql import quoted
+from tetraodon.engine.duckdb_sql import DUCKDB
 from tetraodon.engine.private_folder import PrivateFolder
 from tetraodon.errors import DataRefusal, TableError
 
@@ -49,6 +49,8 @@ class DuckDBTable:
     `origins` are the ways to scan it, tried in turn: a CSV file is first taken to be well-formed.
     """
 
+    dialect = DUCKDB
+
     def __init__(self) -> None:
         self._folder = PrivateFolder()
         self.connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": str(self.folder)})
@@ -72,7 +74,7 @@ class DuckDBTable:
             rows = self._run(f"DESCRIBE SELECT * FROM {origin}").fetchall()
         if rows is None:
             raise TableError("the table cannot be opened", fix="check that the file is whole and readable")
-        self.columns = {name: column(name, quoted(name), shown) for name, shown, *_ in rows}
+        self.columns = {name: column(name, shown) for name, shown, *_ in rows}
 
     def lock(self, *, files: bool) -> None:
         """No setting changes from here on, and no other file is read unless the table needs files."""
@@ -80,12 +82,12 @@ class DuckDBTable:
             self.connection.execute("SET enable_external_access = false")
         self.connection.execute("SET lock_configuration = true")
 
-    def fetch(self, query: Callable[[str], str]) -> dict[str, NDArray[np.int64]]:
+    def fetch(self, query: Callable[[str], str]) -> dict[str, Ints]:
         """Run the query that `query` makes of an origin. Raises DataRefusal, with nothing from DuckDB in it."""
         while self.origins:
             with suppress(duckdb.Error, OSError, EOFError, zlib.error), self.origins[0]() as origin:
                 found = self._run(query(origin)).fetchnumpy()
-                return {name: np.asarray(found[name]) for name in found}
+                return {name: np.asarray(found[name], np.int64) for name in found}
             if len(self.origins) == 1:
                 break
             self.origins = self.origins[1:]
@@ -105,12 +107,12 @@ class DuckDBTable:
         return self.connection.execute(sql)
 
 
-def column(name: str, place: str, shown: str) -> Column:
+def column(name: str, shown: str) -> Column:
     """A column of a DuckDB type. Of `ENUM('a', 'b')` only the word is shown: the rest comes from records."""
     if shown.startswith("DECIMAL(") and shown.endswith(")"):
         width, scale = (int(part) for part in shown[8:-1].split(","))
-        return Column(name, place, Kind.DECIMAL, shown, width, scale)
+        return Column(name, name, Kind.DECIMAL, shown, width, scale)
     word = shown.partition("(")[0]
     nested = shown.endswith("]")
     kind = Kind.STRANGE if nested else KINDS.get(word, Kind.STRANGE)
-    return Column(name, place, kind, f"{word}[]" if nested and "(" in shown else word)
+    return Column(name, name, kind, f"{word}[]" if nested and "(" in shown else word)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, TypeAlias
 
 import duckdb
 
 from tetraodon.domain import Domain
 from tetraodon.engine import duckdb_source
+from tetraodon.engine.counting import Engine
 from tetraodon.engine.csv_file import CsvFormat
-from tetraodon.engine.duckdb_engine import DuckDBEngine
+from tetraodon.engine.dialect import Door, Table
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.individuals import Individuals
-from tetraodon.engine.postgres_source import SCHEMES, open_postgres
-from tetraodon.engine.protocol import Engine
-from tetraodon.engine.spark_source import SCHEME, open_frame, open_spark
 from tetraodon.errors import TableError
 from tetraodon.server_address import may_hold_password
 
@@ -34,7 +34,14 @@ Source: TypeAlias = (
     " | duckdb.DuckDBPyRelation | ibis.Table | pyspark.sql.DataFrame"
 )
 EVERYBODY = Individuals()
-ADDRESSES = (*SCHEMES, SCHEME)
+ROOM = "tetraodon.engine"
+DOORS: tuple[Door, ...] = tuple(
+    import_module(f"{ROOM}.{found.name}").DOOR
+    for found in iter_modules([str(Path(__file__).parent)])
+    if found.name.endswith("_source") and found.name != "duckdb_source"
+)
+"""The engines beside DuckDB, which takes whatever none of them does."""
+ADDRESSES = tuple(prefix for door in DOORS for prefix in door.addresses)
 """How the names of tables begin that are not files; they may hold a password, so they are not shown."""
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
@@ -60,40 +67,29 @@ def open_table(
     ...     engine.counts([("age",)])[0].codes.tolist()
     [[99]]
     """
-    if type(source).__module__.startswith("ibis."):
-        from tetraodon.engine.ibis_engine import IbisEngine  # importing Ibis takes more than a second
-
-        return IbisEngine(source, domain, individuals)
-    if isinstance(source, str) and source.startswith(ADDRESSES):
-        return _through_ibis(open_address(source), domain, individuals)
-    if type(source).__module__.startswith("pyspark.sql."):
-        return _through_ibis(open_frame(source), domain, individuals)
-    table = DuckDBTable()
+    table = opened(source, [*domain.names, *([individuals.key] if individuals.key else [])], csv)
     try:
-        _show(table, source, [*domain.names, *([individuals.key] if individuals.key else [])], csv)
-        return DuckDBEngine(table, domain, individuals)
+        return Engine(table, domain, individuals)
     except BaseException:
         table.close()
         raise
 
 
-def open_address(address: str) -> tuple[Any, Callable[[], None]]:
-    """A table of Postgres or Spark as an Ibis table, and how to let go of it."""
-    return open_spark(address) if address.startswith(SCHEME) else open_postgres(address)
-
-
-def _through_ibis(opened: tuple[Any, Callable[[], None]], domain: Domain, individuals: Individuals) -> Engine:
-    from tetraodon.engine.ibis_engine import IbisEngine
-
-    table, close = opened
+def opened(source: Source, wanted: Sequence[str] = (), csv: CsvFormat | None = None) -> Table:
+    """A table wherever it lives, to be closed by the caller. Of files and frames, the columns wanted must be there."""
+    for door in DOORS:
+        if door.leads_to(source):
+            return door.open(source)
+    table = DuckDBTable()
     try:
-        return IbisEngine(table, domain, individuals, close)
+        _show(table, source, wanted, csv)
+        return table
     except BaseException:
-        close()
+        table.close()
         raise
 
 
-def _show(table: DuckDBTable, source: object, wanted: list[str], csv: CsvFormat | None) -> None:
+def _show(table: DuckDBTable, source: object, wanted: Sequence[str], csv: CsvFormat | None) -> None:
     family, word = type(source).__module__.partition(".")[0], type(source).__name__
     if isinstance(source, str | os.PathLike):
         _show_path(table, os.fspath(source), wanted, csv)
@@ -129,7 +125,7 @@ def local_path(address: str) -> str:
     return path if whole else path[1:]
 
 
-def _show_path(table: DuckDBTable, path: str, wanted: list[str], csv: CsvFormat | None) -> None:
+def _show_path(table: DuckDBTable, path: str, wanted: Sequence[str], csv: CsvFormat | None) -> None:
     path = local_path(path)
     if database := DATABASE.fullmatch(path):
         duckdb_source.use_database(table, Path(database["file"]), database["table"] or "")

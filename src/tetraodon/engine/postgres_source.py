@@ -8,12 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tetraodon.errors import TableError, did_you_mean
+import numpy as np
+from sqlglot import exp
+
+from tetraodon.arrays import Ints
+from tetraodon.engine.column import REALS, Column, Kind
+from tetraodon.engine.dialect import (
+    BIG,
+    DATE,
+    DOUBLE,
+    Dialect,
+    Door,
+    Sql,
+    call,
+    cast,
+    clamped,
+    name,
+    number,
+    op,
+    real,
+    since_1970,
+    string,
+    when,
+)
+from tetraodon.errors import DataRefusal, TableError, did_you_mean
 from tetraodon.server_address import server_name, table_of
 
-SCHEMES = ("postgresql://", "postgres://")
+if TYPE_CHECKING:
+    import psycopg
+
 READABLE = """
 SELECT n.nspname, c.relname, n.nspname = ANY (current_schemas(false)),
        has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
@@ -21,20 +46,129 @@ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamesp
 WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 ORDER BY 1, 2
 """
+SETTINGS = {"default_transaction_read_only": "on", "standard_conforming_strings": "on", "datestyle": "ISO"}
+"""Of our own sessions; in the last two, texts are quoted and dates are written as the standard says."""
 LOST = "run the same command with --resume once the database is back; nothing is charged twice"
+CHUNK = 50_000
+KINDS = {
+    "bool": Kind.BOOLEAN,
+    **dict.fromkeys(("int2", "int4", "int8"), Kind.INTEGER),
+    "float4": Kind.SINGLE,
+    "float8": Kind.DOUBLE,
+    **dict.fromkeys(("text", "varchar", "bpchar", "name", "uuid"), Kind.TEXT),
+    "date": Kind.DATE,
+    "timestamp": Kind.TIMESTAMP,
+    "timestamptz": Kind.ZONED,
+}
+LONGEST, MOST = "DECIMAL(38, 0)", 10**37
+SAFE = "[ \\t]*[+-]?0*([1-9][0-9]{0,200}([.][0-9]*)?|([.][0-9]{0,200})?)([eE][+-]?0*[0-9]{1,2})?[ \\t]*"
+"""A number that is far from overflowing a double, if it is one at all; one beyond it is huge, or nothing."""
+TINY = "[eE]-|^[ \\t]*[+-]?0*[.]|^[ \\t]*[+-]?0+[eE]"
 
 
-def open_postgres(address: str) -> tuple[Any, Callable[[], None]]:
-    """The table as an Ibis table, and how to let go of it."""
+def _double(text: Sql) -> Sql:
+    safe = POSTGRES.matches(text, SAFE), cast(text, DOUBLE)
+    tiny = exp.RegexpLike(this=text, expression=string(TINY)), real("0")
+    negative = exp.RegexpLike(this=text, expression=string("^[ \\t]*-")), real("-1e40")
+    return when(safe, tiny, negative, otherwise=real("1e40"))
+
+
+def _day(text: Sql) -> Sql:
+    """By way of the first of its month, for a cast to a day that does not exist would fail."""
+    month, day = call("SUBSTR", text, number(6), number(2)), call("SUBSTR", text, number(9), number(2))
+    first = cast(op(exp.DPipe, call("SUBSTR", text, number(1), number(8)), string("01")), DATE)
+    reached = op(exp.Add, first, op(exp.Sub, cast(day, "INT"), number(1)))
+    return when((op(exp.EQ, call("TO_CHAR", reached, string("MM")), month), since_1970(reached)))
+
+
+POSTGRES = Dialect(
+    name="postgres",
+    end="$",
+    longest=LONGEST,
+    nan_kinds=REALS | {Kind.DECIMAL, Kind.WIDE},
+    is_nan=lambda value: op(exp.EQ, value, string("NaN")),
+    double=_double,
+    whole=lambda value: cast(clamped(value, number(-MOST), number(MOST)), LONGEST),  # it has any length there
+    day=_day,
+    quotient=lambda value, by: cast(exp.Paren(this=exp.Div(this=value, expression=by, typed=True, safe=False)), BIG),
+)
+
+
+class PostgresTable:
+    """What stands after FROM in `origin`, read through a connection."""
+
+    dialect = POSTGRES
+    decimal = "."
+
+    def __init__(self, connection: psycopg.Connection[Any], origin: str, close: Callable[[], None]) -> None:
+        self.connection = connection
+        self.close = close
+        self._origin = origin
+        self._require_standard()
+        self.columns = {column.name: column for column in self._described()}
+
+    def fetch(self, query: Callable[[str], str]) -> dict[str, Ints]:
+        """By the driver itself: through a data frame, a million cells would take hundreds of megabytes."""
+        import psycopg
+
+        try:
+            with self.connection.transaction(), self.connection.cursor(binary=True) as cursor:
+                cursor.execute(query(self._origin).encode(self.connection.info.encoding))
+                names = [column.name for column in cursor.description or ()]
+                parts = [np.zeros((0, len(names)), np.int64)]
+                while rows := cursor.fetchmany(CHUNK):
+                    parts.append(np.array(rows, np.int64))
+            whole = np.concatenate(parts)
+            return {title: np.ascontiguousarray(whole[:, place]) for place, title in enumerate(names)}
+        except psycopg.Error as error:
+            failure = explained(error)
+        raise failure  # outside, so that the driver's error is not its context
+
+    def _require_standard(self) -> None:
+        """Refuse a session in which a backslash would end our texts, or dates are written otherwise."""
+        status = self.connection.info.parameter_status
+        strings, dates = status("standard_conforming_strings"), status("DateStyle") or ""
+        if strings != "on" or not dates.startswith("ISO"):
+            raise TableError(
+                "the session quotes texts or writes dates in another way than the standard",
+                fix="SET standard_conforming_strings = on and SET datestyle = ISO in it",
+            )
+
+    def _described(self) -> list[Column]:
+        """The columns, from the server's own description of a query that is never run: it needs no rights."""
+        pg, encoding = self.connection.pgconn, self.connection.info.encoding
+        pg.prepare(b"", f"SELECT * FROM {self._origin}".encode(encoding))
+        found = pg.describe_prepared(b"")
+        types = self.connection.adapters.types
+        listed = []
+        for place in range(found.nfields):
+            known = types.get(found.ftype(place))  # that of an array is its elements'
+            kind = "another type" if known is None else known.name if known.oid == found.ftype(place) else "array"
+            title = (found.fname(place) or b"").decode(encoding)
+            listed.append(column(title, kind, found.fmod(place)))
+        return listed
+
+
+def column(title: str, kind: str, modifier: int) -> Column:
+    """A column of a type of Postgres. A numeric without a scale is read as it is written."""
+    if kind != "numeric" or modifier < 0:
+        return Column(title, title, Kind.TEXT if kind == "numeric" else KINDS.get(kind, Kind.STRANGE), kind)
+    width, scale = (modifier - 4) >> 16, (((modifier - 4) & 0x7FF) ^ 0x400) - 0x400
+    if scale <= 0:
+        return Column(title, title, Kind.WIDE, kind)
+    return Column(title, title, Kind.DECIMAL, kind, width, scale)
+
+
+def open_postgres(address: str) -> PostgresTable:
+    """The table of an address, through a connection of its own."""
     try:
-        import ibis
         import psycopg
     except ImportError:
         raise TableError(
             "the driver for Postgres is not installed", fix="install it with `pip install 'tetraodon[postgres]'`"
         ) from None
     where = server_name(address)
-    server, name = table_of(address)
+    server, title = table_of(address)
     connection = None
     with suppress(psycopg.Error, UnicodeError, ValueError):  # ours is raised outside: the driver's tells the address
         connection = psycopg.connect(server, autocommit=True)
@@ -47,41 +181,35 @@ def open_postgres(address: str) -> tuple[Any, Callable[[], None]]:
     try:
         failure: TableError | None = None
         try:
-            connection.execute("SET default_transaction_read_only = on")
-            schema, title = _table(connection.execute(READABLE).fetchall(), name, where)
-            backend = ibis.postgres.from_connection(connection)
-            return backend.table(title, database=schema), connection.close
+            for setting, value in SETTINGS.items():
+                connection.execute("SELECT set_config(%s, %s, false)", (setting, value))
+            parts = _table(connection.execute(READABLE).fetchall(), title, where)
+            origin = ".".join(name(part).sql(dialect="postgres") for part in parts)
+            return PostgresTable(connection, origin, connection.close)
         except psycopg.Error as error:
-            failure = explained(error) or _lost()
+            failure = explained(error)
         raise failure.at(where)
     except BaseException:
         connection.close()
         raise
 
 
-def _table(known: list[tuple[str, str, bool, bool]], name: str, where: str) -> tuple[str, str]:
+def _table(known: list[tuple[str, str, bool, bool]], asked: str, where: str) -> tuple[str, str]:
     spelt = {f"{schema}.{title}": (schema, title, readable) for schema, title, _, readable in known}
     spelt |= {title: (schema, title, readable) for schema, title, near, readable in known if near}
-    if name not in spelt:
-        what = f"there is no table {name!r}" if name else "the address names no table"
+    if asked not in spelt:
+        what = f"there is no table {asked!r}" if asked else "the address names no table"
         names = [title for title, found in spelt.items() if found[2]]
-        fix = did_you_mean(name, names) if name else f"end the address with #schema.table; {did_you_mean('', names)}"
+        fix = did_you_mean(asked, names) if asked else f"end the address with #schema.table; {did_you_mean('', names)}"
         raise TableError(what, fix=fix, where=where)
-    schema, title, readable = spelt[name]
+    schema, title, readable = spelt[asked]
     if not readable:
         raise _no_right(where)
     return schema, title
 
 
-def failures() -> tuple[type[Exception], ...]:
-    """The root of the driver's errors."""
-    import psycopg
-
-    return (psycopg.Error,)
-
-
-def explained(error: Exception) -> TableError | None:
-    """What an error of the driver means; None if the records may have caused it."""
+def explained(error: psycopg.Error) -> TableError:
+    """What an error of the driver means. Whatever else it is, the records may have caused it."""
     import psycopg
 
     match error:
@@ -97,7 +225,7 @@ def explained(error: Exception) -> TableError | None:
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return _lost()
         case _:
-            return None
+            return DataRefusal("the table cannot be counted", fix="check that the table can be read")
 
 
 def _lost() -> TableError:
@@ -110,3 +238,6 @@ def _no_right(where: str) -> TableError:
         fix="let the owner GRANT SELECT on its columns, and USAGE on its schema, to the role",
         where=where,
     )
+
+
+DOOR = Door(addresses=("postgresql://", "postgres://"), open=open_postgres)

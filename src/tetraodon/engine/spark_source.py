@@ -7,16 +7,22 @@ used, or one is started as Spark's own settings say. Only aggregates come back t
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tetraodon.errors import TableError, did_you_mean
+import numpy as np
+from sqlglot import exp
+
+from tetraodon.arrays import Ints
+from tetraodon.engine.column import Column, Kind
+from tetraodon.engine.dialect import BIG, DATE, DOUBLE, Dialect, Door, Sql, call, cast, number, op, try_cast
+from tetraodon.errors import DataRefusal, TableError, did_you_mean
 
 SCHEME = "spark:"
-ZONE = "spark.sql.session.timeZone"
 QUIET: dict[str, bool | float | int | str | None] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -25,41 +31,98 @@ QUIET: dict[str, bool | float | int | str | None] = {
 FIX = "write spark:catalog.table, spark:MASTER#catalog.table or spark://HOST:PORT#catalog.table"
 
 
-def open_spark(address: str) -> tuple[Any, Callable[[], None]]:
-    """The table as an Ibis table, and how to let go of it. A session that was started for it ends with it."""
+KINDS = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), Kind.INTEGER),
+    "float": Kind.SINGLE,
+    "double": Kind.DOUBLE,
+    **dict.fromkeys(("string", "varchar", "char"), Kind.TEXT),
+    "boolean": Kind.BOOLEAN,
+    "date": Kind.DATE,
+    "timestamp": Kind.ZONED,
+    "timestamp_ntz": Kind.TIMESTAMP,
+}
+LONGEST = "DECIMAL(38, 0)"
+
+
+def _days(day: Sql) -> Sql:
+    return cast(call("UNIX_DATE", day), BIG)
+
+
+def _utc_days(instant: Sql) -> Sql:
+    """By the clock, for the date of an instant depends on the session's time zone."""
+    seconds = call("UNIX_SECONDS", instant)
+    return op(exp.IntDiv, op(exp.Sub, seconds, call("PMOD", seconds, number(86400))), number(86400))
+
+
+SPARK = Dialect(
+    name="spark",
+    end="\\z",
+    longest=LONGEST,
+    is_nan=lambda value: call("ISNAN", value),
+    double=lambda text: try_cast(text, DOUBLE),
+    whole=lambda value: cast(value, LONGEST),
+    day=lambda text: _days(try_cast(text, DATE)),
+    days=_days,
+    utc_days=_utc_days,
+    quotient=lambda value, by: op(exp.IntDiv, value, by),
+)
+
+
+class SparkTable:
+    """A data frame, under a name of its own in its session, which is otherwise left as it is."""
+
+    dialect = SPARK
+    decimal = "."
+
+    def __init__(self, frame: Any, stop: Callable[[], None] = lambda: None) -> None:
+        self._session, self._view, self._stop = frame.sparkSession, f"tetraodon_{uuid4().hex}", stop
+        opened = False
+        with suppress(*failures()):  # ours is raised outside, for Spark's may quote the table
+            frame.createOrReplaceTempView(self._view)
+            self.columns = {field.name: column(field.name, field.dataType) for field in frame.schema}
+            opened = True
+        if not opened:
+            raise TableError("Spark cannot open the table", fix="check that Spark itself can show it")
+
+    def fetch(self, query: Callable[[str], str]) -> dict[str, Ints]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ResourceWarning)  # PySpark leaves its sockets to the garbage collector
+                found = self._session.sql(query(self._view)).toArrow()
+            return {name: found[name].to_numpy().astype(np.int64, copy=False) for name in found.column_names}
+        except failures() as error:
+            failure = explained(error)
+        raise failure  # outside, so that Spark's error is not its context
+
+    def close(self) -> None:
+        with suppress(*failures()):  # the cluster may be gone
+            self._session.catalog.dropTempView(self._view)
+        self._stop()
+
+
+def column(name: str, kind: Any) -> Column:
+    """A column of a type of Spark."""
+    word = kind.typeName()
+    if word != "decimal":
+        return Column(name, name, KINDS.get(word, Kind.STRANGE), word)
+    if kind.scale == 0:
+        return Column(name, name, Kind.WIDE, word)
+    return Column(name, name, Kind.DECIMAL, word, kind.precision, kind.scale)
+
+
+def open_spark(source: Any) -> SparkTable:
+    """The table of an address, or a data frame. A session that was started for it ends with it."""
     _installed()
-    master, table = _parts(address)
+    if not isinstance(source, str):
+        return SparkTable(source)
+    master, table = _parts(source)
     session, ours = _session(master)
     stop = session.stop if ours else _nothing
     try:
-        return open_frame(_frame(session, table), stop)
+        return SparkTable(_frame(session, table), stop)
     except BaseException:
         stop()
         raise
-
-
-def open_frame(frame: Any, stop: Callable[[], None] = lambda: None) -> tuple[Any, Callable[[], None]]:
-    """A Spark data frame as an Ibis table, and how to let go of it. The session is left as it was."""
-    _installed()
-    import ibis
-
-    session, view = frame.sparkSession, f"tetraodon_{uuid4().hex}"
-    zone = session.conf.get(ZONE)
-    opened = None
-    with suppress(*failures()):  # ours is raised outside, for Spark's may quote the table
-        frame.createOrReplaceTempView(view)
-        opened = ibis.pyspark.connect(session).table(view)
-
-    def close() -> None:
-        with suppress(*failures()):  # the cluster may be gone
-            session.catalog.dropTempView(view)
-            session.conf.set(ZONE, zone)
-        stop()
-
-    if opened is None:
-        close()
-        raise TableError("Spark cannot open the table", fix="check that Spark itself can show it")
-    return opened, close
 
 
 def _parts(address: str) -> tuple[str, str]:
@@ -130,8 +193,8 @@ def failures() -> tuple[type[Exception], ...]:
     return (PySparkException, Py4JError, ConnectionError)
 
 
-def explained(error: Exception) -> TableError | None:
-    """What an error of Spark means; None if the records may have caused it."""
+def explained(error: Exception) -> TableError:
+    """What an error of Spark means. Whatever else it is, the records may have caused it."""
     from py4j.protocol import Py4JNetworkError
     from pyspark.errors import AnalysisException
 
@@ -143,7 +206,7 @@ def explained(error: Exception) -> TableError | None:
         case _ if "stopped SparkContext" in str(error) or "SparkContext was shut down" in str(error):
             return _lost()
         case _:
-            return None
+            return DataRefusal("the table cannot be counted", fix="check that the table can be read")
 
 
 def _lost() -> TableError:
@@ -155,3 +218,6 @@ def _lost() -> TableError:
 
 def _nothing() -> None:
     """Leave the session alone: it is somebody else's."""
+
+
+DOOR = Door(addresses=(SCHEME,), objects="pyspark.sql.", open=open_spark)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tetraodon.engine.written import DAY, INSTANT, WHOLE, number_pattern
+from tetraodon.engine.text_patterns import DAY, INSTANT, WHOLE, number_pattern
 
 
 @pytest.mark.parametrize("text", ["1", "-1.5", "+.5", "5.", "1e-3", " 7\t"])
@@ -27,5 +27,9 @@ def test_dates():
     for text in ("2020-01-01T10:00:00Z", "2020-01-01 10:00:00.25+05:30", "2020-01-01 10:00:00-05"):
         assert re.fullmatch(INSTANT, text)
         assert not re.fullmatch(DAY, text)
-    for text in ("2020-1-1", "20200101", "01/02/2020", " 2020-01-01"):
+    for text in ("0001-01-01", "0010-12-31", "0300-06-30", "4000-10-10 23:59:59"):
+        assert re.fullmatch(DAY, text)
+    impossible = ("0000-01-01", "2020-00-01", "2020-13-01", "2020-01-00", "2020-01-32", "2020-01-01 24:00")
+    impossible += ("2020-01-01 10:60", "2020-01-01T10:00:60Z", "2020-01-01T10:00:00+24:00", "2020-01-01T10:00:00+01:60")
+    for text in ("2020-1-1", "20200101", "01/02/2020", " 2020-01-01", *impossible):
         assert not re.fullmatch(f"{DAY}|{INSTANT}", text)

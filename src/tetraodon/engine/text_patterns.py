@@ -8,10 +8,13 @@ from __future__ import annotations
 WHOLE = "[ \\t]*[+-]?[0-9]{1,38}[ \\t]*"
 """A whole number that 128 bits hold, or nearly."""
 
-DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"
-"""An ISO date; the time of day is ignored."""
+YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+DATE = f"{YEAR}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+HOUR = "([01][0-9]|2[0-3])"
+DAY = f"{DATE}([T ]{HOUR}:[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?"
+"""An ISO date from the year 1; the time of day is ignored, if there is such a time. The month may be shorter."""
 
-INSTANT = "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}(:[0-9]{2})?)"
+INSTANT = f"{DATE}[T ]{HOUR}:[0-5][0-9]:[0-5][0-9]([.][0-9]{{1,6}})?(Z|[+-]{HOUR}(:[0-5][0-9])?)"
 """An ISO date and time with its distance from UTC: it means the date in UTC."""
 
 TRUE = ("true", "t", "yes", "1")

@@ -19,7 +19,7 @@ BITS_128 = 2**126
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class GridCodes:
     """The number `n / units` is inside if `first <= n <= last`; its code is then `(n*times + plus) // by`."""
 
     first: int
@@ -46,18 +46,23 @@ class Ladder:
         """Whether 64 bits hold every intermediate result."""
         return self.reach < BITS_64
 
+    @property
+    def simple(self) -> bool:
+        """Whether the code is the number itself, moved."""
+        return self.times == self.by == 1
+
     def code(self, number: int) -> int:
         """The code of a number inside, given in units."""
         return (number * self.times + self.plus) // self.by
 
 
-def ladder(values: Integers | Grid, units: int) -> Ladder:
+def grid_codes(values: Integers | Grid, units: int) -> GridCodes:
     """How to number values that come in multiples of `1 / units`.
 
     Post  for a grid: x is inside iff low <= x <= high, and its code is floor((x - low)/step + 1/2);
           for integers: x is rounded to floor(x + 1/2) first.
 
-    >>> ladder(Grid(Fraction(0), Fraction(1), Fraction(1, 10)), 100).code(35)
+    >>> grid_codes(Grid(Fraction(0), Fraction(1), Fraction(1, 10)), 100).code(35)
     4
     """
     if isinstance(values, Integers):
@@ -71,8 +76,8 @@ def ladder(values: Integers | Grid, units: int) -> Ladder:
     slope, start = 1 / (units * step), Fraction(1, 2) - low / step
     by = math.lcm(slope.denominator, start.denominator)
     if isinstance(values, Integers) and units == 1:
-        return Ladder(first, last, 1, -values.low, 1)
-    return Ladder(first, last, int(slope * by), int(start * by), by)
+        return GridCodes(first, last, 1, -values.low, 1)
+    return GridCodes(first, last, int(slope * by), int(start * by), by)
 
 
 def decimals_of_doubles(values: Integers | Grid) -> int:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.engine.oracle import encoded
 
 from tetraodon.domain import Attribute, Grid, Integers
-from tetraodon.engine.ladder import Ladder, decimals_of_doubles, ladder
+from tetraodon.engine.grid_codes import GridCodes, decimals_of_doubles, grid_codes
 from tetraodon.errors import TableError
 
 FRACTIONS = st.fractions(-50, 50, max_denominator=12)
@@ -24,7 +24,7 @@ RANGES = st.builds(lambda low, size: Integers(low, low + size), st.integers(-50,
 @given(GRIDS | RANGES, st.sampled_from([1, 10, 100, 7]), st.integers(-9000, 9000))
 def test_it_is_what_the_domain_says(values, units, number):
     attribute = Attribute("x", values)
-    steps = ladder(values, units)
+    steps = grid_codes(values, units)
     expected = encoded(attribute, Fraction(number, units))
     if number < steps.first:
         assert expected == 0
@@ -36,7 +36,7 @@ def test_it_is_what_the_domain_says(values, units, number):
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(TableError, match="too wide or too fine"):
-        Ladder(0, 2**126, 1, 0, 1)
+        GridCodes(0, 2**126, 1, 0, 1)
     with pytest.raises(TableError, match="finer than the 15 digits"):
         decimals_of_doubles(Grid(Fraction(0), Fraction(10**9), Fraction(1, 10**7)))
 

@@ -1,0 +1,251 @@
+"""Counting a table with the SQL of the engine that holds it: the same queries for every engine.
+
+Several groups of attributes share one scan by GROUP BY GROUPING SETS. Most values are grouped as they are written and
+numbered afterwards: a few cells instead of every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self
+
+import numpy as np
+from sqlglot import exp
+
+from tetraodon.arrays import Ints
+from tetraodon.domain import Domain
+from tetraodon.engine.column import Column, ColumnReport, numbered_later, require, require_key, require_kind
+from tetraodon.engine.counts import Counts, require_sound, summed
+from tetraodon.engine.dialect import (
+    BIG,
+    Sql,
+    Table,
+    call,
+    cast,
+    inner,
+    missing,
+    name,
+    negated,
+    number,
+    op,
+    selected,
+    when,
+)
+from tetraodon.engine.expressions import code, outside, present, read
+from tetraodon.engine.individuals import Individuals
+from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
+
+
+class Engine:
+    """A table that can be counted. Engines only count: noise, floats and randomness stay out of them.
+
+    The table's columns are checked when the engine is made; no record is looked at before `counts`.
+    """
+
+    def __init__(self, table: Table, domain: Domain, individuals: Individuals) -> None:
+        self._table = table
+        self._dialect = table.dialect
+        self._domain = domain
+        self._individuals = individuals
+        require(table.columns, [*domain.names, *([individuals.key] if individuals.key else [])])
+        for attribute in domain:
+            require_kind(attribute, self._column(attribute.name))
+            self._code(attribute.name, self._read(attribute.name))  # whatever cannot be numbered is refused now
+        if individuals.key:
+            require_key(self._column(individuals.key))
+
+    def counts(self, groups: Sequence[tuple[str, ...]], add: Adding = NOTHING) -> list[Counts]:
+        """Exact counts by each group of attributes; where `add` lists attributes for a group, their codes' sums too.
+
+        Pre   attributes to add up have at most `passes.LONGEST_SUM` values.
+
+        Post  one `Counts` per group, in the order asked, its cells non-empty and sorted; equal on every
+              engine. What a row counts as depends on that row and, for keyed tables, on the other rows
+              of the same individual; on nothing else.
+        Raises DataRefusal if the table cannot be read. A table without rows is counted like any other.
+        """
+        asked = [tuple(group) for group in groups]
+        require_summable(add, self._domain)
+        apart = {group: tuple(add[group]) for group in asked if add.get(group)} if self._dialect.sums_apart else {}
+        needed = passes([group for group in asked if group not in apart], self._domain)
+        together = {added for group in asked if group not in apart for added in add.get(group, ())}
+        done = self._tabulate(needed, tuple(sorted(together, key=self._domain.position))) if needed else []
+        alone = {group: self._tabulate([group], added)[0] for group, added in apart.items()}
+        for counted in (*done, *alone.values()):
+            require_sound(counted, self._domain)
+        return [alone[group] if group in alone else done[covering(group, needed)].by(group) for group in asked]
+
+    def dry_run(self) -> list[ColumnReport]:
+        """Per attribute, how many rows are missing, unreadable or outside; then the key. For the curator only."""
+        columns: dict[str, Sql] = {}
+        parts: dict[str, Sql] = {"n": exp.Count(this=exp.Star())}
+        for place, attribute in enumerate(self._domain):
+            column, held, value = self._column(attribute.name), name(f"p{place}"), name(f"r{place}")
+            columns[f"p{place}"] = present(column, name(column.place), self._dialect)
+            columns[f"r{place}"] = self._read(attribute.name)
+            beyond = outside(attribute, column, value, self._dialect)
+            parts[f"m{place}"] = _rows_where(negated(held))
+            parts[f"u{place}"] = _rows_where(op(exp.And, held, missing(value)))
+            parts[f"o{place}"] = _rows_where(op(exp.And, negated(missing(value)), beyond))
+        found = self._fetch(lambda origin: selected(parts, inner(selected(columns, origin))))
+        rows = int(found["n"][0])
+        reports = [
+            ColumnReport(title, rows, *(int(found[f"{part}{place}"][0]) for part in "muo"))
+            for place, title in enumerate(self._domain.names)
+        ]
+        return reports + ([self._key_report(self._individuals.key, rows)] if self._individuals.key else [])
+
+    def close(self) -> None:
+        """Let go of the table. Nothing of it stays behind on disk."""
+        self._table.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _fetch(self, query: Callable[[Sql], exp.Select]) -> dict[str, Ints]:
+        return self._table.fetch(lambda origin: self._dialect.text(query(exp.Table(this=exp.Var(this=origin)))))
+
+    def _column(self, title: str) -> Column:
+        return self._table.columns[title]
+
+    def _read(self, title: str, place: Sql | None = None) -> Sql:
+        column = self._column(title)
+        return read(self._domain[title], column, place or name(column.place), self._dialect, self._table.decimal)
+
+    def _code(self, title: str, value: Sql) -> Sql:
+        return code(self._domain[title], self._column(title), value, self._dialect)
+
+    def _key(self, title: str) -> Sql:
+        column = self._column(title)
+        place = name(column.place)
+        return when((present(column, place, self._dialect), place)) if column.kind in self._dialect.nan_kinds else place
+
+    def _later(self, title: str) -> bool:
+        return self._individuals.key is None and numbered_later(self._domain[title], self._column(title))
+
+    def _places(self, titles: Iterable[str]) -> dict[int, str]:
+        return {self._domain.position(title): title for title in titles}
+
+    def _rows(self, titles: Sequence[str], add: Sequence[str], origin: Sql) -> exp.Select:
+        """The rows that count: a column `c<position>` for each attribute, and `s<position>` for each to add up."""
+        key = self._individuals.key
+        if key is not None:
+            return self._keyed_rows(key, titles, add, origin)
+        wanted, added = self._places(titles), self._places(add)
+        late = {place for place, title in wanted.items() if self._later(title)}
+        typed = {f"r{p}": self._read(title) for p, title in {**wanted, **added}.items() if p in added or p not in late}
+        typed |= {f"v{p}": name(self._column(wanted[p]).place) for p in wanted if p in late}
+        coded = {f"c{p}": name(f"v{p}") if p in late else self._code(t, name(f"r{p}")) for p, t in wanted.items()}
+        coded |= {f"s{p}": self._code(title, name(f"r{p}")) for p, title in added.items()}
+        return selected(coded, inner(selected(typed, origin)))
+
+    def _keyed_rows(self, key: str, titles: Sequence[str], add: Sequence[str], origin: Sql) -> exp.Select:
+        """The same, without the rows of nobody and those of whoever has too many."""
+        used = self._places(self._domain.names if self._individuals.cut else dict.fromkeys((*titles, *add)))
+        typed = {"k": self._key(key), **{f"r{p}": self._read(title) for p, title in used.items()}}
+        coded = {"k": name("k"), **{f"c{p}": self._code(title, name(f"r{p}")) for p, title in used.items()}}
+        encoded = selected(coded, inner(selected(typed, origin))).where(negated(missing(name("k"))), copy=False)
+        order = exp.Order(expressions=[name(f"c{p}") for p in used]) if self._individuals.cut else None
+        held = exp.RowNumber() if self._individuals.cut else exp.Count(this=exp.Star())
+        kept = {f"c{p}": name(f"c{p}") for p in used}
+        ranked = selected(
+            {**kept, "held": exp.Window(this=held, partition_by=[name("k")], order=order)}, inner(encoded)
+        )
+        few = op(exp.LTE, name("held"), number(self._individuals.at_most))
+        kept |= {f"s{p}": name(f"c{p}") for p in self._places(add)}
+        return selected(kept, inner(ranked)).where(few, copy=False)
+
+    def _tabulate(self, needed: list[tuple[str, ...]], add: tuple[str, ...]) -> list[Counts]:
+        """Counts and sums by every pass; all of them share one scan."""
+        every = [title for title in self._domain.names if any(title in titles for titles in needed)]
+        sums = [f"s{place}" for place in self._places(add)]
+        sets = [[f"c{place}" for place in self._places(titles)] for titles in needed]
+        found = self._fetch(
+            lambda origin: self._numbered(
+                _grouped(self._rows(every, add, origin), sets, sums), every, sums, apart=len(sets) > 1
+            )
+        )
+        return [self._part(titles, every, add, found, apart=len(sets) > 1) for titles in needed]
+
+    def _numbered(self, cells: exp.Select, every: Sequence[str], sums: list[str], *, apart: bool) -> exp.Select:
+        """The same cells with every column numbered, those of one number added up."""
+        places = self._places(every)
+        late = {place for place, title in places.items() if self._later(title)}
+        if not late and not apart:
+            return cells
+        kept = {title: name(title) for title in (*(f"g{place}" for place in places if apart), "n", *sums)}
+        if late:
+            typed = {f"c{p}": self._read(t, name(f"c{p}")) if p in late else name(f"c{p}") for p, t in places.items()}
+            cells = selected({**typed, **kept}, inner(cells))
+        # NULL where a column is not in the set
+        coded = {
+            f"c{p}": self._code(t, name(f"c{p}")) if p in late else call("COALESCE", name(f"c{p}"), number(0))
+            for p, t in places.items()
+        }
+        numbered = selected({**coded, **kept}, inner(cells))
+        if not late:
+            return numbered
+        by = [title for title in (*coded, *kept) if title not in ("n", *sums)]
+        listed = {title: name(title) for title in by} | {title: _total(name(title)) for title in ("n", *sums)}
+        return selected(listed, inner(numbered)).group_by(*map(name, by), copy=False)
+
+    def _part(
+        self,
+        titles: tuple[str, ...],
+        every: Sequence[str],
+        add: tuple[str, ...],
+        found: dict[str, Ints],
+        *,
+        apart: bool,
+    ) -> Counts:
+        chosen = np.ones(len(found["n"]), dtype=bool)
+        for place, title in self._places(every if apart else ()).items():
+            chosen &= found[f"g{place}"] == (title not in titles)
+        codes = [found[f"c{place}"][chosen] for place in self._places(titles)]
+        sums = {title: found[f"s{place}"][chosen] for place, title in self._places(add).items()}
+        counts = found["n"][chosen]
+        return summed(titles, np.stack(codes, axis=1) if codes else np.zeros((len(counts), 0), np.int64), counts, sums)
+
+    def _key_report(self, key: str, rows: int) -> ColumnReport:
+        most, kept = self._individuals.at_most, self._individuals.at_most if self._individuals.cut else 0
+        many = op(exp.And, negated(missing(name("k"))), op(exp.GT, name("n"), number(most)))
+        left_out = when((many, op(exp.Sub, name("n"), number(kept))))
+        keyless = when((missing(name("k")), name("n")))
+        found = self._fetch(
+            lambda origin: selected(
+                {"m": _total(keyless), "o": _total(left_out)},
+                inner(
+                    selected(
+                        {"k": name("k"), "n": exp.Count(this=exp.Star())},
+                        inner(selected({"k": self._key(key)}, origin)),
+                    ).group_by(name("k"), copy=False)
+                ),
+            )
+        )
+        return ColumnReport(key, rows, int(found["m"][0]), 0, int(found["o"][0]))
+
+
+def _grouped(rows: exp.Select, sets: list[list[str]], sums: list[str]) -> exp.Select:
+    """Cells of each set of columns; with several sets, `g<position>` is 1 where a column is not in the set."""
+    columns = list(dict.fromkeys(title for titles in sets for title in titles))
+    listed = {title: name(title) for title in columns}
+    if len(sets) > 1:
+        listed |= {f"g{title[1:]}": call("GROUPING", name(title)) for title in columns}
+    listed |= {"n": exp.Count(this=exp.Star()), **{title: _total(name(title)) for title in sums}}
+    cells = selected(listed, inner(rows))
+    if len(sets) > 1:
+        shown = [exp.Tuple(expressions=[name(title) for title in titles]) for titles in sets]
+        return cells.group_by(exp.GroupingSets(expressions=shown), copy=False)
+    return cells.group_by(*map(name, columns), copy=False) if columns else cells
+
+
+def _rows_where(condition: Sql) -> Sql:
+    return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=condition))
+
+
+def _total(value: Sql) -> Sql:
+    """A sum as a BIGINT; of nothing it is 0."""
+    return call("COALESCE", cast(exp.Sum(this=value), BIG), number(0))

@@ -1,0 +1,258 @@
+"""How an attribute is read from a column and numbered: built once, for every engine.
+
+Each attribute takes two steps, so that the dry run can tell them apart: `read` makes a number, a label or NULL from
+whatever is in the column, and `code` numbers it. Dates become days since 1970, so that numbers and dates share one
+numbering. No step can fail on any record: engines differ in what they do with a cast that fails, an infinite date or
+the end of a text, so nothing here relies on any of it. What does differ is in `Dialect`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import assert_never
+
+from sqlglot import exp
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
+from tetraodon.engine.column import Column, Kind
+from tetraodon.engine.dialect import (
+    BIG,
+    DATE,
+    DOUBLE,
+    TEXT,
+    Dialect,
+    Sql,
+    among,
+    call,
+    cast,
+    clamped,
+    missing,
+    negated,
+    number,
+    op,
+    real,
+    string,
+    trimmed,
+    when,
+)
+from tetraodon.engine.grid_codes import BITS_64, GridCodes, decimals_of_doubles, grid_codes
+from tetraodon.engine.text_patterns import DAY, FALSE, INSTANT, TRUE, WHOLE, number_pattern
+from tetraodon.errors import TableError
+
+SURE = 9 * 10**15
+"""Up to here a double holds every whole number."""
+WIDEST_PRODUCT = 36
+"""Up to so many digits, a decimal times a power of ten is exact everywhere."""
+EPOCH = dt.date(1970, 1, 1)
+BEFORE_1970 = 719_528
+"""Days since the year 0, so that none is negative."""
+NEITHER = 2
+
+
+def present(column: Column, place: Sql, dialect: Dialect) -> Sql:
+    """Whether there is a value; NaN is none."""
+    held = negated(missing(place))
+    return op(exp.And, held, negated(dialect.is_nan(place))) if column.kind in dialect.nan_kinds else held
+
+
+def read(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, decimal: str = ".") -> Sql:
+    """The value as a number in units, days since 1970, a label or 0/1/2 (neither); NULL if missing or unreadable."""
+    if column.kind is Kind.TEXT:
+        place = cast(place, TEXT)
+    match attribute.values:
+        case Integers() | Grid():
+            return _number(attribute.values, column, place, dialect, decimal)
+        case Dates():
+            return _days(column, place, dialect)
+        case Categories():
+            return _label(column, place, dialect)
+        case Booleans():
+            return _truth(column, place, dialect)
+        case _:
+            assert_never(attribute.values)
+
+
+def outside(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) -> Sql:
+    """Whether a value that was read is outside the domain."""
+    match attribute.values:
+        case Integers() | Grid() | Dates():
+            codes = codes_of(attribute.values, column, dialect)
+            return op(exp.Or, op(exp.LT, value, number(codes.first)), op(exp.GT, value, number(codes.last)))
+        case Categories():
+            return missing(dialect.position(value, attribute.values.labels))
+        case Booleans():
+            return op(exp.EQ, value, number(NEITHER))
+        case _:
+            assert_never(attribute.values)
+
+
+def code(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) -> Sql:
+    """The code of a value that was read, as a BIGINT that is never NULL."""
+    below = number(0 if attribute.other is None else attribute.other)
+    above = number(attribute.size - 1 if attribute.other is None else attribute.other)
+    absent = missing(value), number(attribute.missing)
+    match attribute.values:
+        case Integers() | Grid() | Dates():
+            codes = codes_of(attribute.values, column, dialect)
+            first, last, inside = codes.first, codes.last, _numbered(codes, value, dialect)
+            if codes.simple and attribute.other is None:  # clamping says it all
+                return cast(when(absent, otherwise=inside), BIG)
+        case Categories():
+            found = call("COALESCE", dialect.position(value, attribute.values.labels), above)
+            return cast(when(absent, otherwise=found), BIG)
+        case Booleans():
+            first, last, inside = 0, 1, value
+        case _:
+            assert_never(attribute.values)
+    low, high = op(exp.LT, value, number(first)), op(exp.GT, value, number(last))
+    return cast(when(absent, (low, below), (high, above), otherwise=inside), BIG)
+
+
+def codes_of(values: Integers | Grid | Dates, column: Column, dialect: Dialect) -> GridCodes:
+    """The numbering of a column's numbers or days, in the units of `read`. Refuses what the engine cannot number."""
+    if isinstance(values, Dates):
+        return grid_codes(Integers((values.first - EPOCH).days, (values.last - EPOCH).days), 1)
+    match column.kind:
+        case Kind.INTEGER | Kind.WIDE:
+            codes = grid_codes(values, 1)
+        case Kind.DECIMAL:
+            codes = grid_codes(values, 10**column.scale)
+        case _:
+            codes = grid_codes(values, 10 ** decimals_of_doubles(values))
+    whole = codes.simple and column.kind in (Kind.INTEGER, Kind.WIDE)
+    if not (dialect.wide or codes.narrow or whole):
+        raise TableError(
+            "the range is too wide or too fine for this engine",
+            fix="declare a smaller range or a coarser step, or give the table to DuckDB",
+            where=column.name,
+        )
+    return codes
+
+
+def _number(values: Integers | Grid, column: Column, place: Sql, dialect: Dialect, decimal: str) -> Sql:
+    codes, held = codes_of(values, column, dialect), present(column, place, dialect)
+    match column.kind:
+        case Kind.INTEGER:
+            return cast(place, BIG if codes.narrow else dialect.longest)
+        case Kind.WIDE:
+            return when((held, dialect.whole(place)))
+        case Kind.DECIMAL if column.width + column.scale <= WIDEST_PRODUCT:
+            times = cast(number(10**column.scale), f"DECIMAL({column.scale + 1}, 0)")
+            return when((held, cast(op(exp.Mul, place, times), dialect.longest)))
+        case Kind.DECIMAL:
+            digits = call("REPLACE", cast(place, TEXT), string("."), string(""))
+            return when((held, cast(digits, dialect.longest)))
+        case Kind.SINGLE:  # by way of text: a single 0.1 means one tenth, not the double nearest to it
+            return _units(held, cast(cast(place, TEXT), DOUBLE), values, codes, dialect)
+        case Kind.DOUBLE:
+            return _units(held, place, values, codes, dialect)
+        case Kind.TEXT:
+            return _written(values, codes, place, dialect, decimal)
+        case _:
+            raise _unexpected(column)
+
+
+def _written(values: Integers | Grid, codes: GridCodes, place: Sql, dialect: Dialect, decimal: str) -> Sql:
+    pointed = place if decimal == "." else call("REPLACE", place, string(","), string("."))
+    units = _units(dialect.matches(place, number_pattern(decimal)), dialect.double(pointed), values, codes, dialect)
+    if _sure(codes):
+        return units
+    exact = cast(place, dialect.longest)  # a double would lose whole numbers
+    return when((dialect.matches(place, WHOLE), exact), otherwise=units)
+
+
+def _sure(codes: GridCodes) -> bool:
+    return max(-codes.first, codes.last) <= SURE and codes.narrow
+
+
+def _units(held: Sql, double: Sql, values: Integers | Grid, codes: GridCodes, dialect: Dialect) -> Sql:
+    """A double to the nearest whole number of units, halves up; clamped before, so that nothing overflows.
+
+    Why  the condition stands inside, where DuckDB sees that one value is used three times.
+    """
+    digits = decimals_of_doubles(values)
+    most, kind = f"9e{15 - digits}", BIG
+    if not _sure(codes):
+        most, kind = (f"{BITS_64}", BIG) if codes.narrow else ("1e38", dialect.longest)
+    inside = clamped(double, real(f"-{most}"), real(most))
+    scaled = when((held, op(exp.Mul, inside, real(f"1e{digits}")) if digits else inside))
+    floor = call("FLOOR", scaled)
+    # floor(x + 0.5) would round 0.49999999999999994 up; this way is exact.
+    half = op(exp.GTE, op(exp.Sub, scaled, floor), real("0.5"))
+    return op(exp.Add, cast(floor, kind), when((half, number(1)), otherwise=number(0)))
+
+
+def _numbered(codes: GridCodes, value: Sql, dialect: Dialect) -> Sql:
+    kind = BIG if codes.narrow else dialect.longest
+    inside = cast(clamped(value, number(codes.first), number(codes.last)), kind)
+    if codes.simple:
+        return op(exp.Add, inside, number(codes.plus)) if codes.plus else inside
+    scaled = op(exp.Add, op(exp.Mul, inside, number(codes.times)), number(codes.plus))
+    return dialect.quotient(scaled, number(codes.by))
+
+
+def _days(column: Column, place: Sql, dialect: Dialect) -> Sql:
+    match column.kind:
+        case Kind.DATE | Kind.TIMESTAMP:
+            return dialect.days(cast(place, DATE))
+        case Kind.ZONED:
+            return dialect.utc_days(place)
+        case Kind.TEXT:
+            plain, zoned = dialect.matches(place, DAY), dialect.matches(place, INSTANT)
+            return when((plain, dialect.day(_part(place, 1, 10))), (zoned, _instant(place, dialect)))
+        case _:
+            raise _unexpected(column)
+
+
+def _instant(text: Sql, dialect: Dialect) -> Sql:
+    """The day in UTC of a text that matches `INSTANT`; NULL if there is no such day."""
+    long, short = call("RIGHT", text, number(6)), call("RIGHT", text, number(3))
+    zone = when(
+        (among(_part(long, 1, 1), "+-"), long),
+        (among(_part(short, 1, 1), "+-"), op(exp.DPipe, short, string(":00"))),
+        otherwise=string("+00:00"),
+    )
+    east = op(exp.Add, op(exp.Mul, _digits(zone, 2), number(60)), _digits(zone, 5))
+    away = when((op(exp.EQ, _part(zone, 1, 1), string("-")), op(exp.Sub, number(0), east)), otherwise=east)
+    local = op(exp.Add, op(exp.Mul, _digits(text, 12), number(60)), _digits(text, 15))
+    day = op(exp.Mul, op(exp.Add, dialect.day(_part(text, 1, 10)), number(BEFORE_1970)), number(1440))
+    minute = op(exp.Sub, op(exp.Add, day, local), away)
+    return op(exp.Sub, dialect.quotient(minute, number(1440)), number(BEFORE_1970))
+
+
+def _part(text: Sql, start: int, length: int) -> Sql:
+    return call("SUBSTR", text, number(start), number(length))
+
+
+def _digits(text: Sql, start: int) -> Sql:
+    """Two digits as a number."""
+    return cast(_part(text, start, 2), BIG)
+
+
+def _label(column: Column, place: Sql, dialect: Dialect) -> Sql:
+    spelt, held = cast(place, TEXT), present(column, place, dialect)
+    match column.kind:
+        case Kind.SINGLE | Kind.DOUBLE:  # 1.0 is spelt '1'
+            large = op(exp.GTE, call("ABS", place), real("1e15"))
+            whole = op(exp.EQ, place, call("FLOOR", place)), cast(cast(place, BIG), TEXT)
+            return when((negated(held), exp.null()), (large, spelt), whole, otherwise=spelt)
+        case Kind.DECIMAL if column.scale:
+            return when((held, trimmed(trimmed(spelt, "0"), ".")))
+        case _:
+            return place if column.kind is Kind.TEXT else spelt
+
+
+def _truth(column: Column, place: Sql, dialect: Dialect) -> Sql:
+    match column.kind:
+        case Kind.BOOLEAN:
+            yes, no = place, negated(place)
+        case Kind.TEXT:
+            yes, no = among(call("LOWER", place), TRUE), among(call("LOWER", place), FALSE)
+        case _:
+            yes, no = op(exp.EQ, place, number(1)), op(exp.EQ, place, number(0))
+    absent = negated(present(column, place, dialect)), exp.null()
+    return when(absent, (yes, number(1)), (no, number(0)), otherwise=number(NEITHER))
+
+
+def _unexpected(column: Column) -> TableError:
+    return TableError(f"the type {column.shown} is not expected here", fix="convert it", where=column.name)
