@@ -42,7 +42,3 @@ def test_misuse():
 def test_what_cannot_be_is_refused(code, count):
     with pytest.raises(DataRefusal):
         require_sound(Counts(("a",), np.array([[code]]), np.array([count])), Domain((Attribute("a", Integers(0, 2)),)))
-
-
-def test_the_refusal_keeps_its_type_when_it_is_placed():
-    assert type(DataRefusal("x", fix="y").at("z")) is DataRefusal
