@@ -21,8 +21,8 @@ from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.plan import plan_view
 from tetraodon.publishing.sampling import view_cells
+from tetraodon.publishing.tuple_files import write_tuples
 from tetraodon.publishing.view import View
-from tetraodon.publishing.writing import write_tuples
 
 
 def questions() -> list[str]:

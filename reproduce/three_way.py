@@ -18,8 +18,8 @@ from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.columns import cells_of, codes_of
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.sampling import Cells, view_cells
+from tetraodon.publishing.tuple_files import write_tuples
 from tetraodon.publishing.view import View
-from tetraodon.publishing.writing import write_tuples
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -45,11 +45,10 @@ TRACED = (
     "releasing/run.py",
     "releasing/folder.py",
     "releasing/measured.py",
-    "publishing/run.py",
+    "publishing/publish.py",
     "publishing/folder.py",
-    "publishing/drawn.py",
     "publishing/series_state.py",
-    "publishing/writing.py",
+    "publishing/tuple_files.py",
 )
 RELEASE = {
     "dataset": "people",

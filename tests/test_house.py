@@ -157,8 +157,8 @@ def used(module: Path) -> Iterator[Path]:
 
 UNREACHED = {
     "papers.py": "every citation is resolved below",
-    "noise/poisson.py": "draws for publishing/source.py",
-    "publishing/source.py": "a part to build views with (docs/publishing.md), imported by name",
+    "noise/poisson.py": "draws for publishing/source_noise.py",
+    "publishing/source_noise.py": "a part to build views with (docs/publishing.md), imported by name",
     "releasing/release_number.py": "releases a number of td.pufferfish (docs/pufferfish.md), imported by name",
 }
 
@@ -252,7 +252,7 @@ OWN_COINS = {
     "gate/permit.py": "this is the permit",
     "publishing/perturbation.py": "anybody may replace values of their own record; `perturb` tosses a permit's coins",
     "publishing/frapp.py": "a method of others, for comparison; nothing is published",
-    "publishing/source.py": "noise from a source that the caller holds; nothing is published",
+    "publishing/source_noise.py": "noise from a source that the caller holds; nothing is published",
     "publishing/estimate.py": "samples the domain to answer from a view that is public",
 }
 UNCHARGED = {"mechanism/kmeans/estimator.py": "an estimator charges no ledger, and says so"}

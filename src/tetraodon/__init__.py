@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         load_perturbed as load_perturbed,
         perturb as perturb,
     )
-    from tetraodon.publishing.run import publish as publish
+    from tetraodon.publishing.publish import publish as publish
     from tetraodon.publishing.view import View as View, load_view as load_view
     from tetraodon.questions import (
         cdf as cdf,
@@ -75,7 +75,7 @@ _NAMES = {
     "tetraodon.policy.load": "load_policy",
     "tetraodon.policy.policy": "Policy",
     "tetraodon.publishing.perturb": "Perturbed load_perturbed perturb",
-    "tetraodon.publishing.run": "publish",
+    "tetraodon.publishing.publish": "publish",
     "tetraodon.publishing.view": "View load_view",
     "tetraodon.questions": "cdf count histogram kmeans mean quantiles ranges rectangles total",
     "tetraodon.releasing.compare": "compare",

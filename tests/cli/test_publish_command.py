@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
-from tests.publishing.test_run import POLICY, people
+from tests.publishing.test_publish import POLICY, people
 
 import tetraodon as td
 

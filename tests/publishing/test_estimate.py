@@ -20,7 +20,7 @@ from tetraodon.errors import QueryError, Refused, ReleaseError
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.estimate import Asked, Sums, ask, share_interval, uniform_codes
+from tetraodon.publishing.estimate import Asked, Sums, share_interval, uniform_codes
 from tetraodon.publishing.view import View
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.question import read_question
@@ -61,35 +61,35 @@ def test_example_of_the_paper_with_the_right_numbers(printed: View) -> None:
     assert isinstance(found, Estimate)
     assert found.value == pytest.approx(3.51, abs=1e-12)
     assert found.lower <= 3 <= found.upper <= 6
-    assert ask(printed, "score < 3*age") == found
-    assert ask(printed, "select count(*) n from People as p where p.score < 3 * p.age") == found
+    assert printed.ask("score < 3*age") == found
+    assert printed.ask("select count(*) n from People as p where p.score < 3 * p.age") == found
 
 
 def test_groups_are_those_of_the_domain(printed: View) -> None:
-    found = ask(printed, "select nationality, count(*) from people where age > 30 group by nationality")
+    found = printed.ask("select nationality, count(*) from people where age > 30 group by nationality")
     assert isinstance(found, dict)
     assert list(found) == list(NATIONS)
     for nation in NATIONS:
-        assert found[nation] == ask(printed, f"age > 30 and nationality = '{nation}'")
-    pairs = ask(printed, "select count(*) from people group by nationality, age")
+        assert found[nation] == printed.ask(f"age > 30 and nationality = '{nation}'")
+    pairs = printed.ask("select count(*) from people group by nationality, age")
     assert isinstance(pairs, dict)
     assert len(pairs) == 60
-    assert pairs["British", 21] == ask(printed, "age = 21 and nationality = 'British'")
-    assert ask(printed, "select nationality, count(*) from people group by 1") == ask(
-        printed, "select count(*) from people group by nationality"
+    assert pairs["British", 21] == printed.ask("age = 21 and nationality = 'British'")
+    assert printed.ask("select nationality, count(*) from people group by 1") == printed.ask(
+        "select count(*) from people group by nationality"
     )
 
 
 def test_side_tables(printed: View) -> None:
-    poor = ask(printed, "nationality in (select country from regions where gdp < 10000)")
-    assert poor == ask(printed, "nationality = 'Indian'")
-    assert poor == ask(printed, "exists (select 1 from regions where country = nationality and gdp < 10000)")
+    poor = printed.ask("nationality in (select country from regions where gdp < 10000)")
+    assert poor == printed.ask("nationality = 'Indian'")
+    assert poor == printed.ask("exists (select 1 from regions where country = nationality and gdp < 10000)")
 
 
 def test_sums_and_averages(printed: View) -> None:
-    total = ask(printed, "select sum(score) from people where age > 30")
-    count = ask(printed, "age > 30")
-    average = ask(printed, "select avg(score) from people where age > 30")
+    total = printed.ask("select sum(score) from people where age > 30")
+    count = printed.ask("age > 30")
+    average = printed.ask("select avg(score) from people where age > 30")
     assert isinstance(total, Estimate)
     assert isinstance(count, Estimate)
     assert isinstance(average, Estimate)
@@ -98,9 +98,9 @@ def test_sums_and_averages(printed: View) -> None:
     assert total.value == pytest.approx((seen - there / 150) * 1.5)
     assert average.value == pytest.approx(min(max(total / count, 81), 100))
     assert 81 <= average.lower <= average.upper <= 100
-    by = ask(printed, "select nationality, sum(score) from people group by nationality")
+    by = printed.ask("select nationality, sum(score) from people group by nationality")
     assert isinstance(by, dict)
-    assert sum(by.values()) == pytest.approx(ask(printed, "select sum(score) from people"))
+    assert sum(by.values()) == pytest.approx(printed.ask("select sum(score) from people"))
 
 
 TINY = Domain((Attribute("a", Integers(0, 1)), Attribute("b", Grid(Fraction(0), Fraction(1, 2), Fraction(1, 2)))))
@@ -126,7 +126,7 @@ def test_it_is_unbiased_exactly(sql: str, tmp_path: Path) -> None:
         folder.mkdir()
         frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.Float64}, orient="row")
         frame.write_parquet(folder / "t.parquet")
-        found = ask(View("people", TINY, SET, folder / "t.parquet"), sql)
+        found = View("people", TINY, SET, folder / "t.parquet").ask(sql)
         assert isinstance(found, Estimate)
         mean += weight * found
     assert mean == pytest.approx(truths[sql], abs=1e-9)
@@ -207,7 +207,7 @@ def test_all_records_are_as_many_as_is_public(printed: View) -> None:
 
 
 def test_more_confidence_is_a_wider_interval(printed: View) -> None:
-    narrow, wide = (ask(printed, "score < 3 * age", confidence=level) for level in ("0.8", "0.999"))
+    narrow, wide = (printed.ask("score < 3 * age", confidence=level) for level in ("0.8", "0.999"))
     assert isinstance(narrow, Estimate)
     assert isinstance(wide, Estimate)
     assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
@@ -221,12 +221,12 @@ def test_too_wide_is_refused_or_sampled(tmp_path: Path) -> None:
     view = view_of(tmp_path, rows, BROAD, SetChannel(Fraction(1, 2), Fraction(1, 10**13)))
     asked = "x0 + x1 + x2 + x3 + x4 < 300"
     with pytest.raises(Refused, match="allow a sampled count"):
-        ask(view, asked)
-    found = ask(view, asked, sample=20_000)
+        view.ask(asked)
+    found = view.ask(asked, sample=20_000)
     assert isinstance(found, Estimate)
     assert found.lower <= 118 <= found.upper < 300
     with pytest.raises(QueryError, match="one count only"):
-        ask(view, f"select x0, count(*) from people where {asked} group by x0", sample=100)
+        view.ask(f"select x0, count(*) from people where {asked} group by x0", sample=100)
 
 
 def test_sampled_codes_are_uniform() -> None:
@@ -248,12 +248,12 @@ def test_shares() -> None:
 @pytest.mark.parametrize("confidence", [0, 1, "1.5"])
 def test_confidence_is_a_share(printed: View, confidence: object) -> None:
     with pytest.raises(QueryError, match="between 0 and 1"):
-        ask(printed, "age > 30", confidence=confidence)  # type: ignore[arg-type]
+        printed.ask("age > 30", confidence=confidence)  # type: ignore[arg-type]
 
 
 def test_a_view_without_its_tuples(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="cannot be read"):
-        ask(View("people", SCORES, SET, tmp_path / "nothing.parquet"), "age > 30")
+        View("people", SCORES, SET, tmp_path / "nothing.parquet").ask("age > 30")
     (tmp_path / "bad.parquet").write_text("no")
     with pytest.raises(ReleaseError, match="cannot be read"):
-        ask(View("people", SCORES, SET, tmp_path / "bad.parquet"), "age > 30")
+        View("people", SCORES, SET, tmp_path / "bad.parquet").ask("age > 30")

@@ -19,6 +19,7 @@ from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.publishing.distinct_tuples import shown
 from tetraodon.publishing.exposure import (
     BELIEF,
     MOST_EXPOSED,
@@ -29,7 +30,6 @@ from tetraodon.publishing.exposure import (
     named_from,
 )
 from tetraodon.publishing.plan import plan_view
-from tetraodon.publishing.shown import shown
 
 CHANNEL = CopyChannel(Fraction(4, 5), Fraction(1, 50))
 

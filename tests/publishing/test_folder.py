@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.publishing.test_run import POLICY
+from tests.publishing.test_publish import POLICY
 from tetraodon.foreign import plain_files
 from tetraodon.policy.load import load_policy
 from tetraodon.publishing import folder
-from tetraodon.publishing.drawn import write_view
 from tetraodon.publishing.plan import plan_view
+from tetraodon.publishing.tuple_files import write_view
 
 
 def test_long_views_have_no_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.interval import Law, count_interval
+from tetraodon.publishing.interval import ViewCountLaw, count_interval
 
 HALF = (Fraction(1, 40), Fraction(1, 40))
 SETS = SetChannel(Fraction(1, 2), Fraction(1, 10))
@@ -42,7 +42,7 @@ def law(channel: ViewChannel, true: int, in_domain: int, reach: int) -> list[Fra
 def test_tails_are_those_of_the_law(channel: ViewChannel, true: int) -> None:
     exact = law(channel, true, 9, 40)
     for count in range(20):
-        found = Law.of(channel, true, 9)
+        found = ViewCountLaw.of(channel, true, 9)
         assert found.at_most(count) == pytest.approx(float(sum(exact[: count + 1])), abs=1e-12)
         assert found.at_least(count) == pytest.approx(1 - float(sum(exact[:count])), abs=1e-12)
 

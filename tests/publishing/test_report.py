@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.publishing.test_run import POLICY
+from tests.publishing.test_publish import POLICY
 from tetraodon.policy.load import load_policy
 from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import plan_view

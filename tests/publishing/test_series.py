@@ -12,7 +12,7 @@ import pytest
 from tetraodon.errors import Refused
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import CopyChannel, SetChannel
-from tetraodon.publishing.conditions import best_channel, largest_ratio
+from tetraodon.publishing.channel_choice import best_channel, largest_ratio
 from tetraodon.publishing.series import Series, best_series, repeated_ratio
 
 F = Fraction

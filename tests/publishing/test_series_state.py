@@ -12,7 +12,7 @@ import polars
 import pytest
 
 import tetraodon as td
-from tests.publishing.test_run import POLICY, people
+from tests.publishing.test_publish import POLICY, people
 from tetraodon.publishing.series_state import shown_cells
 
 TERMS: dict[str, Any] = {"prior": {"d": "0.02"}, "posterior": 0.6, "views": 3}
@@ -88,7 +88,7 @@ def test_a_view_that_was_begun_counts(tmp_path: Path, book: td.Ledger, monkeypat
         raise OSError(28, "no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tetraodon.publishing.run.fill_folder", full)
+        patch.setattr("tetraodon.publishing.publish.fill_folder", full)
         with pytest.raises(td.ReleaseError, match="disk is full"):
             td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
     with pytest.raises(td.ReleaseError, match="--resume"):

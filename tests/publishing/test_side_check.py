@@ -10,7 +10,7 @@ import polars
 import pytest
 
 import tetraodon as td
-from tests.publishing.test_run import POLICY, people
+from tests.publishing.test_publish import POLICY, people
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import PolicyError
 

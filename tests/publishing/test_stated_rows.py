@@ -13,7 +13,7 @@ import tetraodon as td
 from tetraodon.publishing import stated_rows
 from tetraodon.publishing.plan import plan_view
 from tetraodon.publishing.stated_rows import NotTuples, check_rows, stated_cells
-from tetraodon.publishing.writing import write_tuples
+from tetraodon.publishing.tuple_files import write_tuples
 
 POLICY: dict[str, Any] = {
     "dataset": "d",

@@ -11,7 +11,7 @@ import polars
 import pytest
 
 import tetraodon as td
-from tests.publishing.test_run import POLICY, people
+from tests.publishing.test_publish import POLICY, people
 from tetraodon.ledger import document_hash
 from tetraodon.publishing.folder import file_hash
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tetraodon.errors import ReleaseError, TetraodonError
-from tetraodon.publishing.channel import CopyChannel, SetChannel
-from tetraodon.publishing.view import channel_document, channel_from, load_view
+from tetraodon.publishing.channel import CopyChannel, SetChannel, channel_document, channel_from
+from tetraodon.publishing.view import load_view
 
 MANIFEST: dict[str, Any] = {
     "name": "people",

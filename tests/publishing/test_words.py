@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from tests.publishing.test_run import POLICY
+from tests.publishing.test_publish import POLICY
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
 from tetraodon.publishing.channel import CopyChannel

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from tetraodon.errors import PolicyError
 from tetraodon.publishing.channel import ViewChannel
-from tetraodon.publishing.conditions import largest_ratio
+from tetraodon.publishing.channel_choice import largest_ratio
 
 
 def after(prior: Fraction, ratio: Fraction) -> Fraction:

@@ -13,11 +13,11 @@ from tetraodon.attacks.play import Dice
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import ViewChannel
+from tetraodon.publishing.channel_choice import best_channel
 from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.conditions import best_channel
+from tetraodon.publishing.distinct_tuples import shown
 from tetraodon.publishing.exposure import BEFORE, BELIEF, suspect
 from tetraodon.publishing.sampling import Cells, view_cells
-from tetraodon.publishing.shown import shown
 
 PEOPLE = 3000
 SPARSE, DENSE = (30, 30, 30, 30), (30, 30)

@@ -12,8 +12,8 @@ from tetraodon.attacks.picture import bars, rounded
 from tetraodon.attacks.play import Dice
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.adversary import Adversary
+from tetraodon.publishing.channel_choice import best_channel
 from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.conditions import best_channel
 from tetraodon.publishing.sampling import view_cells
 
 

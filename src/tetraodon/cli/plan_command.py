@@ -106,7 +106,7 @@ def _only_view(policy: Policy, ledger: str, as_json: bool) -> None:
 
 def _view_shape(policy: Policy, ledger: str) -> dict[str, Any] | None:
     from tetraodon.publishing.plan import plan_view
-    from tetraodon.publishing.run import quote_view
+    from tetraodon.publishing.publish import quote_view
 
     if policy.adversary is None:
         return None
@@ -117,7 +117,7 @@ def _view_shape(policy: Policy, ledger: str) -> dict[str, Any] | None:
 
 def _show_view(policy: Policy, ledger: str) -> None:
     from tetraodon.publishing.plan import plan_view
-    from tetraodon.publishing.run import quote_view
+    from tetraodon.publishing.publish import quote_view
     from tetraodon.publishing.words import errors, plan_in_words
 
     planned = plan_view(policy)

@@ -54,7 +54,7 @@ def publish(
         from tetraodon.policy.load import load_policy
         from tetraodon.policy.side_table import side_tables
         from tetraodon.publishing.exposure import Exposure
-        from tetraodon.publishing.run import publish
+        from tetraodon.publishing.publish import publish
         from tetraodon.publishing.words import exposed
         from tetraodon.releasing.manifest import read_manifest
 

@@ -8,12 +8,13 @@ estimate (n_V - n_D * added_per_tuple) / keep, without bias.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from tetraodon.errors import PolicyError
-from tetraodon.rational import log_rounded_up
+from tetraodon.errors import PolicyError, ReleaseError
+from tetraodon.rational import log_rounded_up, stated_number
 
 
 class _Channel(ABC):
@@ -178,3 +179,22 @@ ViewChannel: TypeAlias = SetChannel | CopyChannel
 def _probability(name: str, number: Fraction) -> None:
     if not 0 < number < 1:
         raise PolicyError(f"`{name}` is not between 0 and 1", fix="choose a probability strictly between 0 and 1")
+
+
+def channel_document(channel: ViewChannel) -> dict[str, Any]:
+    """A channel as JSON; the probabilities are exact fractions."""
+    rows = "distinct" if isinstance(channel, SetChannel) else "repeated"
+    numbers = {"keep": channel.keep, "noise": channel.noise, "added_per_tuple": channel.added_per_tuple}
+    return {"rows": rows, **{name: str(number) for name, number in numbers.items()}}
+
+
+def channel_from(document: Mapping[str, Any]) -> ViewChannel:
+    """The channel that a document describes."""
+    keep, noise = stated_number(document["keep"]), stated_number(document["noise"])
+    match document["rows"]:
+        case "distinct":
+            return SetChannel(keep, noise)
+        case "repeated":
+            return CopyChannel(keep, noise)
+        case _:
+            raise ReleaseError("the view is of an unknown kind", fix="upgrade tetraodon")

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import duckdb
 import numpy as np
@@ -16,20 +17,15 @@ from scipy.special import betaincinv
 
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError, Refused, ReleaseError
-from tetraodon.inference.estimate import CONFIDENCE, Estimate
+from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.publishing.channel import ViewChannel
 from tetraodon.publishing.domain_count import counts_by
-from tetraodon.publishing.interval import count_interval
+from tetraodon.publishing.interval import count_interval, sum_interval
 from tetraodon.publishing.sandbox import Sandbox
-from tetraodon.publishing.sum_interval import sum_interval
 from tetraodon.rational import Number, rational
-from tetraodon.workload.condition.names import Names
-from tetraodon.workload.condition.question import Question, read_question
+from tetraodon.workload.condition.question import Question
 from tetraodon.workload.condition.truth import evaluate
-
-if TYPE_CHECKING:
-    from tetraodon.publishing.view import View
 
 GROUPS = 100_000
 CELLS = 4_000_000
@@ -39,39 +35,39 @@ Counts: TypeAlias = NDArray[Any]
 """Exact whole numbers, in an array of objects."""
 
 
-def ask(view: View, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Estimate | Groups:
-    """The unbiased estimate of a count, sum or average ([RS07] Algorithm 3), with an interval of its own.
+@dataclass(frozen=True)
+class TupleFile:
+    """The tuples of a view in their file, with the public tables that conditions may read."""
 
-    `sample` is how many tuples of the domain may be drawn when counting over all of it would cost too much; the error
-    of drawing is then part of the interval. By default such a question is refused.
-    """
-    sure = rational(confidence, name="confidence")
-    if not 0 < sure < 1:
-        raise QueryError("the confidence is not between 0 and 1", fix="write a share such as 0.95")
-    sandbox = held(view)
-    question = read_question(sql, Names(view.domain, view.name, sandbox.public))
-    asked = Asked(view.domain, view.channel, view.n, question, sure)
-    try:
-        return asked.answer(sandbox)
-    except Refused:
-        if sample <= 0:
-            raise
-    return asked.sampled_answer(sandbox, sample, system_coins())
+    domain: Domain
+    path: Path
+    public: tuple[tuple[str, Path], ...] = ()
 
+    def held(self) -> Sandbox:
+        """The tuples in a database of their own, loaded once."""
+        try:
+            return _held(self, self.path.stat().st_mtime_ns)
+        except (OSError, duckdb.Error):
+            raise ReleaseError("the tuples of the view cannot be read", fix="ask for a new copy") from None
 
-def held(view: View) -> Sandbox:
-    """The view's tuples in a database of their own, loaded once."""
-    try:
-        return _held(view, view.rows.stat().st_mtime_ns)
-    except (OSError, duckdb.Error):
-        raise ReleaseError("the tuples of the view cannot be read", fix="ask for a new copy") from None
+    def rows(self, question: Question) -> int:
+        """How many of the tuples satisfy a question's condition."""
+        return int(self.held().counts(question.condition, ()).item())
 
 
 @lru_cache(maxsize=4)
-def _held(view: View, _written: int) -> Sandbox:
-    sandbox = Sandbox(view.domain, view.public)
-    sandbox.hold(view.rows)
+def _held(file: TupleFile, _written: int) -> Sandbox:
+    sandbox = Sandbox(file.domain, dict(file.public))
+    sandbox.hold(file.path)
     return sandbox
+
+
+def level(confidence: Number) -> Fraction:
+    """A confidence that is one."""
+    sure = rational(confidence, name="confidence")
+    if not 0 < sure < 1:
+        raise QueryError("the confidence is not between 0 and 1", fix="write a share such as 0.95")
+    return sure
 
 
 @dataclass(frozen=True)
@@ -88,6 +84,15 @@ class Asked:
     def alpha(self) -> Fraction:
         """How often the interval may miss the truth."""
         return 1 - self.confidence
+
+    def answer_from(self, sandbox: Sandbox, sample: int = 0) -> Estimate | Groups:
+        """The answer; where it would cost too much, one with so many tuples of the domain drawn by chance."""
+        try:
+            return self.answer(sandbox)
+        except Refused:
+            if sample <= 0:
+                raise
+        return self.sampled_answer(sandbox, sample, system_coins())
 
     def answer(self, sandbox: Sandbox) -> Estimate | Groups:
         question = self.question
@@ -198,6 +203,24 @@ class Sums:
             return Estimate(value, first, last, asked.confidence)
         ends = [float(centre) + end / count for end in (low, high) for count in (least, most)]
         return Estimate(value, max(first, min(ends)), min(last, max(ends)), asked.confidence)
+
+
+def in_two_parts(fresh: Asked, seen: Asked, files: tuple[TupleFile, TupleFile, TupleFile]) -> Estimate:
+    """The unbiased estimate of a count from a later view: that of the fresh tuples and that of the others, added.
+
+    `files` hold the tuples that no earlier view has shown, those shown again, and all that were shown before.
+
+    Why  given what was shown before, each part is a view of its own part of the domain, so the estimate is unbiased
+         whatever the table was then and is now. Each interval may miss half as often.
+    """
+    question = fresh.question
+    if question.by or question.attribute is not None:
+        raise QueryError("a later view of a series answers single counts only", fix="ask count(*) without `group by`")
+    new_rows, old_rows, before = (file.rows(question) for file in files)
+    in_domain = int(counts_by(files[0].held(), question.condition, ()).item()) - before
+    new = fresh.between(new_rows, (in_domain, in_domain), fresh.alpha / 2)
+    old = seen.between(old_rows, (before, before), fresh.alpha / 2)
+    return Estimate(new.value + old.value, new.lower + old.lower, new.upper + old.upper, fresh.confidence)
 
 
 def uniform_codes(size: int, count: int, coins: Coins) -> NDArray[np.int64]:

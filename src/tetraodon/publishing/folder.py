@@ -20,16 +20,15 @@ from tetraodon.ledger import document_hash
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.side_table import SideTable
 from tetraodon.policy.source import dump_policy
-from tetraodon.publishing.conditions import paper_channel
-from tetraodon.publishing.drawn import PARTS, TUPLES, take_drawn
+from tetraodon.publishing.channel import channel_document, channel_from
+from tetraodon.publishing.channel_choice import paper_channel
 from tetraodon.publishing.estimate_sql import estimate_sql
-from tetraodon.publishing.exposure import Exposure
-from tetraodon.publishing.folder_exposure import folder_exposure, refuse_exposure
+from tetraodon.publishing.exposure import Exposure, folder_exposure, refuse_exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.report import report_html, report_text
 from tetraodon.publishing.series import Series
-from tetraodon.publishing.view import MANIFEST, channel_document, channel_from
-from tetraodon.publishing.writing import write_csv
+from tetraodon.publishing.tuple_files import PARTS, TUPLES, take_drawn, write_csv
+from tetraodon.publishing.view import MANIFEST
 from tetraodon.releasing.manifest import BROKEN, VERSION, file_hash, software, write_manifest
 
 ROWS_AS_TEXT = "tuples.csv"

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.workload.condition.nodes import Negation, Parts, Truth, together
+from tetraodon.workload.condition.nodes import Junction, Negation, Truth, together
 
 SMALL = 2**16
 """Up to here one table over all attributes of a part is as good as a network of smaller ones."""
@@ -70,7 +70,7 @@ def _positive(truth: Truth, negated: bool) -> Formula:
     match truth:
         case Negation(part):
             return _positive(part, not negated)
-        case Parts(every, parts):
+        case Junction(every, parts):
             found: list[Formula] = []
             for child in parts:
                 part_of = _positive(child, negated)

@@ -31,10 +31,11 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of, require_numbered
-from tetraodon.publishing.drawn import TUPLES, take_drawn, write_view
-from tetraodon.publishing.inverse import fall_of, geometric
+from tetraodon.publishing.estimate import level
+from tetraodon.publishing.exact_inverse import fall_of, geometric
 from tetraodon.publishing.perturbation import Loss, Perturbation, perturbation
 from tetraodon.publishing.sandbox import Sandbox
+from tetraodon.publishing.tuple_files import TUPLES, take_drawn, write_view
 from tetraodon.rational import Number, decimal_text, rational, stated_number
 from tetraodon.releasing.counting import check_not_empty, open_policy_table
 from tetraodon.releasing.run import DEFAULT_LEDGER
@@ -155,9 +156,7 @@ class Perturbed:
 
         Why  every record adds a number of its own to the estimate, independent of the others and between two bounds.
         """
-        sure = rational(confidence, name="confidence")
-        if not 0 < sure < 1:
-            raise QueryError("the confidence is not between 0 and 1", fix="write a share such as 0.95")
+        sure = level(confidence)
         names, holds = truth_table(condition, self.domain)
         places = tuple(self.domain.position(name) for name in names)
         weights: NDArray[Any] = holds.astype(int).astype(object).reshape([self.domain.shape[p] for p in places])

@@ -24,7 +24,7 @@ from tetraodon.exponent import exp_below
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.publishing.inverse import geometric, inverse_of
+from tetraodon.publishing.exact_inverse import geometric, inverse_of
 from tetraodon.pufferfish import Channel, Definition, World, optimal_mechanism, pairs, scenarios
 from tetraodon.rational import Number, log_rounded_up, rational
 

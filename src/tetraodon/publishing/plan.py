@@ -14,9 +14,9 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.ledger import shown_above
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.policy import Policy
-from tetraodon.publishing.channel import SetChannel, ViewChannel
+from tetraodon.publishing.channel import SetChannel, ViewChannel, channel_document
+from tetraodon.publishing.channel_choice import best_channel, paper_channel
 from tetraodon.publishing.columns import require_numbered
-from tetraodon.publishing.conditions import best_channel, paper_channel
 from tetraodon.publishing.series import Series, best_series
 
 
@@ -80,8 +80,6 @@ class ViewPlan:
 
     def document(self) -> dict[str, Any]:
         """The plan as JSON, for the ledger, the view folder and `--json`."""
-        from tetraodon.publishing.view import channel_document
-
         return {
             "adversary": self.adversary.document(),
             "prior": str(self.prior),

@@ -10,13 +10,21 @@ The ledger is charged for every view on its own: a person's record may have anot
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
+from tetraodon.arrays import Bools, Ints
 from tetraodon.errors import Refused
+from tetraodon.noise.coins import Coins
+from tetraodon.noise.elementary import rational_heads
+from tetraodon.noise.geometric import waiting_times
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.conditions import largest_ratio, rounded_above
+from tetraodon.publishing.channel_choice import largest_ratio, rounded_above
+from tetraodon.publishing.sampling import CHUNK, Cells, kept_cells, merged, view_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +108,31 @@ def _tight(adversary: Adversary, d: Fraction, s: Fraction, again: Fraction) -> S
 def repeated_ratio(channel: ViewChannel, views: int) -> Fraction:
     """What publishing on its own, over and over, comes to: the ratio when every view shows the tuple."""
     return channel.ratio_up**views
+
+
+def fresh_cells(series: Series, size: int, cells: Cells, counts: Ints, seen: Cells, *, coins: Coins) -> Iterator[Cells]:
+    """The part of a view among tuples that no earlier view has shown, sorted."""
+    new = ~np.isin(cells, seen, assume_unique=True)
+    for part in view_cells(series.fresh, size, cells[new], counts[new], coins=coins):
+        yield part[~_among(part, seen)]
+
+
+def seen_cells(series: Series, cells: Cells, counts: Ints, seen: Cells, *, coins: Coins) -> Cells:
+    """The part of a view among tuples that an earlier view has shown, sorted."""
+    old = np.isin(cells, seen, assume_unique=True)
+    kept = kept_cells(series.seen, cells[old], counts[old], coins)
+    noise = [_noise(series.seen, seen[start : start + CHUNK], coins) for start in range(0, len(seen), CHUNK)]
+    return merged(np.concatenate([seen[:0], *noise]), kept, once=isinstance(series.seen, SetChannel))
+
+
+def _noise(channel: ViewChannel, cells: Cells, coins: Coins) -> Cells:
+    if isinstance(channel, SetChannel):
+        return cells[rational_heads(channel.noise, len(cells), coins)]
+    return np.repeat(cells, waiting_times(1 - channel.noise, len(cells), 2**40, coins).astype(np.int64))
+
+
+def _among(cells: Cells, seen: Cells) -> Bools:
+    if not len(seen):
+        return np.zeros(len(cells), bool)
+    place = np.minimum(np.searchsorted(seen, cells), len(seen) - 1)
+    return np.asarray(seen[place] == cells)

@@ -22,11 +22,12 @@ from tetraodon.foreign import plain_file, read_json
 from tetraodon.gate.durable import write_whole
 from tetraodon.gate.place import Place
 from tetraodon.ledger import document_hash
+from tetraodon.publishing.channel import channel_document, channel_from
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.sampling import Cells
 from tetraodon.publishing.series import Series
-from tetraodon.publishing.view import MANIFEST, channel_document, channel_from
+from tetraodon.publishing.view import MANIFEST
 
 STATE = "series.json"
 

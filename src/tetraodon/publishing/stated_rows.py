@@ -18,9 +18,9 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Gri
 from tetraodon.errors import ReleaseError
 from tetraodon.publishing.channel import SetChannel
 from tetraodon.publishing.columns import cells_of, column
-from tetraodon.publishing.drawn import PARTS, TUPLES
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.sampling import Cells
+from tetraodon.publishing.tuple_files import PARTS, TUPLES
 from tetraodon.releasing.foreign_parquet import parquet_rows, read_batches
 from tetraodon.releasing.verify import Check
 

@@ -9,15 +9,14 @@ from typing import Any
 
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
-from tetraodon.publishing.conditions import withstands
-from tetraodon.publishing.drawn import TUPLES
-from tetraodon.publishing.exposure import Exposure
+from tetraodon.publishing.channel import channel_document
+from tetraodon.publishing.channel_choice import withstands
+from tetraodon.publishing.exposure import Exposure, folder_exposure
 from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, file_names, pages_of, stated_plan
-from tetraodon.publishing.folder_exposure import folder_exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.stated_rows import check_parts, check_rows
-from tetraodon.publishing.view import MANIFEST, channel_document, load_view
-from tetraodon.publishing.writing import write_csv
+from tetraodon.publishing.tuple_files import TUPLES, write_csv
+from tetraodon.publishing.view import MANIFEST, load_view
 from tetraodon.releasing.manifest import BROKEN, read_manifest, software
 from tetraodon.releasing.verify import (
     Check,

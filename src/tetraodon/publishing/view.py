@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tetraodon.domain import Domain
-from tetraodon.errors import ReleaseError
+from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.foreign import plain_file
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.policy.load import stated_policy
-from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.drawn import PARTS, TUPLES
-from tetraodon.rational import Number, stated_number
+from tetraodon.publishing.channel import ViewChannel, channel_from
+from tetraodon.publishing.estimate import Asked, Groups, TupleFile, in_two_parts, level
+from tetraodon.publishing.series import Series
+from tetraodon.publishing.tuple_files import PARTS, TUPLES
+from tetraodon.rational import Number, rational
 from tetraodon.releasing.manifest import read_manifest
-
-if TYPE_CHECKING:
-    from tetraodon.publishing.estimate import Groups
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.question import read_question
 
 MANIFEST = "view.json"
 
@@ -46,7 +48,7 @@ class View:
     name:    the table's name, for `select count(*) from NAME`.
     domain:  the product of the declared attributes.
     channel: the probabilities of the view, exact.
-    rows:    the Parquet file of the tuples, one column for each attribute (`publish/columns.py`).
+    rows:    the Parquet file of the tuples, one column for each attribute (`columns.py`).
     n:       the number of records, where it is public.
     public:  side tables that conditions may read, by name: Parquet or CSV files.
     seen:    for a later view of a series, its other part; `rows` are then the tuples that no view has shown before.
@@ -66,37 +68,48 @@ class View:
         A bare condition asks how many records satisfy it. With `group by`, one estimate for each group of the domain.
         `sample` is how many tuples may be drawn when counting over the whole domain would cost too much.
         """
-        from tetraodon.publishing.estimate import ask
-        from tetraodon.publishing.later import ask_later
-
-        later = self.seen is not None
-        found = (
-            ask_later(self, sql, confidence=confidence)
-            if later
-            else ask(self, sql, confidence=confidence, sample=sample)
-        )
+        file = TupleFile(self.domain, self.rows, tuple(self.public.items()))
+        sure, sandbox = level(confidence), file.held()
+        question = read_question(sql, Names(self.domain, self.name, sandbox.public))
+        asked = Asked(self.domain, self.channel, self.n, question, sure)
+        if self.seen is None:
+            found = asked.answer_from(sandbox, sample)
+        else:
+            others = replace(file, path=self.seen.rows), replace(file, path=self.seen.before)
+            found = in_two_parts(asked, replace(asked, channel=self.seen.channel), (file, *others))
         if isinstance(found, Estimate):
             return found.of(self.name)
         return {group: estimate.of(self.name) for group, estimate in found.items()}
 
 
-def channel_document(channel: ViewChannel) -> dict[str, Any]:
-    """A channel as JSON; the probabilities are exact fractions."""
-    rows = "distinct" if isinstance(channel, SetChannel) else "repeated"
-    numbers = {"keep": channel.keep, "noise": channel.noise, "added_per_tuple": channel.added_per_tuple}
-    return {"rows": rows, **{name: str(number) for name, number in numbers.items()}}
+def combined(views: Sequence[View], sql: str, *, confidence: Number = CONFIDENCE) -> Estimate:
+    """The best estimate from all views of a table that did not change between them.
+
+    Why  given all earlier views, each estimate is unbiased; so their errors are uncorrelated, and the best weights are
+         those of their variances. These are planned ones, which depend on the question and not on what was drawn.
+         Every interval may miss 1/v as often, so that all hold together, and so does their weighted mean.
+    """
+    if not views:
+        raise QueryError("there is no view to ask", fix="give the views of a series")
+    sure = 1 - (1 - rational(confidence, name="confidence")) / len(views)
+    found: list[Any] = [view.ask(sql, confidence=sure) for view in views]
+    if not all(isinstance(estimate, Estimate) for estimate in found):
+        raise QueryError("several views answer single counts only", fix="ask count(*) without `group by`")
+    precision = [1 / planned_variance(view, number) for number, view in enumerate(views, 1)]
+    weights = [part / sum(precision, Fraction(0)) for part in precision]
+    value, lower, upper = (
+        sum(float(w) * getattr(e, end) for w, e in zip(weights, found, strict=True))
+        for end in ("value", "lower", "upper")
+    )
+    return Estimate(value, lower, upper, rational(confidence, name="confidence"))
 
 
-def channel_from(document: Mapping[str, Any]) -> ViewChannel:
-    """The channel that a document describes."""
-    keep, noise = stated_number(document["keep"]), stated_number(document["noise"])
-    match document["rows"]:
-        case "distinct":
-            return SetChannel(keep, noise)
-        case "repeated":
-            return CopyChannel(keep, noise)
-        case _:
-            raise ReleaseError("the view is of an unknown kind", fix="upgrade tetraodon")
+def planned_variance(view: View, number: int) -> Fraction:
+    """About the variance of a count of everything from the view of this number, for weights."""
+    tuples, records = view.domain.size, Fraction(view.n or 0)
+    if view.seen is None:
+        return view.channel.variance(records, tuples)
+    return Series(view.channel, view.seen.channel, number).variance(number, records, tuples)
 
 
 def load_view(path: str | os.PathLike[str]) -> View:

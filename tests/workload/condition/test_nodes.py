@@ -11,12 +11,12 @@ from tetraodon.workload.condition.nodes import (
     Arithmetic,
     Choice,
     Code,
-    Comparison,
     Constant,
     Extreme,
+    Junction,
     Lookup,
     Negation,
-    Parts,
+    NumberComparison,
     Reading,
     Unknown,
     Whole,
@@ -51,7 +51,7 @@ def test_what_reads_tables_says_so_wherever_it_is() -> None:
 
 def test_parts_of_one_kind_are_taken_apart() -> None:
     one = together(True, [Always(True), together(True, [Always(False), Always(None)])])
-    assert one == Parts(True, (Always(True), Always(False), Always(None)))
+    assert one == Junction(True, (Always(True), Always(False), Always(None)))
     assert together(False, [Always(True)]) == Always(True)
 
 
@@ -61,7 +61,7 @@ def test_numbers_and_trees_have_their_limits() -> None:
         Arithmetic("+", large, A)
     with pytest.raises(QueryError, match="too deeply"):
         _nested(40)
-    assert Comparison("<", _nested(10), A).weight > 2**10
+    assert NumberComparison("<", _nested(10), A).weight > 2**10
 
 
 def _nested(depth: int) -> Whole:

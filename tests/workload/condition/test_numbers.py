@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.workload.condition import numbers as exact
-from tetraodon.workload.condition.numbers import Number, number
+from tetraodon.workload.condition.numbers import Ratio, number
 
 SOME = [Fraction(n, d) for n, d in itertools.product(range(-7, 8), (1, 2, 3))]
 
 
-def value(found: Number) -> Fraction | None:
+def value(found: Ratio) -> Fraction | None:
     return found.constant
 
 

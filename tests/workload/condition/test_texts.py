@@ -8,7 +8,7 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
 from tetraodon.workload.condition import texts
 from tetraodon.workload.condition.nodes import Code, Constant
-from tetraodon.workload.condition.numbers import Number, number
+from tetraodon.workload.condition.numbers import Ratio, number
 from tetraodon.workload.condition.read import truth_table
 from tetraodon.workload.condition.texts import joined, mapped, measured, words_in
 from tetraodon.workload.condition.values import Words
@@ -24,7 +24,7 @@ def test_texts_keep_what_is_unknown() -> None:
 
 
 def test_numbers_are_written_as_they_are() -> None:
-    assert words_in(Number(Code(0, 4), Constant(2))).words == ("0", "0.5", "1", "1.5")
+    assert words_in(Ratio(Code(0, 4), Constant(2))).words == ("0", "0.5", "1", "1.5")
     assert words_in(number(3)).words == ("3",)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tetraodon.errors import QueryError
 from tetraodon.workload.condition import truth as room
-from tetraodon.workload.condition.nodes import Always, Code, Comparison, Negation, Parts, Reading
+from tetraodon.workload.condition.nodes import Always, Code, Junction, Negation, NumberComparison, Reading
 from tetraodon.workload.condition.truth import cells_where, evaluate
 
 THREE = (True, False, None)
@@ -24,7 +24,7 @@ def kleene(every: bool, a: bool | None, b: bool | None) -> bool | None:
 @pytest.mark.parametrize(("a", "b"), list(itertools.product(THREE, THREE)))
 @pytest.mark.parametrize("every", [True, False])
 def test_and_or_not(every: bool, a: bool | None, b: bool | None) -> None:
-    true, false = evaluate(Parts(every, (Always(a), Always(b))), {})
+    true, false = evaluate(Junction(every, (Always(a), Always(b))), {})
     expected = kleene(every, a, b)
     assert (bool(true), bool(false)) == (expected is True, expected is False)
     true, false = evaluate(Negation(Always(a)), {})
@@ -34,7 +34,7 @@ def test_and_or_not(every: bool, a: bool | None, b: bool | None) -> None:
 @pytest.mark.parametrize("block", [1, 7, 2**22])
 def test_blocks_make_no_difference(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "BLOCK", block)
-    found = cells_where(Comparison("<", Code(5, 9), Code(2, 4)), (2, 5), (4, 9))
+    found = cells_where(NumberComparison("<", Code(5, 9), Code(2, 4)), (2, 5), (4, 9))
     assert found.tolist() == (np.arange(9)[None, :] < np.arange(4)[:, None]).tolist()
     assert cells_where(Always(True), (), ()).item() is True
 

@@ -8,8 +8,8 @@ from typing import Final
 from tetraodon.domain import Attribute, Booleans, Categories, Dates
 from tetraodon.domain.values import label_text
 from tetraodon.errors import DomainError, QueryError
-from tetraodon.workload.condition.nodes import Always, Comparison, Constant, Sign, Truth, as_number
-from tetraodon.workload.condition.numbers import TURNED, Number, compared, number
+from tetraodon.workload.condition.nodes import Always, Constant, NumberComparison, Sign, Truth, as_number
+from tetraodon.workload.condition.numbers import TURNED, Ratio, compared, number
 from tetraodon.workload.condition.texts import measured, words_in
 from tetraodon.workload.condition.values import (
     LIKE_WITH_LIKE,
@@ -47,7 +47,7 @@ def compare(sign: Sign, left: Value, right: Value) -> Truth:
             return _with_day(sign, left, right)
         case Plain(Attribute(values=Categories())) | Words():
             return _with_words(sign, left, right)
-        case Plain() | Number():
+        case Plain() | Ratio():
             return compared(sign, number_in(left), _number_or_word(right))
         case Span():
             raise QueryError("a number of days is compared", fix="add it to a date")
@@ -59,13 +59,13 @@ def _constant(value: Value) -> Fraction | str | None:
     match value:
         case Words((word,), None):
             return word
-        case Number():
+        case Ratio():
             return value.constant
         case _:
             return None
 
 
-def _number_or_word(value: Value) -> Number:
+def _number_or_word(value: Value) -> Ratio:
     if isinstance(value, Words) and value.place is None and value.words[0] is not None:
         return number(read_number(value.words[0]))
     if isinstance(value, TRUTHS):
@@ -78,7 +78,7 @@ def _with_category(sign: Sign, left: Plain, right: Value) -> Truth:
     if isinstance(right, Plain):
         if right.attribute.values == attribute.values:
             _require_order(sign, attribute)
-            return Comparison(sign, left.code, right.code)
+            return NumberComparison(sign, left.code, right.code)
         if not right.attribute.numeric:
             raise QueryError(
                 "two attributes with different values are compared",
@@ -93,7 +93,7 @@ def _with_category(sign: Sign, left: Plain, right: Value) -> Truth:
     except DomainError:
         fix = values_of(attribute, str(word))
         raise QueryError(f"a word is not a value of {attribute.name}", fix=fix, where="condition") from None
-    return Comparison(sign, left.code, Constant(code))
+    return NumberComparison(sign, left.code, Constant(code))
 
 
 def _with_truth(sign: Sign, left: Value, right: Value) -> Truth:
@@ -112,11 +112,11 @@ def _with_truth(sign: Sign, left: Value, right: Value) -> Truth:
                 fix = values_of(attribute)
                 raise QueryError(f"a word is not a value of {attribute.name}", fix=fix, where="condition")
             right = Always(words[0].lower() == "true")
-        case Plain(attribute), Number() | Words() | Day() | Span():
+        case Plain(attribute), Ratio() | Words() | Day() | Span():
             raise QueryError(f"{attribute.name} is not a number", fix=values_of(attribute))
     if sign not in UNORDERED:
         raise QueryError("true and false have no order", fix="use = or <>")
-    return Comparison(sign, as_number(truth_in(left)), as_number(truth_in(right)))
+    return NumberComparison(sign, as_number(truth_in(left)), as_number(truth_in(right)))
 
 
 def _with_day(sign: Sign, left: Value, right: Value) -> Truth:
@@ -124,14 +124,14 @@ def _with_day(sign: Sign, left: Value, right: Value) -> Truth:
     if isinstance(left, Plain):
         name, fix = left.attribute.name, values_of(left.attribute)
     match right:
-        case Number():
+        case Ratio():
             raise QueryError(f"{name} is not a number", fix=fix)
         case Plain(attribute) if attribute.numeric:
             raise QueryError(f"{name} is not a number", fix=fix)
         case Plain(attribute) if not isinstance(attribute.values, Dates):
             raise QueryError("two attributes with different values are compared", fix=LIKE_WITH_LIKE)
         case _:
-            return compared(sign, Number(day_in(left).days), Number(day_in(right, name).days))
+            return compared(sign, Ratio(day_in(left).days), Ratio(day_in(right, name).days))
 
 
 def _with_words(sign: Sign, left: Value, right: Value) -> Truth:
@@ -146,7 +146,7 @@ def _with_words(sign: Sign, left: Value, right: Value) -> Truth:
         raise QueryError("texts have no order", fix="compare with = or in")
     numbered = {word: place for place, word in enumerate(dict.fromkeys((*a.words, *b.words))) if word is not None}
     one, other = (measured(side, numbered.__getitem__) for side in (a, b))
-    return Comparison(sign, one, other)
+    return NumberComparison(sign, one, other)
 
 
 def _require_order(sign: Sign, attribute: Attribute) -> None:

@@ -12,18 +12,18 @@ from tetraodon.workload.condition.nodes import (
     Arithmetic,
     Choice,
     Code,
-    Comparison,
     Constant,
     Extreme,
+    Junction,
     Lookup,
     Negation,
-    Parts,
+    NumberComparison,
     Reading,
     Truth,
     Unknown,
     Whole,
 )
-from tetraodon.workload.condition.numbers import Number
+from tetraodon.workload.condition.numbers import Ratio
 from tetraodon.workload.condition.truth import FAST
 from tetraodon.workload.condition.values import Day, Nothing, Plain, Span, Value, Words
 
@@ -38,17 +38,17 @@ LISTED = 2**17
 def condition_sql(truth: Truth) -> str:
     """A condition as SQL, true, false or null as it is in `truth.py`.
 
-    >>> condition_sql(Comparison("<", Code(0, 9), Constant(3)))
+    >>> condition_sql(NumberComparison("<", Code(0, 9), Constant(3)))
     '(tetraodon_row.c0 < 3)'
     """
     match truth:
         case Always(true):
             return {True: "true", False: "false", None: "CAST(NULL AS BOOLEAN)"}[true]
-        case Comparison(sign, left, right):
+        case NumberComparison(sign, left, right):
             return f"({_sql(left)} {sign} {_sql(right)})"
         case Negation(part):
             return f"(NOT {condition_sql(part)})"
-        case Parts(every, parts):
+        case Junction(every, parts):
             return "(" + (" AND " if every else " OR ").join(condition_sql(part) for part in parts) + ")"
         case Unknown(number):
             return f"({_sql(number)} IS NULL)"
@@ -63,7 +63,7 @@ def value_sql(value: Value) -> str:
     match value:
         case Plain(_, place):
             return f"{ROW}.a{place}"
-        case Number(over, under):
+        case Ratio(over, under):
             return _sql(over) if under == Constant(1) else f"(CAST({_sql(over)} AS DOUBLE) / {_sql(under)})"
         case Words(words, place):
             texts = ", ".join("NULL" if word is None else str(exp.Literal.string(word).sql("duckdb")) for word in words)

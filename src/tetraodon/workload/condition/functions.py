@@ -15,7 +15,7 @@ from tetraodon.workload.condition import numbers as exact
 from tetraodon.workload.condition.comparing import compare
 from tetraodon.workload.condition.like import like
 from tetraodon.workload.condition.nodes import Constant, Lookup, Negation, Truth, Whole, is_one
-from tetraodon.workload.condition.numbers import Number, number
+from tetraodon.workload.condition.numbers import Ratio, number
 from tetraodon.workload.condition.texts import choose, date_at, joined, listed, mapped, measured, unknown, words_in
 from tetraodon.workload.condition.values import (
     Day,
@@ -33,7 +33,7 @@ from tetraodon.workload.condition.values import (
 Read: TypeAlias = Callable[[Any], Value]
 """What a part of the syntax tree stands for."""
 CASED: Final[dict[type[exp.Expression], Callable[[str], str]]] = {exp.Lower: str.lower, exp.Upper: str.upper}
-NUMERIC: Final[dict[type[exp.Expression], Callable[[Number], Number]]] = {
+NUMERIC: Final[dict[type[exp.Expression], Callable[[Ratio], Ratio]]] = {
     exp.Neg: exact.negative,
     exp.Abs: exact.absolute,
     exp.Floor: exact.floor,
@@ -66,7 +66,7 @@ def called(node: Any, read: Read) -> Value | None:
             decimals = node.args.get("decimals")
             return exact.rounded(number_in(read(node.this)), None if decimals is None else number_in(read(decimals)))
         case exp.Length():
-            return Number(measured(words_in(read(node.this)), len))
+            return Ratio(measured(words_in(read(node.this)), len))
         case exp.Substring():
             return _substring(node, read)
         case exp.DPipe():
@@ -147,15 +147,15 @@ def _substring(node: Any, read: Read) -> Value:
     return mapped(words_in(read(node.this)), lambda word: word[first:last])
 
 
-def _date_part(part: str, value: Value) -> Number:
+def _date_part(part: str, value: Value) -> Ratio:
     if part not in DATE_PARTS:
         raise QueryError(f"`{part}` of a date is not offered", fix=f"use one of: {', '.join(DATE_PARTS)}")
     days, of = day_in(value).days, DATE_PARTS[part]
     if len(days.sizes) > 1:
         raise QueryError("a date comes from several attributes", fix="take parts of one attribute's dates")
     place, size = next(iter(days.sizes), (None, 1))
-    found = (None if day is None else of(date_at(day)) for day in listed(Number(days), place, size))
-    return Number(_for_each(tuple(found), place))
+    found = (None if day is None else of(date_at(day)) for day in listed(Ratio(days), place, size))
+    return Ratio(_for_each(tuple(found), place))
 
 
 def _interval(node: Any) -> Span:
@@ -191,7 +191,7 @@ def _days(word: str) -> Fraction:
     return Fraction(day_in(Words((word,))).days.bound)
 
 
-def _said(words: Words, read: Callable[[str], Fraction], careful: bool) -> Number:
+def _said(words: Words, read: Callable[[str], Fraction], careful: bool) -> Ratio:
     """The numbers that texts say; where one says none, NULL if that is allowed."""
     found: list[Fraction | None] = []
     for word in words.words:
@@ -202,7 +202,7 @@ def _said(words: Words, read: Callable[[str], Fraction], careful: bool) -> Numbe
                 raise QueryError("a value cannot be converted", fix="use try_cast, or compare the words") from None
             found.append(None)
     under = exact.common_denominator([one for one in found if one is not None])
-    return Number(
+    return Ratio(
         _for_each(tuple(None if one is None else int(one * under) for one in found), words.place), Constant(under)
     )
 

@@ -148,7 +148,7 @@ class Always(_Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(_Node):
+class NumberComparison(_Node):
     """Two whole numbers compared; unknown if one of them is."""
 
     sign: Sign
@@ -160,7 +160,7 @@ class Comparison(_Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts(_Node):
+class Junction(_Node):
     """All of some parts, or any of them."""
 
     every: bool
@@ -202,15 +202,15 @@ class Reading(_Node):
 
 
 Whole: TypeAlias = Constant | Code | Lookup | Arithmetic | Choice | Extreme
-Truth: TypeAlias = Always | Comparison | Parts | Negation | Unknown | Reading
+Truth: TypeAlias = Always | NumberComparison | Junction | Negation | Unknown | Reading
 
 
 def together(every: bool, parts: Iterable[Truth]) -> Truth:
     """All of some parts, or any of them; parts of the same kind are taken apart."""
     found: list[Truth] = []
     for part in parts:
-        found += part.parts if isinstance(part, Parts) and part.every == every else (part,)
-    return found[0] if len(found) == 1 else Parts(every, tuple(found))
+        found += part.parts if isinstance(part, Junction) and part.every == every else (part,)
+    return found[0] if len(found) == 1 else Junction(every, tuple(found))
 
 
 def as_number(truth: Truth) -> Whole:
@@ -220,4 +220,4 @@ def as_number(truth: Truth) -> Whole:
 
 def is_one(number: Whole) -> Truth:
     """What is true where a number is 1, and unknown where it is."""
-    return Comparison("=", number, Constant(1))
+    return NumberComparison("=", number, Constant(1))

@@ -13,9 +13,9 @@ from tetraodon.errors import QueryError
 from tetraodon.workload.condition.nodes import (
     Arithmetic,
     Choice,
-    Comparison,
     Constant,
     Extreme,
+    NumberComparison,
     Operation,
     Sign,
     Sizes,
@@ -37,7 +37,7 @@ POWERS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Ratio:
     """`over` / `under`, where `under` is above 0, and unknown only where `over` is."""
 
     over: Whole
@@ -55,13 +55,13 @@ class Number:
         return None
 
 
-def number(value: Fraction | int) -> Number:
+def number(value: Fraction | int) -> Ratio:
     """A number that is always the same."""
     exact = Fraction(value)
-    return Number(Constant(exact.numerator), Constant(exact.denominator))
+    return Ratio(Constant(exact.numerator), Constant(exact.denominator))
 
 
-NULL: Final = Number(Constant(None))
+NULL: Final = Ratio(Constant(None))
 
 
 def whole(operation: Operation, left: Whole, right: Whole) -> Whole:
@@ -81,18 +81,18 @@ def whole(operation: Operation, left: Whole, right: Whole) -> Whole:
     return Arithmetic(operation, left, right)
 
 
-def added(left: Number, right: Number, operation: Operation = "+") -> Number:
+def added(left: Ratio, right: Ratio, operation: Operation = "+") -> Ratio:
     """The sum of two numbers, or with "-" or "%" their difference or what division leaves."""
     (a, b), under = _common([left, right])
-    return Number(whole(operation, a, b), under)
+    return Ratio(whole(operation, a, b), under)
 
 
-def multiplied(left: Number, right: Number) -> Number:
+def multiplied(left: Ratio, right: Ratio) -> Ratio:
     """The product of two numbers."""
-    return Number(whole("*", left.over, right.over), whole("*", left.under, right.under))
+    return Ratio(whole("*", left.over, right.over), whole("*", left.under, right.under))
 
 
-def divided(left: Number, right: Number) -> Number:
+def divided(left: Ratio, right: Ratio) -> Ratio:
     """The exact quotient; unknown where the second number is 0."""
     over, under = whole("*", left.over, right.under), whole("*", right.over, left.under)
     if isinstance(under, Constant):
@@ -101,18 +101,18 @@ def divided(left: Number, right: Number) -> Number:
         sign: Whole = Constant(1 if under.number > 0 else -1)
     else:
         zero = Constant(0)
-        cases = (Comparison("<", under, zero), Comparison(">", under, zero))
+        cases = (NumberComparison("<", under, zero), NumberComparison(">", under, zero))
         sign = Choice(cases, (Constant(-1), ONE, Constant(None)))
-    return Number(whole("*", over, sign), whole("*", under, sign))
+    return Ratio(whole("*", over, sign), whole("*", under, sign))
 
 
-def cut_off(left: Number, right: Number) -> Number:
+def cut_off(left: Ratio, right: Ratio) -> Ratio:
     """The whole part of a quotient, towards 0."""
     (a, b), _ = _common([left, right])
-    return Number(whole("//", a, b))
+    return Ratio(whole("//", a, b))
 
 
-def power(base: Number, exponent: Number) -> Number:
+def power(base: Ratio, exponent: Ratio) -> Ratio:
     """A number multiplied with itself."""
     times = exponent.constant
     if times is None or times.denominator != 1 or not 0 <= times <= POWERS:
@@ -123,37 +123,37 @@ def power(base: Number, exponent: Number) -> Number:
     return found
 
 
-def floor(one: Number) -> Number:
+def floor(one: Ratio) -> Ratio:
     """The largest whole number that is not above."""
     least = whole("//", one.over, one.under)
-    below = Comparison("<", whole("%", one.over, one.under), Constant(0))
-    return Number(Choice((below,), (whole("-", least, ONE), least)))
+    below = NumberComparison("<", whole("%", one.over, one.under), Constant(0))
+    return Ratio(Choice((below,), (whole("-", least, ONE), least)))
 
 
-def negative(one: Number) -> Number:
+def negative(one: Ratio) -> Ratio:
     """The number with the other sign."""
-    return Number(whole("-", Constant(0), one.over), one.under)
+    return Ratio(whole("-", Constant(0), one.over), one.under)
 
 
-def absolute(one: Number) -> Number:
+def absolute(one: Ratio) -> Ratio:
     """The number without its sign."""
     return extreme([one, negative(one)], True)
 
 
-def rounded(one: Number, decimals: Number | None = None) -> Number:
+def rounded(one: Ratio, decimals: Ratio | None = None) -> Ratio:
     """The nearest number with so many decimals; halves go away from 0."""
     places = Fraction(0) if decimals is None else decimals.constant
     if places is None or places.denominator != 1 or not 0 <= places <= POWERS:
         raise QueryError("this rounding is not offered", fix=f"round to a whole number of decimals, 0 to {POWERS}")
     scale = number(10 ** int(places))
-    half = chosen([Comparison("<", one.over, Constant(0))], [number(Fraction(-1, 2)), number(Fraction(1, 2))])
+    half = chosen([NumberComparison("<", one.over, Constant(0))], [number(Fraction(-1, 2)), number(Fraction(1, 2))])
     return divided(cut_off(added(multiplied(one, scale), half), number(1)), scale)
 
 
-def extreme(numbers: Sequence[Number], largest: bool) -> Number:
+def extreme(numbers: Sequence[Ratio], largest: bool) -> Ratio:
     """The least of the known numbers, or the largest."""
     overs, under = _common(numbers)
-    return Number(Extreme(largest, tuple(overs)), under)
+    return Ratio(Extreme(largest, tuple(overs)), under)
 
 
 def common_denominator(numbers: Sequence[Fraction]) -> int:
@@ -161,28 +161,28 @@ def common_denominator(numbers: Sequence[Fraction]) -> int:
     return math.lcm(1, *(one.denominator for one in numbers))
 
 
-def chosen(conditions: Sequence[Truth], numbers: Sequence[Number]) -> Number:
+def chosen(conditions: Sequence[Truth], numbers: Sequence[Ratio]) -> Ratio:
     """The number beside the first condition that is true, or the last number."""
     if all(isinstance(one.under, Constant) for one in numbers):
         overs, under = _common(numbers)
-        return Number(Choice(tuple(conditions), tuple(overs)), under)
+        return Ratio(Choice(tuple(conditions), tuple(overs)), under)
     overs, unders = [one.over for one in numbers], [one.under for one in numbers]
-    return Number(Choice(tuple(conditions), tuple(overs)), Choice(tuple(conditions), tuple(unders)))
+    return Ratio(Choice(tuple(conditions), tuple(overs)), Choice(tuple(conditions), tuple(unders)))
 
 
-def compared(sign: Sign, left: Number, right: Number) -> Truth:
+def compared(sign: Sign, left: Ratio, right: Ratio) -> Truth:
     """The comparison of two numbers as one of whole numbers.
 
     >>> from tetraodon.workload.condition.nodes import Code
-    >>> compared("<", Number(Code(0, 9), Constant(10)), number(Fraction("0.25")))    # tenths: below 2.5
-    Comparison(sign='<', left=Code(place=0, size=9), right=Constant(number=3))
+    >>> compared("<", Ratio(Code(0, 9), Constant(10)), number(Fraction("0.25")))    # tenths: below 2.5
+    NumberComparison(sign='<', left=Code(place=0, size=9), right=Constant(number=3))
     """
     if left.constant is not None and right.constant is None:
         return compared(TURNED[sign], right, left)
     if right.constant is not None and isinstance(left.under, Constant):
         return _with_constant(sign, left.over, right.constant * (left.under.number or 1))
     (a, b), _ = _common([left, right])
-    return Comparison(sign, a, b)
+    return NumberComparison(sign, a, b)
 
 
 def _with_constant(sign: Sign, left: Whole, right: Fraction) -> Truth:
@@ -195,10 +195,10 @@ def _with_constant(sign: Sign, left: Whole, right: Fraction) -> Truth:
             if right.denominator != 1 and sign in ("=", "<>"):
                 right = Fraction(limit)  # nothing is equal to it
             near = math.ceil(right) if sign in ("<", ">=") else math.floor(right)
-            return Comparison(sign, left, Constant(min(max(near, -limit), limit)))
+            return NumberComparison(sign, left, Constant(min(max(near, -limit), limit)))
 
 
-def _common(numbers: Sequence[Number]) -> tuple[list[Whole], Whole]:
+def _common(numbers: Sequence[Ratio]) -> tuple[list[Whole], Whole]:
     """The numbers over one denominator."""
     unders = [one.under for one in numbers]
     if all(isinstance(under, Constant) for under in unders):

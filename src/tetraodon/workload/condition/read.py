@@ -21,7 +21,7 @@ from tetraodon.workload.condition.comparing import compare
 from tetraodon.workload.condition.functions import CASED, NUMERIC, called
 from tetraodon.workload.condition.names import Names, bare, quoted
 from tetraodon.workload.condition.nodes import Always, Constant, Negation, Sign, Truth, together
-from tetraodon.workload.condition.numbers import Number, number
+from tetraodon.workload.condition.numbers import Ratio, number
 from tetraodon.workload.condition.subquery import reading
 from tetraodon.workload.condition.syntax import parse_condition
 from tetraodon.workload.condition.texts import unknown
@@ -51,7 +51,7 @@ SIGNS: Final[dict[type[exp.Expression], Sign]] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-OPERATIONS: Final[dict[type[exp.Expression], Callable[[Number, Number], Number]]] = {
+OPERATIONS: Final[dict[type[exp.Expression], Callable[[Ratio, Ratio], Ratio]]] = {
     exp.Mul: exact.multiplied,
     exp.Div: exact.divided,
     exp.IntDiv: exact.cut_off,
@@ -136,7 +136,7 @@ class _Checker:
             return together(kind is exp.And, [self.truth(part) for part in node.flatten(unnest=False)])
         return truth_in(self.value(node))
 
-    def number(self, node: Any) -> Number:
+    def number(self, node: Any) -> Ratio:
         return number_in(self.value(node))
 
     def value(self, node: Any) -> Value:
@@ -205,11 +205,11 @@ class _Checker:
             left, right = right, left
         if not (isinstance(left, Day) or (isinstance(left, Plain) and isinstance(left.attribute.values, Dates))):
             return exact.added(number_in(left), number_in(right), "+" if sign == "+" else "-")
-        days = Number(day_in(left).days)
+        days = Ratio(day_in(left).days)
         if isinstance(right, Day) or (isinstance(right, Plain) and isinstance(right.attribute.values, Dates)):
             if sign == "+":
                 raise QueryError("two dates are added up", fix="add a number of days to a date")
-            return exact.added(days, Number(day_in(right).days), "-")
+            return exact.added(days, Ratio(day_in(right).days), "-")
         more = right.days if isinstance(right, Span) else number_in(right)
         if more.under != Constant(1):
             raise QueryError("a date is moved by a part of a day", fix="add a whole number of days")

@@ -18,11 +18,11 @@ from tetraodon.rational import decimal_text
 from tetraodon.workload.condition.nodes import (
     Always,
     Choice,
-    Comparison,
     Constant,
+    Junction,
     Lookup,
     Negation,
-    Parts,
+    NumberComparison,
     Reading,
     Sizes,
     Truth,
@@ -31,7 +31,7 @@ from tetraodon.workload.condition.nodes import (
     as_number,
     is_one,
 )
-from tetraodon.workload.condition.numbers import Number, chosen
+from tetraodon.workload.condition.numbers import Ratio, chosen
 from tetraodon.workload.condition.truth import numbers
 from tetraodon.workload.condition.values import (
     LIKE_WITH_LIKE,
@@ -61,7 +61,7 @@ def words_in(value: Value) -> Words:
         case Plain(attribute):
             _require_few(attribute.size)
             return Words(attribute.labels, value.place)
-        case Number():
+        case Ratio():
             return tabled(value.sizes, lambda place, size: _written(value, place, size))
         case Day(days):
             return tabled(days.sizes, lambda place, size: _dates(days, place, size))
@@ -78,7 +78,7 @@ def tabled(sizes: Sizes, texts: Callable[[int | None, int], Texts]) -> Words:
     return Words(texts(place, size), place)
 
 
-def listed(one: Number, place: int | None, size: int) -> list[Fraction | None]:
+def listed(one: Ratio, place: int | None, size: int) -> list[Fraction | None]:
     """A number for every value of the attribute that it comes from; None where it is unknown."""
     codes = {} if place is None else {place: np.arange(size)}
     over, known = numbers(one.over, codes)
@@ -87,12 +87,12 @@ def listed(one: Number, place: int | None, size: int) -> list[Fraction | None]:
     return [Fraction(top, below) if sure else None for top, sure, below in zip(*columns, strict=True)]
 
 
-def _written(one: Number, place: int | None, size: int) -> Texts:
+def _written(one: Ratio, place: int | None, size: int) -> Texts:
     return tuple(None if value is None else decimal_text(value) for value in listed(one, place, size))
 
 
 def _dates(days: Whole, place: int | None, size: int) -> Texts:
-    return tuple(None if value is None else date_at(value).isoformat() for value in listed(Number(days), place, size))
+    return tuple(None if value is None else date_at(value).isoformat() for value in listed(Ratio(days), place, size))
 
 
 def date_at(days: Fraction) -> dt.date:
@@ -135,7 +135,7 @@ def unknown(value: Value) -> Truth:
             return Always(True)
         case Plain():
             return Unknown(value.code)
-        case Number(over):
+        case Ratio(over):
             return Unknown(over)
         case Day(days):
             return Unknown(days)
@@ -143,7 +143,7 @@ def unknown(value: Value) -> Truth:
             return Unknown(days.over)
         case Words():
             return Unknown(measured(value, len))
-        case Always() | Comparison() | Parts() | Negation() | Unknown() | Reading():
+        case Always() | NumberComparison() | Junction() | Negation() | Unknown() | Reading():
             return Unknown(as_number(value))
         case _:
             assert_never(value)
@@ -162,7 +162,7 @@ def choose(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
             return Day(Choice(tuple(conditions), tuple(day_in(value).days for value in values)))
         case Plain(Attribute(values=Categories())) | Words():
             return _chosen_words(conditions, [words_in(value) for value in values])
-        case Plain() | Number():
+        case Plain() | Ratio():
             return chosen(conditions, [number_in(value) for value in values])
         case Span():
             raise QueryError("a number of days is chosen", fix="add it to a date")

@@ -17,12 +17,12 @@ from tetraodon.workload.condition.nodes import (
     Arithmetic,
     Choice,
     Code,
-    Comparison,
     Constant,
     Extreme,
+    Junction,
     Lookup,
     Negation,
-    Parts,
+    NumberComparison,
     Reading,
     Sign,
     Truth,
@@ -77,14 +77,14 @@ def evaluate(truth: Truth, codes: Codes, reader: Reader | None = None) -> Truths
     match truth:
         case Always(true):
             return np.array(true is True), np.array(true is False)
-        case Comparison(sign, left, right):
+        case NumberComparison(sign, left, right):
             (a, known), (b, other) = numbers(left, codes, reader), numbers(right, codes, reader)
             holds = np.asarray(SIGNS[sign](a, b), np.bool_)
             return holds & known & other, ~holds & known & other
         case Negation(part):
             yes, no = evaluate(part, codes, reader)
             return no, yes
-        case Parts(every, parts):
+        case Junction(every, parts):
             yes, no = evaluate(parts[0], codes, reader)
             for part in parts[1:]:
                 more, less = evaluate(part, codes, reader)

@@ -14,10 +14,10 @@ from tetraodon.errors import DomainError, QueryError, did_you_mean
 from tetraodon.workload.condition.nodes import (
     Always,
     Code,
-    Comparison,
     Constant,
+    Junction,
     Negation,
-    Parts,
+    NumberComparison,
     Reading,
     Sizes,
     Truth,
@@ -25,10 +25,10 @@ from tetraodon.workload.condition.nodes import (
     Whole,
     is_one,
 )
-from tetraodon.workload.condition.numbers import NULL, Number, whole
+from tetraodon.workload.condition.numbers import NULL, Ratio, whole
 
 LIKE_WITH_LIKE = "compare numbers with numbers and words with words"
-TRUTHS: Final = (Always, Comparison, Parts, Negation, Unknown, Reading)
+TRUTHS: Final = (Always, NumberComparison, Junction, Negation, Unknown, Reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Day:
 class Span:
     """A number of days."""
 
-    days: Number
+    days: Ratio
 
     @property
     def sizes(self) -> Sizes:
@@ -88,13 +88,13 @@ class Nothing:
     sizes: ClassVar[Sizes] = frozenset()
 
 
-Value: TypeAlias = Plain | Number | Words | Day | Span | Nothing | Truth
+Value: TypeAlias = Plain | Ratio | Words | Day | Span | Nothing | Truth
 
 
-def number_in(value: Value) -> Number:
+def number_in(value: Value) -> Ratio:
     """A value as a number."""
     match value:
-        case Number():
+        case Ratio():
             return value
         case Nothing():
             return NULL
@@ -102,7 +102,7 @@ def number_in(value: Value) -> Number:
             first, step = attribute.number(0), attribute.step
             under = math.lcm(first.denominator, step.denominator)
             scaled = whole("*", value.code, Constant(int(step * under)))
-            return Number(whole("+", scaled, Constant(int(first * under))), Constant(under))
+            return Ratio(whole("+", scaled, Constant(int(first * under))), Constant(under))
         case Plain(attribute):
             raise QueryError(f"{attribute.name} is not a number", fix=values_of(attribute))
         case Day():
@@ -120,7 +120,7 @@ def truth_in(value: Value) -> Truth:
             return Always(None)
         case Words((word,), None) if word in ("true", "false"):
             return Always(word == "true")
-        case Plain() | Number() | Words() | Day() | Span():
+        case Plain() | Ratio() | Words() | Day() | Span():
             raise QueryError("the condition is not true or false", fix="compare something, as in `age > 30`")
         case _:
             return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.publishing.shown import shown
+from tetraodon.publishing.distinct_tuples import shown
 
 
 def test_tuples_are_counted_over_the_ends_of_parts() -> None:
@@ -16,7 +16,7 @@ def test_tuples_are_counted_over_the_ends_of_parts() -> None:
 
 
 def test_of_very_many_tuples_evenly_spaced_ones_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tetraodon.publishing.shown.MOST", 4)
+    monkeypatch.setattr("tetraodon.publishing.distinct_tuples.MOST", 4)
     for cut in range(1, 11):
         found = shown([np.arange(0, cut, dtype=np.uint64), np.arange(cut, 11, dtype=np.uint64)])
         assert (found.every, found.cells.tolist()) == (4, [0, 4, 8])

@@ -17,10 +17,9 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
 from tetraodon.noise.coins import system_coins
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.later import combined, fresh_cells, planned_variance, seen_cells
-from tetraodon.publishing.series import Series
-from tetraodon.publishing.view import Seen, View
-from tetraodon.publishing.writing import write_tuples
+from tetraodon.publishing.series import Series, fresh_cells, seen_cells
+from tetraodon.publishing.tuple_files import write_tuples
+from tetraodon.publishing.view import Seen, View, combined, planned_variance
 
 F = Fraction
 DOMAIN = Domain((Attribute("x", Integers(0, 199)),))

@@ -20,11 +20,10 @@ from tetraodon.attacks.play import Dice
 from tetraodon.gate import permit
 from tetraodon.publishing.channel import CopyChannel
 from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.exposure import BELIEF, suspect
+from tetraodon.publishing.distinct_tuples import shown
+from tetraodon.publishing.exposure import BELIEF, _all_views, folder_exposure, suspect
 from tetraodon.publishing.folder import stated_plan
-from tetraodon.publishing.folder_exposure import _all_views, folder_exposure
 from tetraodon.publishing.series import Series
-from tetraodon.publishing.shown import shown
 from tetraodon.publishing.view import read_manifest
 
 

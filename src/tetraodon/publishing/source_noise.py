@@ -24,8 +24,8 @@ from tetraodon.noise.exponential import exp_bounds
 from tetraodon.noise.poisson import poisson
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.columns import cells_of, codes_of, require_numbered
+from tetraodon.publishing.interval import EXPONENTS, ROUNDING
 from tetraodon.publishing.sampling import Cells, merged
-from tetraodon.publishing.sum_interval import EXPONENTS, ROUNDING
 from tetraodon.rational import Number, log_rounded_up, rational
 from tetraodon.workload.condition.read import truth_table
 

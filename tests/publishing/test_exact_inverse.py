@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.publishing.inverse import geometric, inverse_of
+from tetraodon.publishing.exact_inverse import geometric, inverse_of
 
 F = Fraction
 

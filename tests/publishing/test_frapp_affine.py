@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tetraodon.errors import PolicyError
-from tetraodon.publishing.affine import Affine, affine_of
 from tetraodon.publishing.channel import CopyChannel, SetChannel
+from tetraodon.publishing.frapp import Affine, affine_of
 
 F = Fraction
 NONE = (F(0), F(0))

@@ -17,7 +17,7 @@ from tetraodon.engine import DataRefusal
 from tetraodon.publishing.channel import CopyChannel, SetChannel
 from tetraodon.publishing.folder import file_hash
 from tetraodon.publishing.plan import plan_view
-from tetraodon.publishing.run import quote_view
+from tetraodon.publishing.publish import quote_view
 from tetraodon.releasing.reprice import reprice
 
 POLICY: dict[str, Any] = {
@@ -196,7 +196,7 @@ def test_a_crash_after_the_charge_leaves_no_folder(
     def full(*_: object, **__: object) -> str:
         raise OSError(28, "no space")
 
-    monkeypatch.setattr("tetraodon.publishing.run.fill_folder", full)
+    monkeypatch.setattr("tetraodon.publishing.publish.fill_folder", full)
     with pytest.raises(td.ReleaseError, match="disk is full"):
         td.publish(td.load_policy(POLICY), people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     assert [entry.state for entry in book.entries("people")] == ["reserved"]

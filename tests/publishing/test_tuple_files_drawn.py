@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.publishing.drawn import TUPLES, take_drawn, write_later, write_view
+from tetraodon.publishing.tuple_files import TUPLES, take_drawn, write_later, write_view
 
 DOMAIN = Domain((Attribute("x", Integers(0, 99)),))
 

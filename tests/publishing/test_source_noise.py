@@ -14,7 +14,7 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.noise.coins import system_coins
 from tetraodon.policy.adversary import Adversary
-from tetraodon.publishing.source import SourceChannel, _below_ratio, source_channel
+from tetraodon.publishing.source_noise import SourceChannel, _below_ratio, source_channel
 
 F = Fraction
 DOMAIN = Domain((Attribute("a", Integers(0, 2)), Attribute("b", Integers(0, 1))))

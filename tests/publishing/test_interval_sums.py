@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.sum_interval import moments, sum_interval
+from tetraodon.publishing.interval import moments, sum_interval
 
 SETS = SetChannel(Fraction(1, 2), Fraction(1, 10))
 COPIES = CopyChannel(Fraction(1, 2), Fraction(1, 10))

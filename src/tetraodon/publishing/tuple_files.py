@@ -1,4 +1,4 @@
-"""Tuples to a Parquet file as they are drawn, and from there to CSV.
+"""The files of a view: tuples to Parquet as they are drawn, from there to CSV, and into the folder that is published.
 
 Every row group but the last has the same number of rows. Cutting them where the sampler happens to pause would tell how
 many tuples of a group are noise.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import glob
+import os
+import shutil
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +25,9 @@ from tetraodon.publishing.sampling import Cells
 from tetraodon.releasing.column_files import harmless_cell, harmless_sql
 
 GROUP = 1 << 20
+TUPLES = "tuples.parquet"
+PARTS = {name: f"parts/{name}.parquet" for name in ("fresh", "rows", "before")}
+"""The two parts of a later view of a series, and what earlier ones showed."""
 
 
 def write_tuples(domain: Domain, parts: Iterable[Cells], path: Path, *, group: int = GROUP) -> int:
@@ -98,3 +103,34 @@ def write_csv(parquet: Path, csv: Path) -> None:
 def _cell(name: str, kind: str) -> str:
     value = harmless_sql(identifier(name)) if kind == "VARCHAR" else identifier(name)
     return f"{value} AS {identifier(harmless_cell(name))}"
+
+
+def write_view(folder: Path, domain: Domain, parts: Iterable[Cells]) -> None:
+    """Write the tuples of a view, in the order in which they are drawn."""
+    write_tuples(domain, parts, folder / TUPLES)
+
+
+def write_later(folder: Path, domain: Domain, fresh: Iterable[Cells], rows: Cells, before: Cells) -> None:
+    """Write a later view of a series: its tuples that no view has shown, those that one has, and all such."""
+    new = list(fresh)
+    (folder / "parts").mkdir()
+    for name, cells in (("fresh", new), ("rows", [rows]), ("before", [before])):
+        write_tuples(domain, cells, folder / PARTS[name])
+    write_tuples(domain, [np.sort(np.concatenate([*new, rows]), kind="stable")], folder / TUPLES)
+
+
+def take_drawn(drawn: Path, folder: Path) -> int:
+    """Put a drawn view into the folder that is to be published; how many tuples it has.
+
+    Why  the files are linked, for a view may be long; where links are not possible they are copied.
+    """
+    from pyarrow import parquet
+
+    for path in sorted(drawn.rglob("*.parquet")):
+        target = folder / path.relative_to(drawn)
+        target.parent.mkdir(exist_ok=True)
+        try:
+            os.link(path, target)
+        except OSError:
+            shutil.copyfile(path, target)
+    return int(parquet.read_metadata(folder / TUPLES).num_rows)

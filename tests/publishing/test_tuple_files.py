@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
-from tetraodon.publishing.writing import regrouped, write_csv, write_tuples
+from tetraodon.publishing.tuple_files import regrouped, write_csv, write_tuples
 
 DOMAIN = Domain((Attribute("age", Integers(0, 99)), Attribute("sex", Categories(("it's", 'a "b"')), other=0)))
 

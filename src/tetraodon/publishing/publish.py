@@ -19,13 +19,13 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.side_table import SideTable, side_tables
 from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.drawn import write_later, write_view
 from tetraodon.publishing.folder import fill_folder, stated_plan
-from tetraodon.publishing.later import fresh_cells, seen_cells
 from tetraodon.publishing.plan import ViewPlan, plan_view
 from tetraodon.publishing.sampling import view_cells
+from tetraodon.publishing.series import fresh_cells, seen_cells
 from tetraodon.publishing.series_state import Turn, begin, finish, next_number, next_turn, view_folder
 from tetraodon.publishing.side_check import check_side_tables, refuse_the_table, shared_names
+from tetraodon.publishing.tuple_files import write_later, write_view
 from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.counting import (
     check_known_data,

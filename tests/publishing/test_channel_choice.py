@@ -11,7 +11,7 @@ from tests.publishing.test_channel import copies_law
 from tetraodon.errors import Refused
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import CopyChannel, SetChannel
-from tetraodon.publishing.conditions import best_channel, largest_ratio, paper_channel, withstands
+from tetraodon.publishing.channel_choice import best_channel, largest_ratio, paper_channel, withstands
 
 F = Fraction
 D, GAMMA = F(1, 20), F(1, 2)
