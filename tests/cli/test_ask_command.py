@@ -52,6 +52,7 @@ def view(place: Path) -> Path:
     pl.DataFrame({"age": ages, "sex": ["f", "m"] * 20}).write_parquet(folder / "tuples.parquet")
     attributes = {"age": {"integer": [20, 39]}, "sex": {"categories": ["f", "m"], "other": "f"}}
     manifest = {
+        "tetraodon_view": 1,
         "name": "people",
         "policy": {"dataset": "people", "attributes": attributes, "budget": {"epsilon": 12}},
         "channel": {"rows": "repeated", "keep": "1/2", "noise": "1/101"},

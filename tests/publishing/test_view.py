@@ -14,6 +14,7 @@ from tetraodon.publishing.channel import CopyChannel, SetChannel, channel_docume
 from tetraodon.publishing.view import load_view
 
 MANIFEST: dict[str, Any] = {
+    "tetraodon_view": 1,
     "name": "people",
     "policy": {"dataset": "people", "attributes": {"age": {"integer": [20, 39]}}, "budget": {"epsilon": 12}},
     "channel": {"rows": "repeated", "keep": "1/2", "noise": "1/101"},
