@@ -12,6 +12,7 @@ import numpy as np
 
 from tests.theory.longest import longest_cycle, longest_path
 from tests.theory.policy_graph import policy_graph, sparsity
+from tetraodon.certificate import oracle
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Within
 from tetraodon.policy.known import Known, Rectangle, known_query
@@ -157,3 +158,20 @@ def printed_8_6(rectangles: Sequence[tuple[int, int]], theta: int) -> int:
                 parts.remove(other)
                 one |= other
     return 2 * (max(map(len, parts)) + 1)
+
+
+def is_star_neighbour(here: oracle.TinyWorld, first: oracle.Dataset, second: oracle.Dataset) -> bool:
+    """An independent check of N*: the changes are a minimal zero-sum sequence of moves with an edge among them.
+
+    It never looks at a dataset: only at the vectors of the moves, and at every part of them.
+    """
+    moves = [(x, y) for x, y in zip(first, second, strict=True) if x != y]
+    if not any(here.edge[x][y] for x, y in moves):
+        return False
+    vectors = [tuple(b - a for a, b in zip(here.adds[x], here.adds[y], strict=True)) for x, y in moves]
+
+    def zero(part: Sequence[tuple[int, ...]]) -> bool:
+        return not any(sum(column) for column in zip(*part, strict=True))
+
+    proper = (part for size in range(1, len(vectors)) for part in itertools.combinations(vectors, size))
+    return zero(vectors) and not any(zero(part) for part in proper)

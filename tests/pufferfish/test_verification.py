@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from tests.pufferfish.oracle import random_channel, random_prior, two_point_priors, worst_odds
 
-from tetraodon.errors import PolicyError, Refused
+from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Channel, Definition, Prior, Secret, World, pairs, scenarios, verify
 from tetraodon.pufferfish import likelihood as likelihood_module
@@ -203,3 +203,9 @@ def test_what_a_search_found_is_no_proof_even_where_the_other_direction_is_infin
     verdict = verify(Channel(rows, world.datasets, [0, 1, 2]), Definition(pair, scenarios.iid(), odds=(0, 8)))
     assert verdict.holds is None
     assert verify(Channel(rows, world.datasets, [0, 1, 2]), Definition(pair, scenarios.iid(), odds=(0, 10))).holds
+
+
+def test_what_is_no_definition_is_refused():
+    channel = Channel([["1"], ["1"]], datasets=[(0,), (1,)], outputs=[0])
+    with pytest.raises(QueryError, match="no definition"):
+        verify(channel, "differential privacy")

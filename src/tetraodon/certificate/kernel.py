@@ -79,7 +79,7 @@ def currency_of(measurements: Sequence[Measurement]) -> Currency:
 
 
 def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: int = 1) -> Sensitivity:
-    """S(f, P) of [HMD14] Def. 5.1, the certificate at unit scales."""
+    """The L1 sensitivity S(f, P) of [HMD14] Def. 5.1: the certificate at unit scales."""
     _check_rows(graph, rows_per_person)
     loss = _largest(graph, [(query, query.contribution.unit)])
     return Sensitivity(loss.value * rows_per_person, loss.witness, loss.exact, loss.method)

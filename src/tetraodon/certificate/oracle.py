@@ -206,20 +206,3 @@ def _changes(first: Dataset, second: Dataset) -> frozenset[tuple[int, int]]:
     """The records that are in one of the two datasets only, with their owners."""
     moved = [j for j in range(len(first)) if first[j] != second[j]]
     return frozenset((j, dataset[j]) for j in moved for dataset in (first, second))
-
-
-def is_star_neighbour(here: TinyWorld, first: Dataset, second: Dataset) -> bool:
-    """An independent check of N*: the changes are a minimal zero-sum sequence of moves with an edge among them.
-
-    It never looks at a dataset: only at the vectors of the moves, and at every part of them.
-    """
-    moves = [(x, y) for x, y in zip(first, second, strict=True) if x != y]
-    if not any(here.edge[x][y] for x, y in moves):
-        return False
-    vectors = [tuple(b - a for a, b in zip(here.adds[x], here.adds[y], strict=True)) for x, y in moves]
-
-    def zero(part: Sequence[tuple[int, ...]]) -> bool:
-        return not any(sum(column) for column in zip(*part, strict=True))
-
-    proper = (part for size in range(1, len(vectors)) for part in itertools.combinations(vectors, size))
-    return zero(vectors) and not any(zero(part) for part in proper)

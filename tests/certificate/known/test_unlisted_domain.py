@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 from tests.certificate.test_loss_by_group import random_groups
-from tests.known_worlds import Case, _random_graph, _random_known, one_at_a_time, random_query
+from tests.known_worlds import Case, _random_graph, _random_known, is_star_neighbour, one_at_a_time, random_query
 
 import tetraodon as td
 from tetraodon.certificate import oracle
@@ -81,7 +81,7 @@ def check_witness(graph: SecretGraph, asked: list, witness: tuple, value: Fracti
     world = oracle.world(graph, graph.known, 1)
     place = {domain.value(cell): cell for cell in range(domain.size)}
     cells = [tuple(place.get(record, domain.size) for record in records) for records in (first, second)]
-    assert oracle.is_star_neighbour(world, *cells)
+    assert is_star_neighbour(world, *cells)
 
 
 def test_groups_of_people_too() -> None:

@@ -119,8 +119,9 @@ class AnswerSpace(PushBounds):
     def signs(self) -> tuple[Ints, bool]:
         """Patterns of signs for the answers, and whether they are all there are.
 
-        Why  the L1 norm is the largest sum over all patterns of signs, so that a maximum over moves is one over
-             signs and, for fixed signs, over linear functions. Any selection of patterns bounds it from below.
+        Why  the L1 norm is the largest sum over all patterns of signs, which are the corners of the unit ball of its
+             dual norm, the largest entry. So a maximum over moves is one over signs and, for fixed signs, over linear
+             functions. Any selection of patterns bounds it from below.
         """
         rows = len(self.columns)
         if rows <= SIGN_ROWS:
