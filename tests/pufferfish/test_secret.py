@@ -8,11 +8,11 @@ import pytest
 
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Secret, pairs
-from tetraodon.pufferfish.secret import And, Interval, Is, Near, Not, OneOf, Present, number_of, number_text, shown
+from tetraodon.pufferfish.secret import And, HalfOpen, Is, Near, Not, OneOf, Present, number_of, number_text, shown
 
 
 def test_intervals_are_half_open():
-    interval = Interval(Fraction(1), Fraction(2))
+    interval = HalfOpen(Fraction(1), Fraction(2))
     assert [number in interval for number in map(Fraction, (0, 1, "1.5", 2))] == [False, True, True, False]
     assert interval.text == "[1, 2)"
 

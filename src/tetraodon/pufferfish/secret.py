@@ -22,7 +22,7 @@ Statement: TypeAlias = Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class HalfOpen:
     """Numbers from `low`, included, to `high`, excluded: neighbours share no number."""
 
     low: Fraction
@@ -62,7 +62,7 @@ class OneOf:
 @dataclass(frozen=True, slots=True)
 class WithinInterval:
     individual: int
-    interval: Interval
+    interval: HalfOpen
     attribute: int | None = None
 
     def __call__(self, dataset: Any) -> bool:
@@ -86,7 +86,7 @@ class Agree:
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     function: Callable[[Any], Any]
-    interval: Interval
+    interval: HalfOpen
 
     def __call__(self, dataset: Any) -> bool:
         return rational(self.function(dataset), name="the aggregate") in self.interval
@@ -220,7 +220,7 @@ class Secret:
     @staticmethod
     def between(individual: int, low: Number, high: Number, *, attribute: int | None = None) -> Secret:
         """The individual's number lies in [low, high): the upper end is not included."""
-        interval = Interval(rational(low, name="low"), rational(high, name="high"))
+        interval = HalfOpen(rational(low, name="low"), rational(high, name="high"))
         which = "" if attribute is None else f" in attribute {attribute}"
         return Secret(
             f"individual {individual} lies in {interval.text}{which}",
@@ -241,7 +241,7 @@ class Secret:
     @staticmethod
     def aggregate(name: str, function: Callable[[Any], Any], low: Number, high: Number) -> Secret:
         """An aggregate of the whole dataset lies in [low, high): the upper end is not included."""
-        interval = Interval(rational(low, name="low"), rational(high, name="high"))
+        interval = HalfOpen(rational(low, name="low"), rational(high, name="high"))
         return Secret(f"the {name} lies in {interval.text}", Aggregate(function, interval))
 
     @staticmethod
