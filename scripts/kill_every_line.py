@@ -44,7 +44,6 @@ TRACED = (
     "ledger/*.py",
     "releasing/run.py",
     "releasing/folder.py",
-    "releasing/measured.py",
     "publishing/publish.py",
     "publishing/folder.py",
     "publishing/series_state.py",

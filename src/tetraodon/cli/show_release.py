@@ -75,7 +75,7 @@ def _length(answer: Answer) -> int:
 
 def _show_answer(answer: Answer, rows: int) -> None:
     from tetraodon.questions.query import asked_in_words
-    from tetraodon.releasing.answer_picture import value_column
+    from tetraodon.releasing.chart import value_column
 
     planned = answer.item
     heading(f"{answer.name}: {asked_in_words(planned.item.query)}")
@@ -105,7 +105,7 @@ def _cell(value: Any) -> str:
 
 def _show_picture(answer: Answer) -> None:
     """One line of blocks per group: along the attribute with the most values, for each value of the others."""
-    from tetraodon.releasing.answer_picture import value_column
+    from tetraodon.releasing.chart import value_column
 
     query, splits = answer.item.item.query, answer.item.strategy.table
     drawing = query.drawing(answer.domain, splits)

@@ -20,7 +20,7 @@ from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.answered import Columns, split_values
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.columns import columns_of
-from tetraodon.releasing.many_ranges import one_rectangle, rectangles_of
+from tetraodon.releasing.many_ranges import many_intervals, many_ranges, one_rectangle, range_codes, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.condition.names import Names
@@ -75,8 +75,6 @@ class Answer:
 
     def between_many(self, low: Sequence[object], high: Sequence[object]) -> Columns:
         """Many ranges at once, as columns: the count of each, and the ends of its 95% interval."""
-        from tetraodon.releasing.many_ranges import many_intervals, many_ranges, range_codes
-
         first, last = range_codes(self.table, low, high)
         lower, upper = many_intervals(self.table, first, last)
         return {"count": many_ranges(self.table, first, last), "lower": lower, "upper": upper}

@@ -29,6 +29,7 @@ from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.source import dump_policy
 from tetraodon.questions import linear
 from tetraodon.releasing.codec import measurement_from, split_from
 from tetraodon.releasing.column_files import write_columns
@@ -52,8 +53,6 @@ def fill_folder(release: Release, folder: Path) -> str:
 
 def fill_files(release: Release, folder: Path) -> None:
     """Write every file of a release but release.json. The same release always writes the same."""
-    from tetraodon.policy.source import dump_policy
-
     (folder / "answers").mkdir()
     (folder / "measurements").mkdir()
     for answer in release:

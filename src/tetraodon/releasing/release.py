@@ -1,17 +1,21 @@
-"""A release: answers, the plan they follow, and nothing that was not meant to be published."""
+"""A release: answers, the plan they follow, what it can be asked, and nothing that was not meant to be published."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tetraodon.errors import QueryError, did_you_mean
 from tetraodon.inference.estimate import Estimate
 from tetraodon.mechanism.strategy import Measured
-from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.ask import ask
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.words import listing
+from tetraodon.releasing.answer import Answer, cells_where, truth_of
 from tetraodon.releasing.estimates import estimate_tables
 from tetraodon.releasing.plan import Plan
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.nodes import Truth
+from tetraodon.workload.condition.question import read_question
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +57,51 @@ def infer(plan: Plan, measured: Mapping[str, Measured], when: str, charged: str)
     domain = plan.policy.domain
     answers = {i.name: Answer(i, domain, measured[i.name], tables.get(i.name)) for i in plan}
     return Release(plan, measured, when, charged, answers)
+
+
+def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
+    """The estimate of the table whose noise can be off least, among those that know all attributes of the condition.
+
+    Only what was released is used: asking costs nothing, however often. As with a view, the condition may stand in
+    `select count(*) from people where ...`.
+
+    Why   which table is asked depends on the plan alone. Of many intervals the one that looks shortest after the noise
+          is drawn misses the truth more often than any of them: where counts are small, an interval that noise has
+          pushed below zero is cut there, and looks short.
+    """
+    names, holds = truth_of(_condition(question, policy), policy.domain)
+    best: tuple[float, Answer] | None = None
+    split: QueryError | None = None
+    for answer in answers:
+        if answer.values is None or not set(names) <= set(answer.table.names):
+            continue
+        try:
+            reach = answer.table.reach(cells_where(answer.table, names, holds))
+        except QueryError as error:  # it splits a bin of this table; another may know more
+            split = error
+            continue
+        if best is None or reach < best[0]:
+            best = reach, answer
+    if best is None:
+        raise split or _nobody_knows(answers, names)
+    answer = best[1]
+    return answer.table.add_up(cells_where(answer.table, names, holds)).of(answer.name)
+
+
+def _condition(question: str, policy: Policy) -> Truth | None:
+    """The condition of a question, None if it asks for all records."""
+    found = read_question(question, Names(policy.domain, policy.dataset))
+    if found.aggregate != "count":
+        raise QueryError("a release answers counts only", fix="ask for `select count(*)`, or publish a view")
+    if found.by:
+        raise QueryError("a release answers one count at a time", fix="leave out `group by`, or read its tables")
+    return found.condition
+
+
+def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:
+    together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "how many records there are"
+    tables = [f"{answer.name} ({', '.join(answer.table.names)})" for answer in answers if answer.values is not None]
+    return QueryError(
+        f"no released table knows {together}",
+        fix=f"ask about attributes that one of its tables has: {listing(tables) if tables else 'there is none'}",
+    )

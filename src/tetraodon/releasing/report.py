@@ -15,8 +15,7 @@ from tetraodon.policy.examples import Example
 from tetraodon.policy.explain import Part, explain
 from tetraodon.policy.words import HOPELESS, WORTHLESS, listing, percent, times
 from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.answer_picture import CLUSTERS, value_column
-from tetraodon.releasing.chart import chart_spec
+from tetraodon.releasing.chart import CLUSTERS, chart_spec, value_column
 from tetraodon.releasing.release import Release
 from tetraodon.releasing.words import baseline, epsilon_text, error, mechanism, proof, witness
 from tetraodon.report.page import PageTable, page_html, page_script

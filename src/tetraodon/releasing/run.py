@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from tetraodon.arrays import Ints
 from tetraodon.engine import Source
+from tetraodon.errors import ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, shown_above
 from tetraodon.mechanism.strategy import Measured
@@ -16,7 +20,6 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
-from tetraodon.releasing.measured import read_measured, write_measured
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.pricing import governing_certificate, terms
@@ -24,6 +27,8 @@ from tetraodon.releasing.release import Release, infer
 from tetraodon.whole_sums import with_noise
 
 DEFAULT_LEDGER = "sqlite:///tetraodon.db"
+DRAWN = "measured.npz"
+"""The noisy numbers, kept between drawing and publishing them."""
 
 
 def release(
@@ -104,3 +109,28 @@ def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...], permit: Permit) -> Me
             continue
         measured.append(with_noise(array, permit.noise(measurement.noise, measurement.scale, array.shape)))
     return tuple(measured)
+
+
+def write_measured(folder: Path, measured: Mapping[str, Measured]) -> None:
+    """Keep noisy numbers as a file."""
+    arrays = {f"{name}/{place}": array for name, parts in measured.items() for place, array in enumerate(parts)}
+    with (folder / DRAWN).open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def read_measured(folder: Path, plan: Plan) -> Mapping[str, Measured]:
+    """Read them back; refused if they are not those of the plan."""
+    try:
+        with np.load(folder / DRAWN, allow_pickle=False) as arrays:
+            found = {i.name: tuple(arrays[f"{i.name}/{place}"] for place in range(len(i.measurements))) for i in plan}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        found = {}
+    for item in plan:
+        shapes = [measurement.query.shape(plan.policy.domain) for measurement in item.measurements]
+        if [array.shape for array in found.get(item.name, ())] != shapes:
+            raise ReleaseError(
+                "the numbers that were drawn cannot be read",
+                fix="restore them from a backup, or remove what is left and release again, which is charged again",
+                where=str(folder),
+            )
+    return found

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import tetraodon as td
-from tetraodon.releasing.measured import FILE, read_measured, write_measured
+from tetraodon.releasing.run import DRAWN, read_measured, write_measured
 
 
 def test_they_are_read_back(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_they_are_read_back(policy: td.Policy, table: pl.DataFrame, ledger: td.L
 @pytest.mark.parametrize("content", [b"", b"broken", None, "other"])
 def test_others_are_refused(policy: td.Policy, tmp_path: Path, content: bytes | str | None) -> None:
     if isinstance(content, bytes):
-        (tmp_path / FILE).write_bytes(content)
+        (tmp_path / DRAWN).write_bytes(content)
     elif content == "other":
         write_measured(tmp_path, {item.name: (np.zeros(1, np.int64),) for item in td.plan(policy)})
     with pytest.raises(td.ReleaseError, match="cannot be read"):

@@ -11,7 +11,7 @@ from tests.releasing.conftest import POLICY
 from tests.releasing.made import release_with
 
 import tetraodon as td
-from tetraodon.releasing.answer_picture import picture_of
+from tetraodon.releasing.chart import picture_of
 
 ITEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "identity": ({"histogram": ["age", "region"]}, {}),
