@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from tetraodon.errors import QueryError
 from tetraodon.mechanism.hierarchical.intervals import running_variance_bounds
-from tetraodon.mechanism.hierarchical.least_squares import Level, SmoothFit, hats_matrix, levels_of, prefix_bins
+from tetraodon.mechanism.hierarchical.least_squares import (
+    Level,
+    SmoothFit,
+    hats_matrix,
+    levels_of,
+    prefix_bins,
+    prefix_forms,
+)
 from tetraodon.workload.smooth import Hats, Ramps
 
 variances = st.floats(0.1, 9.0)
@@ -129,3 +136,20 @@ def test_variances_do_not_depend_on_how_many_are_worked_out_together(monkeypatch
     monkeypatch.setattr("tetraodon.mechanism.hierarchical.least_squares.NUMBERS", 3 * fit._matrix.shape[0])
     assert np.allclose(fit.running_variances(places), found, rtol=1e-9)
     assert max(widths) == 3
+
+
+@given(fits())
+@settings(deadline=None)
+def test_many_running_counts_at_once_are_those_one_by_one(fit: SmoothFit) -> None:
+    codes = np.arange(fit.size)
+    one_by_one = np.concatenate([fit.running_variances(codes[k : k + 1]) for k in codes])
+    assert fit.running_variances(codes) == pytest.approx(one_by_one, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [2, 3, 17, 40])
+@pytest.mark.parametrize("width", [2, 3, 8])
+def test_forms_of_prefixes_are_those_of_their_bins(size: int, width: int) -> None:
+    codes, knots = np.arange(size), -(-(size - 1) // width) + 1
+    some = np.random.default_rng(size * width).normal(size=(knots, knots))
+    matrix, bins = some @ some.T, prefix_bins(codes, width, knots)
+    assert prefix_forms(matrix, codes, width) == pytest.approx(np.einsum("ij,ik,kj->j", bins, matrix, bins))

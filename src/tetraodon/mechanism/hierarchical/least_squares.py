@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from tetraodon.arrays import Floats
 from tetraodon.errors import QueryError
 
+MOST_KNOTS = 2048
+"""Bins for which what they ask of each other is written out."""
 NUMBERS = 2**21
 """How many numbers of right sides are solved for together: some 16 MB, copied a few times."""
 
@@ -79,9 +81,15 @@ class SmoothFit:
         return self.leaves * self.counts(functionals, {}, {}, nothing)
 
     def running_variances(self, positions: NDArray[np.int64]) -> Floats:
-        """Variances of the running counts at given codes."""
-        out = np.empty(len(positions))
-        ends = np.asarray(positions)
+        """Variances of the running counts at given codes.
+
+        Why   for many codes, it is quicker to know what the finest bins ask of each other than to solve for each code.
+        """
+        ends, knots = np.asarray(positions), self._hats.shape[0]
+        if knots < len(ends) and knots <= MOST_KNOTS:
+            forms = prefix_forms(self._pulls, ends, self.levels[0].width)
+            return np.maximum(self.leaves * (ends + 1 + self.leaves * forms), 0.0)
+        out = np.empty(len(ends))
         together = max(1, min(64, NUMBERS // self._matrix.shape[0]))
         for start in range(0, len(ends), together):
             part = ends[start : start + together]
@@ -89,6 +97,16 @@ class SmoothFit:
             pull = self._solver.solve(self._right_of_bins(bins))[: len(bins)]
             out[start : start + together] = self.leaves * (part + 1 + self.leaves * np.einsum("ij,ij->j", bins, pull))
         return np.maximum(out, 0.0)
+
+    @cached_property
+    def _pulls(self) -> Floats:
+        """What the finest bins ask of each other: the part of the inverse that belongs to them."""
+        knots = self._hats.shape[0]
+        found = np.empty((knots, knots))
+        for start in range(0, knots, 64):
+            right = np.eye(knots, min(64, knots - start), -start)
+            found[:, start : start + 64] = self._solver.solve(self._right_of_bins(right))[:knots]
+        return found
 
     # -- the sparse system ---------------------------------------------------------------------
 
@@ -208,6 +226,30 @@ def prefix_bins(positions: NDArray[np.int64], width: int, rows: int) -> Floats:
     inside = full + 1 < rows
     bins[(full + 1)[inside], columns[inside]] += moved_on[inside]
     return bins
+
+
+def prefix_forms(pulls: Floats, positions: NDArray[np.int64], width: int) -> Floats:
+    """b' P b for b the columns of `prefix_bins` and P a symmetric matrix over bins, without writing b out.
+
+    Why   b is w from the second bin on, (w + 1) / 2 in the first and (w - 1) / 2 in the last that is passed, and moves
+          along two unit vectors from there. So cumulative sums of P, along both sides, hold all that is needed.
+    """
+    knots = len(pulls)
+
+    def up_to(rows: Floats) -> Floats:
+        """Sums of rows with the weights of a prefix that ends at each knot."""
+        passed = width * (np.cumsum(rows, axis=0) - rows) + (width - 1) / 2 * rows - (width - 1) / 2 * rows[0]
+        passed[0] = 0.0
+        return np.asarray(passed)
+
+    half = up_to(pulls)  # row f is P times the prefix that ends at knot f
+    whole = np.diagonal(up_to(half.T))
+    full, rest = np.divmod(np.asarray(positions) + 1, width)
+    after = np.minimum(full + 1, knots - 1)
+    on = np.where(full + 1 < knots, rest * (rest - 1) / 2 / width, 0.0)
+    here = rest - rest * (rest - 1) / 2 / width
+    squares = here**2 * pulls[full, full] + 2 * here * on * pulls[full, after] + on**2 * pulls[after, after]
+    return np.asarray(whole[full] + 2 * (here * half[full, full] + on * half[full, after]) + squares)
 
 
 def hats_matrix(size: int, width: int) -> Any:
