@@ -85,6 +85,7 @@ def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
                 "prefix",
                 "short prefix",
                 "number",
+                "squares",
                 "weighted",
                 "table",
                 "ranges",
@@ -104,6 +105,8 @@ def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
             contribution = Prefix(main.name, main.size, main.size - 1)
         case "number":
             contribution = Number(main)
+        case "squares":
+            contribution = Number(main, squared=True)
         case "weighted" if len(names) > 1:
             contribution = Number(main, domain[names[1]])
         case "table":

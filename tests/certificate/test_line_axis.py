@@ -30,6 +30,7 @@ def terms(draw: st.DrawFn, size: int, most: int = 3) -> tuple[Term, ...]:
                     Prefix("a", size, max(size - 1, 1)),
                     Prefix("a", size, 1),
                     Number(Attribute("a", Integers(low, low + size - 1))),
+                    Number(Attribute("a", Integers(low, low + size - 1)), squared=True),
                     AllRanges("a", size),
                     Table(("a",), np.array([draw(st.lists(st.integers(-1, 1), min_size=size, max_size=size))])),
                 ]
@@ -277,3 +278,27 @@ def test_an_axis_too_long_for_arrays_is_refused_unless_ends_suffice() -> None:
 def test_no_edges_no_steps() -> None:
     for graph in (Public(5), Within(1, 3), Everything(1), Blocks((0, 1, 2)), Pairs(3, frozenset())):
         assert LineAxis("a", graph, (), (Crossing(0, Split("a")),)).patterns() == (UNCHANGED,)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_squares_beside_sums_and_counts_are_worst_from_an_end(data: st.DataObject) -> None:
+    size = data.draw(st.integers(2, 12))
+    graph = data.draw(st.sampled_from([Everything(size), Within(size, data.draw(st.integers(1, size)))]))
+    value = Attribute("a", Integers(-3, size - 4))
+    kinds = [Number(value, squared=True), Number(value), One()]
+    weights = [data.draw(st.sampled_from([1, 3, 50])) for _ in kinds]
+    made = tuple(Term(n, kind, w) for n, (kind, w) in enumerate(zip(kinds, weights, strict=True)))
+    axis = LineAxis("a", graph, made, ())
+    check_against_every_edge(axis, frozenset(data.draw(st.sets(st.integers(0, 2)))))
+    assert axis._from_an_end((), made) is not None
+
+
+def test_squares_of_a_million_values_that_are_all_secret_have_a_worst_step() -> None:
+    value = Attribute("a", Integers(0, 10**6 - 1))
+    made = (Term(0, Number(value, squared=True), 1), Term(1, Number(value), 1))
+    peak = LineAxis("a", Everything(10**6), made, ()).peak(Pattern(1, frozenset()), frozenset())
+    assert peak.exact
+    middle, last = 10**6 // 2, 10**6 - 1
+    assert (peak.x, peak.y) == (0, middle)
+    assert peak.value == last**2 - (2 * middle - last) ** 2 + middle

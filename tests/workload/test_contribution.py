@@ -20,7 +20,7 @@ from tetraodon.workload.contribution import AllRanges, Contribution, Number, One
 @st.composite
 def contributions(draw: st.DrawFn) -> Contribution:
     size = draw(st.integers(1, 6))
-    kind = draw(st.sampled_from(["one", "prefix", "number", "weighted", "table", "ranges"]))
+    kind = draw(st.sampled_from(["one", "prefix", "number", "squares", "weighted", "table", "ranges"]))
     match kind:
         case "one":
             return One()
@@ -28,6 +28,8 @@ def contributions(draw: st.DrawFn) -> Contribution:
             return Prefix("a", size, draw(st.sampled_from([size, max(size - 1, 1), 1])))
         case "number":
             return Number(draw(attributes("a")))
+        case "squares":
+            return Number(draw(attributes("a")), squared=True)
         case "weighted":
             return Number(draw(attributes("a")), draw(attributes("w", 4)))
         case "table":
@@ -68,6 +70,23 @@ def test_the_unit_is_as_large_as_can_be() -> None:
     assert Number(Attribute("a", Grid(Fraction(0), Fraction(60), Fraction(20)))).unit == 20
     assert Number(Attribute("a", Grid(Fraction(1, 2), Fraction(7, 2), Fraction(1)))).unit == Fraction(1, 2)
     assert Number(Attribute("a", Grid(Fraction(0), Fraction(1), Fraction("0.1")))).unit == Fraction(1, 10)
+
+
+@given(attributes("a"))
+def test_squares_are_those_of_the_distance_from_the_middle(value: Attribute) -> None:
+    numbers = [value.number(code) for code in range(value.size)]
+    middle = (numbers[0] + numbers[-1]) / 2
+    squares = Number(value, squared=True)
+    assert [int(v) * squares.unit for v in squares.columns()[0]] == [(number - middle) ** 2 for number in numbers]
+    assert (squares.signed, squares.linear, squares.potential(np.arange(value.size))) == (False, False, None)
+
+
+def test_squares_that_are_too_long_or_weighted_are_refused() -> None:
+    assert Number(Attribute("a", Integers(1, 2**30)), squared=True).longest < 2**60
+    with pytest.raises(Refused, match="squares of a are too long"):
+        Number(Attribute("a", Integers(0, 2**30)), squared=True)
+    with pytest.raises(QueryError, match="not weighted"):
+        Number(Attribute("a", Integers(0, 3)), Attribute("w", Integers(0, 3)), squared=True)
 
 
 def test_a_single_range_by_hand() -> None:

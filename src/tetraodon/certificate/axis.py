@@ -187,11 +187,11 @@ def linear_in_code(term: Term) -> bool:
         case Prefix() as prefix:
             return prefix.rows >= prefix.size - 1
         case Number() as number:
-            return number.times is None
+            return number.linear
         case One() | Ramps():
             return True
         case Squared() as squares:  # the square of a linear function is convex
-            return isinstance(squares.of, Number) and squares.of.times is None
+            return isinstance(squares.of, Number) and squares.of.linear
         case Table() | AllRanges() | Hats() | Soft() | Product():
             return False
         case _:
@@ -201,7 +201,13 @@ def linear_in_code(term: Term) -> bool:
 def linear_in_each_code(term: Term) -> bool:
     """Whether the contribution is linear in the code of each attribute while the others stay: weighted sums too."""
     kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return linear_in_code(term) or isinstance(kind, Number)
+    return linear_in_code(term) or (isinstance(kind, Number) and not kind.squared)
+
+
+def convex_from_each_end(term: Term) -> bool:
+    """Whether, for steps of one length, what is moved is convex in where they begin: squares of distances too."""
+    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
+    return linear_in_code(term) or (isinstance(kind, Number) and kind.squared)
 
 
 def by_displacement(term: Term) -> bool:

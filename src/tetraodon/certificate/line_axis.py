@@ -19,6 +19,7 @@ from tetraodon.certificate.axis import (
     best_edge,
     best_step,
     by_displacement,
+    convex_from_each_end,
     crossing_masks,
     linear_in_code,
     longest_reach,
@@ -123,7 +124,7 @@ class LineAxis:
             return Peak(0, *edge, whole)
         if len(kinds) > 1:
             return self._edge_by_edge(pattern, lone, same)
-        found = self._smooth(lone, same) or self._by_structure(lone, same)
+        found = self._smooth(lone, same) or self._from_an_end(lone, same) or self._by_structure(lone, same)
         return found if whole else replace(found, exact=False)
 
     def peak_alone(self) -> Peak:
@@ -132,7 +133,7 @@ class LineAxis:
     def _top(self, lone: Sequence[Term]) -> Peak:
         if not lone:
             return Peak(0, 0, 0)
-        if all(linear_in_code(term) for term in lone):
+        if all(convex_from_each_end(term) for term in lone):
             cells = np.unique(np.array([0, self.graph.size - 1]))
         else:
             cells = self._cells()
@@ -148,6 +149,21 @@ class LineAxis:
         x = np.array([0, 0, last - 1, last - reach])
         y = np.array([1, reach, last, last])
         return best_step(lone, same, x, y)
+
+    def _from_an_end(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
+        """Squares of distances from the middle beside linear terms: the worst step begins or ends at an end.
+
+        Why   a step of length g from x moves the square d(x)^2 by |d(x + g)^2 - d(x)^2|, the absolute value of a linear
+              function of x; d(x)^2 itself is convex. So for each g the sum of all is convex in x.
+        """
+        if not isinstance(self.graph, Everything | Within) or not all(convex_from_each_end(t) for t in self.terms):
+            return None
+        last, reach = self.graph.size - 1, longest_reach(self.graph)
+        if reach > EDGE_LIMIT:
+            return None
+        gap = np.arange(1, reach + 1)
+        x = np.concatenate([np.zeros_like(gap), last - gap])
+        return best_step(lone, same, x, x + np.tile(gap, 2))
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         gap = self._widest_gap(lone, same) or self._longest_step(lone, same) or longest_step(self.graph, lone, same)

@@ -14,6 +14,8 @@ from tetraodon.mechanism.one_scale import OneScale
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
+from tetraodon.wording import listing
+from tetraodon.workload.contribution import Number, One
 from tetraodon.workload.linear import LinearQuery, Measurement
 
 
@@ -41,13 +43,24 @@ class Direct(OneScale):
         return 1
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        told = f"{noise} was added to the answer itself{size}."
-        if len(at.strategy.noisy) > 1:
-            told += " The number of records was measured with such noise as well."
-        return told
+        first, *others = (_called(query) for query in at.strategy.noisy)
+        if not others:
+            return f"{noise} was added to the answer itself{size}."
+        were = f"{listing(others)} {'was' if len(others) == 1 else 'were'}"
+        return f"{noise} was added to {first}{size}. T{were[1:]} measured with such noise as well."
 
 
 DIRECT = Direct()
+
+
+def _called(query: LinearQuery) -> str:
+    match query.contribution:
+        case One():
+            return "the number of records"
+        case Number(attribute=attribute, squared=squared):
+            return f"the sum of {'squares of ' if squared else ''}{attribute.name}"
+        case _:
+            return "the answer itself"
 
 
 def _equal_costs(sums: Sequence[LinearQuery], policy: Policy) -> tuple[Fraction, ...]:

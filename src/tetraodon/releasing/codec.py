@@ -60,7 +60,7 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
         case Number():
             times = {} if contribution.times is None else {"times": contribution.times.name}
             return {
-                "kind": "sum",
+                "kind": "squares" if contribution.squared else "sum",
                 "attribute": contribution.attribute.name,
                 "unit": decimal_text(contribution.unit),
             } | times
@@ -114,6 +114,8 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
             case "sum":
                 times = domain[counts["times"]] if "times" in counts else None
                 contribution = Number(domain[counts["attribute"]], times)
+            case "squares":
+                contribution = Number(domain[counts["attribute"]], squared=True)
             case "asked":
                 contribution = linear(query, domain).contribution
             case _:

@@ -14,6 +14,7 @@ from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.report.rounding import about
+from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import Split
 
 
@@ -26,7 +27,8 @@ def mechanism(item: PlannedItem, domain: Domain) -> str:
     told = strategy.mechanism.sentence(item.scaled(domain), noise, cells)
     if not strategy.noisy:
         return told
-    return " ".join([told, *(_exact_total(query.by, domain) for query in strategy.exact)])
+    totals = [query.by for query in strategy.exact if isinstance(query.contribution, One)]
+    return " ".join([told, *(_exact_total(by, domain) for by in totals)])
 
 
 def _scale(item: PlannedItem) -> float:

@@ -78,13 +78,27 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Number:
-    """The value of a numeric attribute, for sums; `times` another numeric attribute for weighted sums."""
+    """The value of a numeric attribute, for sums; `times` another numeric attribute for weighted sums.
+
+    `squared` is the square of its distance from the middle of the declared values: a variance does not depend on where
+    values are counted from, and from there squares are shortest.
+
+    >>> from tetraodon.domain import Integers
+    >>> squares = Number(Attribute("x", Integers(10, 13)), squared=True)
+    >>> squares.values(np.arange(4)).tolist(), squares.unit
+    ([9, 1, 1, 9], Fraction(1, 4))
+    """
 
     attribute: Attribute
     times: Attribute | None = None
     rows: int = 1
+    squared: bool = False
 
     def __post_init__(self) -> None:
+        if self.squared and self.times is not None:
+            raise QueryError("a square is not weighted", fix="leave the weight out")
+        if self.squared and self.longest >= 2**60:
+            raise Refused(f"squares of {self.attribute.name} are too long to add up", fix="use a coarser grid")
         if self.times is not None and _longest(self.attribute) * _longest(self.times) >= 2**60:
             raise Refused(
                 f"{self.attribute.name} times {self.times.name} is too long to add up", fix="use a coarser grid"
@@ -96,22 +110,36 @@ class Number:
 
     @cached_property
     def unit(self) -> Fraction:
+        if self.squared:
+            return self.attribute.step**2 / 4
         weight = Fraction(1) if self.times is None else _grain(self.times)
         return _grain(self.attribute) * weight
 
     @property
+    def linear(self) -> bool:
+        """Whether it is a linear function of one attribute's code."""
+        return self.times is None and not self.squared
+
+    @property
     def signed(self) -> bool:
         """Whether some value is negative."""
+        if self.squared:
+            return False
         factors = (self.attribute,) if self.times is None else (self.attribute, self.times)
         return any(factor.number(0) < 0 for factor in factors)
 
     @property
     def longest(self) -> int:
         """The largest absolute value, in units."""
+        if self.squared:
+            return (self.attribute.size - 1) ** 2
         return _longest(self.attribute) * (1 if self.times is None else _longest(self.times))
 
     def values(self, x: Ints) -> Ints:
         """a(x), in units."""
+        if self.squared:
+            from_middle = 2 * np.asarray(x, np.int64) - (self.attribute.size - 1)
+            return np.asarray(from_middle * from_middle)
         if self.times is None:
             return _numbers(self.attribute, x)
         value, weight = np.divmod(x, self.times.size)
@@ -124,7 +152,7 @@ class Number:
         return np.asarray(np.abs(self.values(x) - self.values(y)))
 
     def potential(self, x: Ints) -> Ints | None:
-        return self.values(x) if self.times is None else None
+        return self.values(x) if self.linear else None
 
     def columns(self) -> Ints:
         size = self.attribute.size * (1 if self.times is None else self.times.size)
