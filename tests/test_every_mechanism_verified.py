@@ -23,7 +23,20 @@ from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.pufferfish.scenario import Scenario
-from tetraodon.questions import Cdf, Count, Histogram, KMeans, Mean, Quantiles, Query, Ranges, Rectangles, Total, linear
+from tetraodon.questions import (
+    Cdf,
+    Count,
+    Histogram,
+    KMeans,
+    Mean,
+    Quantiles,
+    Query,
+    Ranges,
+    Rectangles,
+    Total,
+    Variance,
+    linear,
+)
 from tetraodon.workload.linear import Measurement
 
 HUSHED = Fraction(1, 10_000)
@@ -39,6 +52,7 @@ QUERIES: dict[str, Query] = {
     "named ranges": Ranges("x", (("low", 0, 2), ("middle", 1, 3))),
     "total": Total("x"),
     "mean": Mean("x"),
+    "variance": Variance("x"),
 }
 SECRETS: dict[str, dict[str, Any]] = {
     "everything": {},

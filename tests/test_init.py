@@ -61,6 +61,7 @@ PINNED = [
     "research",
     "sensitivity",
     "total",
+    "variance",
     "verify",
 ]
 MODULES = {"tetraodon.noise", "tetraodon.pufferfish", "tetraodon.research", "tetraodon.certificate.oracle"}

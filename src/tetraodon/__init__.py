@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ranges as ranges,
         rectangles as rectangles,
         total as total,
+        variance as variance,
     )
     from tetraodon.releasing.compare import compare as compare
     from tetraodon.releasing.folder import load_release as load_release
@@ -77,7 +78,7 @@ _NAMES = {
     "tetraodon.publishing.perturb": "Perturbed load_perturbed perturb",
     "tetraodon.publishing.publish": "publish",
     "tetraodon.publishing.view": "View load_view",
-    "tetraodon.questions": "cdf count histogram kmeans mean quantiles ranges rectangles total",
+    "tetraodon.questions": "cdf count histogram kmeans mean quantiles ranges rectangles total variance",
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",
     "tetraodon.releasing.least_epsilon": "plan_for_error",

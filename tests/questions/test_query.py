@@ -32,6 +32,7 @@ from tetraodon.questions import (
     quantiles,
     ranges,
     total,
+    variance,
 )
 from tetraodon.questions.query import Places, asked_in_words
 from tetraodon.releasing.answer import Answer
@@ -101,6 +102,7 @@ EVERY: list[tuple[Query, list[Row]]] = [
     ),
     (total("pay"), [lambda r: r[1]]),
     (total("pay", weight="age", by=["sex"]), [lambda r, s=s: r[1] * r[0] * (r[2] == s) for s in "FM"]),
+    (variance("pay"), [lambda r: (r[1] - Fraction("0.25")) ** 2]),
     (mean("age", by=["grade"]), [lambda r, g=g: r[0] * (r[3] == g) for g in GRADES]),
 ]
 
@@ -167,6 +169,8 @@ def test_bins_carry_labels() -> None:
         (lambda: total("grade"), QueryError, "grade is not a number"),
         (lambda: total("age", weight="sex"), QueryError, "sex is not a number"),
         (lambda: total("age", weight="age"), QueryError, "used twice"),
+        (lambda: variance("sex"), QueryError, "sex is not a number"),
+        (lambda: variance("age", by="age"), QueryError, "used twice"),
         (lambda: mean("sex"), QueryError, "sex is not a number"),
         (lambda: mean("agee"), DomainError, "did you mean 'age'"),
     ],
@@ -212,6 +216,7 @@ ITEMS: dict[str, dict[str, object]] = {
     "ranges": {"ranges": {"x": [[0, 2], [1, 3]]}, "by": "g"},
     "total": {"total": "x", "by": "g"},
     "mean": {"mean": "x", "by": "g"},
+    "variance": {"variance": "x", "by": "g"},
     "quantiles": {"quantiles": "x", "at": [0.5, 0.9], "by": "g"},
     "rectangles": {"rectangles": ["x", "g"]},
     "kmeans": {"kmeans": ["x"], "clusters": 2},

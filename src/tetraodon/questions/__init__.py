@@ -12,17 +12,18 @@ from tetraodon.questions.query import Query
 from tetraodon.questions.ranges import Ranges, ranges
 from tetraodon.questions.rectangles import Rectangles, rectangles
 from tetraodon.questions.total import Total, total
+from tetraodon.questions.variance import Variance, variance
 from tetraodon.workload.linear import LinearQuery
 
-KINDS: tuple[type[Query], ...] = (Count, Histogram, Cdf, Ranges, Total, Mean, Quantiles, Rectangles, KMeans)
+KINDS: tuple[type[Query], ...] = (Count, Histogram, Cdf, Ranges, Total, Mean, Variance, Quantiles, Rectangles, KMeans)
 """Every kind of question there is, in the order in which a mistaken item is told of them."""
 
 
 def linear(query: Query, domain: Domain) -> LinearQuery:
     """The linear query over the domain that a question asks for.
 
-    A mean is the sum it divides; quantiles are the running counts they are read from; rectangles and clusters are the
-    table of the values they are about.
+    A mean is the sum it divides, a variance the sum of squares; quantiles are the running counts they are read from;
+    rectangles and clusters are the table of the values they are about.
     """
     if not isinstance(query, Query):
         raise QueryError(
@@ -44,6 +45,7 @@ __all__ = [
     "Ranges",
     "Rectangles",
     "Total",
+    "Variance",
     "cdf",
     "count",
     "histogram",
@@ -54,4 +56,5 @@ __all__ = [
     "ranges",
     "rectangles",
     "total",
+    "variance",
 ]
