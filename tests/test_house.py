@@ -157,9 +157,6 @@ def used(module: Path) -> Iterator[Path]:
 
 UNREACHED = {
     "papers.py": "every citation is resolved below",
-    "noise/poisson.py": "draws for publishing/source_noise.py",
-    "publishing/source_noise.py": "a part to build views with (docs/publishing.md), imported by name",
-    "releasing/release_number.py": "releases a number of td.pufferfish (docs/pufferfish.md), imported by name",
 }
 
 

@@ -1,7 +1,8 @@
 """Tools for research: what the papers have that a curator does not need, and what tests are made of.
 
 A listing of small worlds to hold a price against (`oracle`), the secret graph itself, strategies for a workload of
-one's own, FRAPP and other ways to replace values, and how many tuples of a domain of any size satisfy a condition.
+one's own, FRAPP and other ways to replace values, noise that looks like the data, the release of one number of a
+Pufferfish mechanism, and how many tuples of a domain of any size satisfy a condition.
 """
 # ruff: noqa: I001  (a name that is exported is imported as itself)
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from tetraodon.publishing.domain_count import domain_count as domain_count
     from tetraodon.publishing.frapp import frapp as frapp
     from tetraodon.publishing.perturbation import Perturbation as Perturbation, perturbation as perturbation
+    from tetraodon.publishing.source_noise import source_channel as source_channel
+    from tetraodon.releasing.release_number import release_number as release_number
 
 _NAMES = {
     "tetraodon.certificate": "Sensitivity",
@@ -27,6 +30,8 @@ _NAMES = {
     "tetraodon.publishing.domain_count": "domain_count",
     "tetraodon.publishing.frapp": "frapp",
     "tetraodon.publishing.perturbation": "Perturbation perturbation",
+    "tetraodon.publishing.source_noise": "source_channel",
+    "tetraodon.releasing.release_number": "release_number",
 }
 __all__ = public_names(_NAMES)
 
