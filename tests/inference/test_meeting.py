@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tetraodon.inference.meeting import CountTable, Meeting, settle
+from tetraodon.inference.meeting import EstimatedTable, Meeting, settle
 
 
 def sums(places: np.ndarray, cells: int) -> np.ndarray:
@@ -25,10 +25,10 @@ def test_a_chain_of_crossing_bins_ends_at_the_nearest_table(size: int, seed: int
     rng = np.random.default_rng(seed)
     truth, values = rng.integers(0, 50, size).astype(float), rng.normal(0, noise, size)
     bins = [np.arange(size) // 2, (np.arange(size) + 1) // 2]
-    table = CountTable((), values, 1.0)
+    table = EstimatedTable((), values, 1.0)
     rows = [sums(places, int(places.max()) + 1) for places in bins]
     meetings = [
-        Meeting([CountTable((), row @ truth, 0.0), table], [np.arange(len(row)), places], len(row))
+        Meeting([EstimatedTable((), row @ truth, 0.0), table], [np.arange(len(row)), places], len(row))
         for row, places in zip(rows, bins, strict=True)
     ]
     assert settle(meetings)
@@ -48,7 +48,7 @@ def test_noisy_tables_end_at_the_weighted_least_squares(size: int, seed: int) ->
         place[:2] = 0, 1
     variances = [1.0, 3.0, 0.5]
     first = [rng.normal(10, 3, size), rng.normal(10, 3, 2), rng.normal(10, 3, 2)]
-    tables = [CountTable((), values, v) for values, v in zip(first, variances, strict=True)]
+    tables = [EstimatedTable((), values, v) for values, v in zip(first, variances, strict=True)]
     coarse = [np.arange(2), np.arange(2)]
     meetings = [Meeting([tables[0], tables[k + 1]], [places[k], coarse[k]], 2) for k in range(2)]
     assert settle(meetings)
@@ -64,10 +64,10 @@ def test_noisy_tables_end_at_the_weighted_least_squares(size: int, seed: int) ->
 
 
 def test_targets_that_contradict_each_other_end_in_a_no() -> None:
-    table = CountTable((), np.zeros(3), 1.0)
+    table = EstimatedTable((), np.zeros(3), 1.0)
     wanted = [([0, 0, 1], [1.0, 1.0]), ([0, 1, 1], [1.0, 1.0]), ([0, 1, 0], [0.0, 7.0])]
     meetings = [
-        Meeting([CountTable((), np.array(target), 0.0), table], [np.arange(2), np.array(places)], 2)
+        Meeting([EstimatedTable((), np.array(target), 0.0), table], [np.arange(2), np.array(places)], 2)
         for places, target in wanted
     ]
     assert not settle(meetings)

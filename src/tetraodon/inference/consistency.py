@@ -8,10 +8,10 @@ import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.inference.margin import Margin
-from tetraodon.inference.meeting import CLOSE, CountTable, Meeting, settle
+from tetraodon.inference.meeting import CLOSE, EstimatedTable, Meeting, settle
 
 
-def shared_margins(tables: Sequence[CountTable], domain: Domain) -> list[Margin]:
+def shared_margins(tables: Sequence[EstimatedTable], domain: Domain) -> list[Margin]:
     """Every margin that two or more tables share, closed under meeting, coarsest first."""
     whole = [Margin.of(table.splits) for table in tables]
     found = {a.meet(b) for i, a in enumerate(whole) for b in whole[:i]}
@@ -23,7 +23,7 @@ def shared_margins(tables: Sequence[CountTable], domain: Domain) -> list[Margin]
     return sorted(found, key=lambda margin: (margin.cells(domain), repr(margin.groups)))
 
 
-def agree(tables: Sequence[CountTable], domain: Domain) -> None:
+def agree(tables: Sequence[EstimatedTable], domain: Domain) -> None:
     """Change the tables, as little as their precision allows, so that they agree on every shared margin.
 
     Pre   exact tables are of the same data.
@@ -40,24 +40,24 @@ def agree(tables: Sequence[CountTable], domain: Domain) -> None:
     settle(steps)
 
 
-def follow(table: CountTable, leaders: Sequence[CountTable], domain: Domain) -> bool:
+def follow(table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain) -> bool:
     """Change one table so that it agrees with others; whether it could, since no table may agree with all of them."""
     return settle(_to_follow(table, leaders, domain))
 
 
-def agrees(table: CountTable, leaders: Sequence[CountTable], domain: Domain) -> bool:
+def agrees(table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain) -> bool:
     """Whether a table agrees with others as it is."""
-    copy = CountTable(table.splits, table.values, table.variance)
+    copy = EstimatedTable(table.splits, table.values, table.variance)
     return all(meeting.project() < CLOSE for meeting in _to_follow(copy, leaders, domain))
 
 
-def _to_follow(table: CountTable, leaders: Sequence[CountTable], domain: Domain) -> list[Meeting]:
+def _to_follow(table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain) -> list[Meeting]:
     """Where one table meets the first of the others that know a margin, which stay as they are."""
     meetings = []
     for margin in shared_margins([table, *leaders], domain):
         leader = next((t for t in leaders if Margin.of(t.splits).meet(margin) == margin), None)
         if leader is not None and Margin.of(table.splits).meet(margin) == margin:
             cells = margin.cells(domain)
-            fixed = CountTable((), leader.totals(margin.places(leader.splits, domain), cells), 0.0)
+            fixed = EstimatedTable((), leader.totals(margin.places(leader.splits, domain), cells), 0.0)
             meetings.append(Meeting([fixed, table], [np.arange(cells), margin.places(table.splits, domain)], cells))
     return meetings

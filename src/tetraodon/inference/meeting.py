@@ -28,7 +28,7 @@ CLOSE = 1e-6
 
 
 @dataclass
-class CountTable:
+class EstimatedTable:
     """An estimated table of counts. `variance` is that of one cell; 0 means that the table is exact."""
 
     splits: tuple[Split, ...]
@@ -44,7 +44,7 @@ class CountTable:
 class Meeting:
     """Tables that are to agree on a margin of `cells` cells; `places` says where each cell of each table goes."""
 
-    tables: Sequence[CountTable]
+    tables: Sequence[EstimatedTable]
     places: Sequence[NDArray[np.int64]]
     cells: int
 

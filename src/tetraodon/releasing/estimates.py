@@ -9,7 +9,7 @@ import numpy as np
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
-from tetraodon.inference.meeting import CountTable
+from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.inference.running import monotone_counts, whole_numbers
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
@@ -32,11 +32,13 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, F
     """
     domain = plan.policy.domain
     known = _exact_tables(plan, measured)
-    tables: dict[str, CountTable] = {}
+    tables: dict[str, EstimatedTable] = {}
     for item in plan:
         if item.strategy.table and item.strategy.noisy:
             variance = item.strategy.mechanism.cell_variance(item.scaled(domain))
-            tables[item.name] = CountTable(item.strategy.table, raw_table(item, measured[item.name], domain), variance)
+            tables[item.name] = EstimatedTable(
+                item.strategy.table, raw_table(item, measured[item.name], domain), variance
+            )
     agree([*known, *tables.values()], domain)
     agreed = {name: table.values for name, table in tables.items()}
     if not _never_fall(plan, tables, known):
@@ -49,7 +51,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, F
     return exact | {name: table.values for name, table in tables.items()}
 
 
-def _never_fall(plan: Plan, tables: Mapping[str, CountTable], known: Sequence[CountTable]) -> bool:
+def _never_fall(plan: Plan, tables: Mapping[str, EstimatedTable], known: Sequence[EstimatedTable]) -> bool:
     """Running counts that never fall, and all other tables following; whether they could."""
     domain = plan.policy.domain
     leaders = list(known)
@@ -84,16 +86,18 @@ def _about_order(item: PlannedItem, domain: Domain) -> bool:
     return item.strategy.mechanism.about_order or asked
 
 
-def _order_is_shared(item: PlannedItem, table: CountTable, leaders: Sequence[CountTable], domain: Domain) -> bool:
+def _order_is_shared(
+    item: PlannedItem, table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain
+) -> bool:
     name = item.strategy.table[-1].name
     return any(name in dict(m.groups) for leader in leaders for m in shared_margins([table, leader], domain))
 
 
-def _exact_tables(plan: Plan, measured: Mapping[str, Measured]) -> list[CountTable]:
+def _exact_tables(plan: Plan, measured: Mapping[str, Measured]) -> list[EstimatedTable]:
     tables = []
     for item in plan:
         arrays = measured[item.name][len(item.strategy.noisy) :]
         for query, array in zip(item.strategy.exact, arrays, strict=True):
             if isinstance(query.contribution, One):
-                tables.append(CountTable(query.by, array[..., 0].astype(np.float64), 0.0))
+                tables.append(EstimatedTable(query.by, array[..., 0].astype(np.float64), 0.0))
     return tables

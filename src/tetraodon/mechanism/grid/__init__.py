@@ -30,7 +30,7 @@ PARTS = ("cells", "across", "along", "blocks")
 
 
 @dataclass(frozen=True)
-class Grid(Mechanism):
+class SmoothedGrid(Mechanism):
     """Noise on the cells of a map and on smoothed counts of larger cells."""
 
     name = "grid"
@@ -114,7 +114,7 @@ class Grid(Mechanism):
         return _far(at, variance, confidence).reshape(shape)
 
 
-GRID = Grid()
+GRID = SmoothedGrid()
 
 
 def _far(at: Scaled, variance: Floats, confidence: Fraction) -> Floats:
