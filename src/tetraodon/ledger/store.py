@@ -46,6 +46,7 @@ class Ledger:
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
+    >>> from fractions import Fraction
     >>> import tetraodon as td
     >>> policy = {"dataset": "adult", "attributes": {"sex": ["f", "m"]}, "budget": {"epsilon": 1}}
     >>> item = {"policy": policy, "plan": {}, "certificate": td.certify(policy, [[1, 0]], 3)}
