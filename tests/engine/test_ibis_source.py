@@ -6,8 +6,9 @@ import ibis
 import polars
 import psycopg
 import pytest
+from psycopg import sql
 from tests.engine.tables import postgres_table, table
-from tests.services import forms, needs_postgres
+from tests.services import forms, needs_postgres, postgres
 
 from tetraodon.domain import Attribute, Dates, Domain, Integers
 from tetraodon.engine import DataRefusal, open_table
@@ -88,6 +89,19 @@ def test_an_ibis_table_of_another_engine_is_read_there(form, tmp_path):
         if form == "postgres":
             assert given.count().to_pyarrow().as_py() == 2
             connection.close()
+
+
+@needs_postgres
+def test_an_ibis_table_that_is_gone_from_its_server_is_not_one_without_columns():
+    server, title = postgres_table({"age": "INTEGER"}, [(1,)]).split("#house.")
+    with psycopg.connect(server, autocommit=True) as connection:
+        given = ibis.postgres.from_connection(connection).table(title, database="house")
+        with psycopg.connect(postgres().address("owner")) as owner:
+            owner.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier("house", title)))
+        with pytest.raises(TableError, match="the table cannot be opened") as refusal:
+            open_table(given, DOMAIN)
+        assert refusal.value.__context__ is None
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
 @needs_postgres

@@ -136,9 +136,13 @@ class PostgresTable:
 
     def _described(self) -> list[Column]:
         """The columns, from the server's own description of a query that is never run: it needs no rights."""
+        from psycopg.pq import ExecStatus
+
         pg, encoding = self.connection.pgconn, self.connection.info.encoding
         pg.prepare(b"", f"SELECT * FROM {self._origin}".encode(encoding))
         found = pg.describe_prepared(b"")
+        if found.status != ExecStatus.COMMAND_OK:
+            raise TableError("the table cannot be opened", fix="check that the role may use its schema, and try again")
         types = self.connection.adapters.types
         listed = []
         for place in range(found.nfields):
