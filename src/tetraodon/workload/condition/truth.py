@@ -110,7 +110,7 @@ def numbers(node: Whole, codes: Codes, reader: Reader | None = None) -> Numbers:
             return codes[place].astype(_kind(node.bound), copy=False), KNOWN
         case Lookup(place, listed):
             known = np.array([number is not None for number in listed])
-            return np.array([number or 0 for number in listed], np.int64)[codes[place]], known[codes[place]]
+            return np.array([number or 0 for number in listed], _kind(node.bound))[codes[place]], known[codes[place]]
         case Arithmetic():
             return _arithmetic(node, numbers(node.left, codes, reader), numbers(node.right, codes, reader))
         case Choice(conditions, choices):
@@ -135,7 +135,7 @@ def numbers(node: Whole, codes: Codes, reader: Reader | None = None) -> Numbers:
 
 
 def _kind(bound: int) -> Any:
-    return np.int64 if bound < FAST else object
+    return np.int32 if bound < 2**30 else np.int64 if bound < FAST else object
 
 
 def _arithmetic(node: Arithmetic, left: Numbers, right: Numbers) -> Numbers:
@@ -151,9 +151,7 @@ def _arithmetic(node: Arithmetic, left: Numbers, right: Numbers) -> Numbers:
         case "//" | "%":
             zero = np.asarray(b == 0, np.bool_)
             known = known & ~zero
-            over, under = np.abs(a), np.where(zero, 1, np.abs(b))
-            if node.operation == "//":
-                found = over // under * np.where(np.asarray((a < 0) == (b < 0), np.bool_), 1, -1)
-            else:
-                found = over % under * np.where(np.asarray(a < 0, np.bool_), -1, 1)
+            b = np.where(zero, 1, b) if zero.any() else b
+            left_over = np.abs(a) % np.abs(b) * np.where(a < 0, -1, 1) if kind is object else np.fmod(a, b)
+            found = left_over if node.operation == "%" else (a - left_over) // b
     return np.asarray(found, kind), np.asarray(known)
