@@ -63,6 +63,7 @@ def test_what_can_be_asked(sql: str, aggregate: str, attribute: int | None, by: 
         ("select count(*) from people group by sex, sex", "twice"),
         ("select sum(age) from people group by age", "also grouped by"),
         ("select count(*) from people where", "cannot be read"),
+        ("select sum(x.people.age) from people", "another database"),
         ("select other.sex, count(*) from people group by 1", "names a table, other,"),
         ("select count(*) from people where height > 3", "no attribute 'height'"),
         ("delete from people", "cannot be read|more than"),

@@ -34,8 +34,8 @@ class Names:
 
     def column(self, column: exp.Column) -> int:
         """Which attribute a column means."""
-        if {part for part, given in column.args.items() if given} - {"this", "table"}:
-            raise QueryError("a condition names a table of another database", fix="use attribute names alone")
+        if column.args.get("db") or column.args.get("catalog"):
+            raise QueryError("a question names a table of another database", fix="use attribute names alone")
         if column.table and column.table.lower() != self.table.lower():
             known = (
                 f"write {self.table}.{column.name}, or the name alone" if self.table else "use attribute names alone"

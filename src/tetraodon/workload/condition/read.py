@@ -18,12 +18,12 @@ from tetraodon.domain import Dates, Domain
 from tetraodon.errors import QueryError
 from tetraodon.workload.condition import numbers as exact
 from tetraodon.workload.condition.comparing import compare
-from tetraodon.workload.condition.functions import CASED, NUMERIC, called
+from tetraodon.workload.condition.functions import called
 from tetraodon.workload.condition.names import Names, bare, quoted
 from tetraodon.workload.condition.nodes import Always, Constant, Negation, Sign, Truth, together
 from tetraodon.workload.condition.numbers import Ratio, number
 from tetraodon.workload.condition.subquery import reading
-from tetraodon.workload.condition.syntax import parse_condition
+from tetraodon.workload.condition.syntax import CONDITION_PARTS, parse_condition, require_offered
 from tetraodon.workload.condition.texts import unknown
 from tetraodon.workload.condition.truth import cells_where
 from tetraodon.workload.condition.values import (
@@ -40,9 +40,6 @@ from tetraodon.workload.condition.values import (
 )
 
 CELL_LIMIT = 20_000_000
-TWO: Final = frozenset({"this", "expression"})
-ONE: Final = frozenset({"this"})
-MANY: Final = frozenset({"this", "expressions", "ignore_nulls"})
 SIGNS: Final[dict[type[exp.Expression], Sign]] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -58,29 +55,6 @@ OPERATIONS: Final[dict[type[exp.Expression], Callable[[Ratio, Ratio], Ratio]]] =
     exp.Mod: lambda left, right: exact.added(left, right, "%"),
     exp.Pow: exact.power,
 }
-PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
-    **dict.fromkeys((exp.And, exp.Or, *SIGNS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Add, exp.Sub), TWO),
-    **dict.fromkeys((*OPERATIONS, exp.Escape, exp.StartsWith, exp.Nullif, exp.Extract), TWO | {"typed", "safe"}),
-    **dict.fromkeys((exp.Not, exp.Paren, exp.Boolean, *NUMERIC, *CASED, exp.Length), ONE),
-    **dict.fromkeys((exp.Year, exp.Month, exp.Day, exp.Subquery, exp.Exists), ONE),
-    **dict.fromkeys((exp.Coalesce, exp.Least, exp.Greatest), MANY),
-    exp.DPipe: TWO | {"safe"},
-    exp.Null: frozenset(),
-    exp.Like: TWO | {"negate"},
-    exp.ILike: TWO | {"negate"},
-    exp.Between: frozenset({"this", "low", "high"}),
-    exp.In: frozenset({"this", "expressions", "query"}),
-    exp.Case: frozenset({"this", "ifs", "default"}),
-    exp.If: frozenset({"this", "true", "false"}),
-    exp.Round: ONE | {"decimals"},
-    exp.Substring: frozenset({"this", "start", "length"}),
-    exp.Literal: frozenset({"this", "is_string"}),
-    exp.Column: frozenset({"this", "table", "db", "catalog"}),
-    exp.Cast: frozenset({"this", "to"}),
-    exp.TryCast: frozenset({"this", "to", "safe"}),
-    exp.Interval: frozenset({"this", "unit"}),
-}
-"""The parts of a syntax tree that are offered, and what each may hold."""
 FIX: Final = (
     "use comparisons, between, in, like, is null, case, and, or, not, + - * / // % over the policy's attributes"
 )
@@ -189,14 +163,10 @@ class _Checker:
                 return found
 
     def _require_offered(self, node: Any) -> None:
-        allowed = PARTS.get(type(node))
-        if allowed is None:
-            names = [name for name in self.names.domain.names if name.lower() == node.sql().lower() and not bare(name)]
-            fix = f"write {quoted(names[0])}, in double quotes, for the attribute" if names else FIX
-            raise QueryError(f"`{node.key}` is not offered in a condition", fix=fix)
-        extra = {part for part, given in node.args.items() if given and not part.startswith("_")} - allowed
-        if extra:  # a part of the syntax tree that nobody looks at would be dropped in silence
-            raise QueryError(f"`{node.key}` with `{min(extra)}` is not offered in a condition", fix=FIX)
+        same = (name for name in self.names.domain.names if name.lower() == node.sql().lower() and not bare(name))
+        name = None if type(node) in CONDITION_PARTS else next(same, None)
+        fix = FIX if name is None else f"write {quoted(name)}, in double quotes, for the attribute"
+        require_offered(node, CONDITION_PARTS, fix)
 
     def _sum(self, node: Any) -> Value:
         left, right = self.value(node.this), self.value(node.expression)

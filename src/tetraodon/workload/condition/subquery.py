@@ -20,52 +20,11 @@ from tetraodon.workload.condition.duckdb_text import OWN, ROW, value_sql
 from tetraodon.workload.condition.like import like_regex
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.nodes import Reading
+from tetraodon.workload.condition.syntax import SUBQUERY_PARTS, require_offered
 from tetraodon.workload.condition.values import Value, values_of
 
-TWO: Final = frozenset({"this", "expression"})
-ONE: Final = frozenset({"this"})
 ORDERS: Final = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 COMPARISONS: Final = (exp.EQ, exp.NEQ, *ORDERS)
-PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
-    **dict.fromkeys((exp.And, exp.Or, *COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is), TWO),
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Pow, exp.DPipe, exp.Escape), TWO),
-    **dict.fromkeys((exp.StartsWith, exp.Nullif), TWO),
-    **dict.fromkeys((exp.Not, exp.Paren, exp.Neg, exp.Boolean, exp.Abs, exp.Floor, exp.Lower, exp.Upper), ONE),
-    **dict.fromkeys((exp.Length, exp.Year, exp.Month, exp.Day, exp.Var, exp.Exists, exp.Where, exp.Having), ONE),
-    **dict.fromkeys((exp.Distinct, exp.Tuple, exp.Group), frozenset({"expressions"})),
-    **dict.fromkeys((exp.Min, exp.Max, exp.Sum, exp.Avg), ONE),
-    **dict.fromkeys((exp.Coalesce, exp.Least, exp.Greatest), frozenset({"this", "expressions", "ignore_nulls"})),
-    exp.Null: frozenset(),
-    exp.Star: frozenset(),
-    exp.Div: TWO | {"typed", "safe"},
-    exp.Ceil: ONE | {"decimals"},
-    exp.Like: TWO | {"negate"},
-    exp.ILike: TWO | {"negate"},
-    exp.Between: frozenset({"this", "low", "high"}),
-    exp.In: frozenset({"this", "expressions", "query"}),
-    exp.Case: frozenset({"this", "ifs", "default"}),
-    exp.If: frozenset({"this", "true", "false"}),
-    exp.Round: ONE | {"decimals"},
-    exp.Substring: frozenset({"this", "start", "length"}),
-    exp.Literal: frozenset({"this", "is_string"}),
-    exp.Column: frozenset({"this", "table"}),
-    exp.Identifier: frozenset({"this", "quoted"}),
-    exp.Extract: TWO,
-    exp.Cast: frozenset({"this", "to"}),
-    exp.TryCast: frozenset({"this", "to", "requires_string"}),
-    exp.DataType: frozenset({"this", "expressions", "nested"}),
-    exp.DataTypeParam: ONE,
-    exp.Interval: frozenset({"this", "unit"}),
-    exp.Subquery: ONE,
-    exp.Select: frozenset({"expressions", "from_", "where", "joins", "group", "having", "distinct"}),
-    exp.From: ONE,
-    exp.Join: frozenset({"this", "on", "side", "kind"}),
-    exp.Table: frozenset({"this", "alias"}),
-    exp.TableAlias: ONE,
-    exp.Alias: frozenset({"this", "alias"}),
-    exp.Count: frozenset({"this", "big_int"}),
-}
-"""The parts of a subquery's syntax tree that are offered, and what each may hold."""
 TYPES: Final = frozenset({"INT", "BIGINT", "DOUBLE", "FLOAT", "DECIMAL", "VARCHAR", "TEXT", "DATE", "BOOLEAN"})
 FIX: Final = "use a plain select from public tables with where, join, group by and having"
 Scope: TypeAlias = dict[str, tuple[str, ...]]
@@ -105,7 +64,7 @@ def _written(select: Any, names: Names, places: set[int]) -> str:
     """A subquery with its names resolved, written out; the attributes that it looks at are added to `places`."""
     tree = select.copy()
     for part in tree.walk():
-        _require_offered(part)
+        _require_part(part)
     holder = exp.Paren(this=tree)
     _resolve(holder, names)
     for part in list(holder.find_all(*COMPARISONS, exp.In, exp.Between)):
@@ -116,13 +75,8 @@ def _written(select: Any, names: Names, places: set[int]) -> str:
     return str(holder.this.sql(dialect="duckdb"))
 
 
-def _require_offered(node: Any) -> None:
-    allowed = PARTS.get(type(node))
-    if allowed is None:
-        raise QueryError(f"`{node.key}` is not offered in a condition", fix=FIX)
-    extra = {part for part, given in node.args.items() if given and not part.startswith("_")} - allowed
-    if extra:
-        raise QueryError(f"`{node.key}` with `{min(extra)}` is not offered in a condition", fix=FIX)
+def _require_part(node: Any) -> None:
+    require_offered(node, SUBQUERY_PARTS, FIX)
     if isinstance(node, exp.DataType) and node.this.name not in TYPES:
         raise QueryError("a cast to this type is not offered", fix="cast to integer, double, varchar, date or boolean")
     if isinstance(node, exp.Join) and (node.args.get("side") or node.args.get("kind") or "INNER") not in (

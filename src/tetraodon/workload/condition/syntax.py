@@ -12,6 +12,50 @@ from tetraodon.errors import QueryError
 
 OFFERED: Final = {"expressions", "from_", "where", "group", "kind"}
 FIX: Final = "write it like `select count(*) from people where age > 30`, or just `age > 30`"
+TWO: Final = frozenset({"this", "expression"})
+ONE: Final = frozenset({"this"})
+CONDITION_PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
+    **dict.fromkeys(
+        (exp.And, exp.Or, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.Add, exp.Sub), TWO
+    ),
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ, exp.Mul, exp.IntDiv, exp.Mod, exp.Pow, exp.Escape), TWO),
+    **dict.fromkeys((exp.StartsWith, exp.Nullif, exp.Extract), TWO),
+    **dict.fromkeys((exp.Not, exp.Paren, exp.Neg, exp.Boolean, exp.Abs, exp.Floor, exp.Ceil, exp.Lower), ONE),
+    **dict.fromkeys((exp.Upper, exp.Length, exp.Year, exp.Month, exp.Day, exp.Subquery, exp.Exists), ONE),
+    **dict.fromkeys((exp.Coalesce, exp.Least, exp.Greatest), frozenset({"this", "expressions", "ignore_nulls"})),
+    exp.Null: frozenset(),
+    exp.Div: TWO | {"typed", "safe"},
+    exp.DPipe: TWO | {"safe"},
+    exp.Like: TWO | {"negate"},
+    exp.ILike: TWO | {"negate"},
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: frozenset({"this", "expressions", "query"}),
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true", "false"}),
+    exp.Round: ONE | {"decimals"},
+    exp.Substring: frozenset({"this", "start", "length"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Column: frozenset({"this", "table"}),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.TryCast: frozenset({"this", "to", "safe", "requires_string"}),
+    exp.Interval: frozenset({"this", "unit"}),
+}
+"""The parts of a condition that are offered, and what each may hold."""
+SUBQUERY_PARTS: Final[dict[type[exp.Expression], frozenset[str]]] = {
+    **CONDITION_PARTS,
+    **dict.fromkeys((exp.Var, exp.Where, exp.Having, exp.From, exp.TableAlias, exp.DataTypeParam), ONE),
+    **dict.fromkeys((exp.Min, exp.Max, exp.Sum, exp.Avg), ONE),
+    **dict.fromkeys((exp.Distinct, exp.Tuple, exp.Group), frozenset({"expressions"})),
+    exp.Star: frozenset(),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.Select: frozenset({"expressions", "from_", "where", "joins", "group", "having", "distinct"}),
+    exp.Join: frozenset({"this", "on", "side", "kind"}),
+    exp.Table: frozenset({"this", "alias"}),
+    exp.Alias: frozenset({"this", "alias"}),
+    exp.Count: frozenset({"this", "big_int"}),
+}
+"""The same for a subquery."""
 LONGEST = 1_000_000
 """The letters of the longest question."""
 
@@ -49,6 +93,16 @@ def parse_condition(condition: str, fix: str = "") -> exp.Expression:
     tree = where.this
     assert isinstance(tree, exp.Expression)
     return tree
+
+
+def require_offered(node: exp.Expression, parts: dict[type[exp.Expression], frozenset[str]], fix: str) -> None:
+    """Refuse a part of a syntax tree that is not on a list, or holds what nobody looks at: it would be dropped."""
+    allowed = parts.get(type(node))
+    if allowed is None:
+        raise QueryError(f"`{node.key}` is not offered in a condition", fix=fix)
+    extra = {part for part, given in node.args.items() if given and not part.startswith("_")} - allowed
+    if extra:
+        raise QueryError(f"`{node.key}` with `{min(extra)}` is not offered in a condition", fix=fix)
 
 
 def is_select(text: str) -> bool:
