@@ -24,6 +24,7 @@ import typer.main
 import yaml
 
 from tetraodon import errors
+from tetraodon.cli.command_boundary import INTERNAL, INTERRUPTED, REFUSED, WRONG_USE
 from tetraodon.cli.main import app
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.policy.schema import policy_schema
@@ -184,9 +185,7 @@ def test_the_json_of_every_command_is_described_as_its_help_says() -> None:
 
 
 def test_every_exit_code_is_described() -> None:
-    from tetraodon.cli import edge
-
-    codes = {0, edge.REFUSED, edge.WRONG_USE, edge.INTERNAL, edge.INTERRUPTED}
+    codes = {0, REFUSED, WRONG_USE, INTERNAL, INTERRUPTED}
     assert codes == {int(code) for code in re.findall(r"^\| (\d+) \|", sections(DOCS / "cli.md")["Exit codes"], re.M)}
 
 

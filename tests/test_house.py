@@ -214,6 +214,71 @@ def test_a_kind_of_question_is_known_in_its_own_file() -> None:
     assert found == set(KINDS_ELSEWHERE)
 
 
+# -- imports inside functions, and names ----------------------------------------------------------------
+
+SLOW = {
+    "cryptography",
+    "ibis",
+    "jinja2",
+    "markupsafe",
+    "pandas",
+    "polars",
+    "psycopg",
+    "py4j",
+    "pyarrow",
+    "pyspark",
+    "scipy",
+    "threadpoolctl",
+    "vl_convert",
+}
+"""Libraries that are worth importing late: most commands do not need them, or not everybody has them."""
+
+
+@every_module
+def test_imports_inside_functions_are_for_start_up_alone(module: Path) -> None:
+    if room_of(module) == "cli" or module.name == "__init__.py":
+        return
+    late = {name.split(".")[0] for name, where in imports(syntax(module)) if where == "function"}
+    assert late <= SLOW
+
+
+def needed_by(module: Path) -> set[Path]:
+    """The modules of ours that a module imports when it runs, at its top or inside a function."""
+    tree = syntax(module)
+    for_types = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for child in ast.walk(node)
+    }
+    found: set[Path] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tetraodon.") and id(node) not in for_types:
+            home = SOURCE.joinpath(*str(node.module).split(".")[1:])
+            for alias in node.names:
+                whole = {home / f"{alias.name}.py", home / alias.name / "__init__.py"} & set(MODULES)
+                found |= whole or {home.with_suffix(".py"), home / "__init__.py"} & set(MODULES)
+    return found - {module}
+
+
+def test_no_import_hides_a_cycle() -> None:
+    """Over all imports of ours, those inside functions included."""
+    needs = {module: needed_by(module) for module in MODULES}
+    done: set[Path] = set()
+    while free := {module for module, below in needs.items() if module not in done and below <= done}:
+        done |= free
+    assert not {path_of(module) for module in needs if module not in done}, "among these are some that need each other"
+
+
+def test_no_class_name_stands_for_two_things() -> None:
+    homes: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in ast.walk(syntax(module)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path_of(module))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -222,9 +287,14 @@ def test_a_file_can_be_read_in_one_sitting(module: Path) -> None:
     assert len(module.read_text(encoding="utf-8").splitlines()) <= 300
 
 
+SAY_TOO_LITTLE = {"along", "coarse", "edge", "ladder", "later", "pending", "personal", "reach", "relation"}
+SAY_TOO_LITTLE |= {"spread", "stand_in", "thin", "wide", "written"}
+"""Names of files that had to be read to know what they were."""
+
+
 @every_module
 def test_a_file_is_named_after_its_concept(module: Path) -> None:
-    forbidden = {"utils", "util", "common", "helpers", "helper", "misc", "base"}
+    forbidden = {"utils", "util", "common", "helpers", "helper", "misc", "base"} | SAY_TOO_LITTLE
     assert not forbidden & {part.removesuffix(".py") for part in module.relative_to(SOURCE).parts}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tetraodon.attacks.picture import dots
 from tetraodon.cli.chart_file import draw, drawable
-from tetraodon.cli.edge import WrongUse
+from tetraodon.cli.command_boundary import WrongUse
 
 CHART = dots([{"x": 1, "y": 2, "who": "a"}], x="x", y="y", colour="who")
 

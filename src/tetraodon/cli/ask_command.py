@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tetraodon.cli.edge import Edge, WrongUse, existing
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing
 from tetraodon.cli.output import Json, emit, say, table, working
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tetraodon.cli.edge import Edge, WrongUse, existing, fail
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, listed, say, working, wrapped
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tetraodon.cli.edge import WrongUse
+from tetraodon.cli.command_boundary import WrongUse
 
 Chart = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture, .svg or .json.", show_default=False)]
 

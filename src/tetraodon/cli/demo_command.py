@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.edge import Edge
+from tetraodon.cli.command_boundary import Edge
 from tetraodon.cli.output import Json, emit, heading, listed, say, working, wrapped
 
 QUESTION = "age between 30 and 39"

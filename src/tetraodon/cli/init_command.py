@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.edge import Edge, existing_table
+from tetraodon.cli.command_boundary import Edge, existing_table
 from tetraodon.cli.output import Json, emit, say, working, wrapped
 from tetraodon.server_address import may_hold_password, table_of
 

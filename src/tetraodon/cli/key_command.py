@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.edge import Edge
+from tetraodon.cli.command_boundary import Edge
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, say, wrapped
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tetraodon.cli.edge import Edge, existing, typed_number
+from tetraodon.cli.command_boundary import Edge, existing, typed_number
 from tetraodon.cli.output import Json, emit, heading, say, table, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 

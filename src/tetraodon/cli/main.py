@@ -24,7 +24,7 @@ from tetraodon.cli import (
     release_commands,
     reprice_command,
 )
-from tetraodon.cli.edge import INTERRUPTED
+from tetraodon.cli.command_boundary import INTERRUPTED
 
 app = typer.Typer(
     name="tetraodon",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tetraodon.cli.ask_ledger import ask_ledger
-from tetraodon.cli.edge import Edge, WrongUse, existing, typed_number
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing, typed_number
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl
 from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath

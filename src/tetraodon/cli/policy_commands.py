@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tetraodon.cli.edge import Edge, existing, existing_table
+from tetraodon.cli.command_boundary import Edge, existing, existing_table
 from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.edge import Edge, existing, existing_table
+from tetraodon.cli.command_boundary import Edge, existing, existing_table
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, say, working
 from tetraodon.cli.policy_commands import PolicyPath

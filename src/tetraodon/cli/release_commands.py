@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.edge import Edge, WrongUse, existing, existing_table, fail
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing, existing_table, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, listed, note, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath

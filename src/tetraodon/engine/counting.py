@@ -18,8 +18,8 @@ from tetraodon.engine.column import Column, ColumnReport, numbered_later, requir
 from tetraodon.engine.counts import Counts, require_sound, summed
 from tetraodon.engine.dialect import (
     BIG,
+    CountableTable,
     Sql,
-    Table,
     call,
     cast,
     inner,
@@ -42,7 +42,7 @@ class Engine:
     The table's columns are checked when the engine is made; no record is looked at before `counts`.
     """
 
-    def __init__(self, table: Table, domain: Domain, individuals: Individuals) -> None:
+    def __init__(self, table: CountableTable, domain: Domain, individuals: Individuals) -> None:
         self._table = table
         self._dialect = table.dialect
         self._domain = domain

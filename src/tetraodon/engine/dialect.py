@@ -20,7 +20,7 @@ Sql: TypeAlias = exp.Expr
 BIG, TEXT, DOUBLE, DATE = "BIGINT", "TEXT", "DOUBLE", "DATE"
 
 
-class Table(Protocol):
+class CountableTable(Protocol):
     """A table that can be counted: all that an engine brings with it.
 
     `columns` are its columns by name, and `decimal` the decimal marks in its text: `.`, `,` or `.,` for either.
@@ -57,7 +57,7 @@ class Door:
 
     addresses: tuple[str, ...] = ()
     objects: str = ""
-    open: Callable[[Any], Table]
+    open: Callable[[Any], CountableTable]
 
     def leads_to(self, source: object) -> bool:
         """Whether a source is of this engine."""

@@ -18,6 +18,7 @@ from tetraodon.engine.column import Column, Kind, require
 from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine
 from tetraodon.engine.duckdb_sql import quoted, text
 from tetraodon.engine.duckdb_table import DuckDBTable, Origin
+from tetraodon.engine.frame_cells import spelt_frame
 from tetraodon.errors import DataRefusal, TableError, did_you_mean
 
 if TYPE_CHECKING:
@@ -149,8 +150,6 @@ def use_frame(table: DuckDBTable, frame: object) -> None:
 
 def use_pandas(table: DuckDBTable, frame: object, wanted: Collection[str]) -> None:
     """A pandas frame. Its columns of objects are written as text, the others are read where they are in memory."""
-    from tetraodon.engine.frame_cells import spelt_frame  # whoever has such a frame has imported pandas
-
     require(list(map(str, cast("pandas.DataFrame", frame).columns)), wanted)
     use_frame(table, spelt_frame(cast("pandas.DataFrame", frame), wanted))
 

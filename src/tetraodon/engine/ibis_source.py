@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from tetraodon.engine.dialect import Door, Table
+from tetraodon.engine.dialect import CountableTable, Door
 from tetraodon.engine.duckdb_source import use_relation
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.postgres_source import PostgresTable
@@ -20,7 +20,7 @@ from tetraodon.engine.spark_source import open_spark
 from tetraodon.errors import TableError
 
 
-def open_ibis(table: Any) -> Table:
+def open_ibis(table: Any) -> CountableTable:
     """The table, which stays in its backend. The connection is the caller's and stays open."""
     import ibis
     from ibis.common.exceptions import IbisError
@@ -45,7 +45,7 @@ def _unreadable() -> TableError:
     return TableError("the Ibis table cannot be read", fix="see whether Ibis itself can show it")
 
 
-def _in_duckdb(backend: Any, query: str) -> Table:
+def _in_duckdb(backend: Any, query: str) -> CountableTable:
     relation = None
     with suppress(duckdb.Error):  # ours is raised outside, for DuckDB's may quote the table
         relation = backend.con.sql(query)
@@ -60,15 +60,15 @@ def _in_duckdb(backend: Any, query: str) -> Table:
     return table
 
 
-def _in_postgres(backend: Any, query: str) -> Table:
+def _in_postgres(backend: Any, query: str) -> CountableTable:
     return PostgresTable(backend.con, f"({query}) AS given", lambda: None)
 
 
-def _in_spark(backend: Any, query: str) -> Table:
+def _in_spark(backend: Any, query: str) -> CountableTable:
     return open_spark(backend._session.sql(query))
 
 
-OPENERS: dict[str, Callable[[Any, str], Table]] = {
+OPENERS: dict[str, Callable[[Any, str], CountableTable]] = {
     "duckdb": _in_duckdb,
     "postgres": _in_postgres,
     "pyspark": _in_spark,

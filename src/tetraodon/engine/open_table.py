@@ -16,7 +16,7 @@ from tetraodon.domain import Domain
 from tetraodon.engine import duckdb_source
 from tetraodon.engine.counting import Engine
 from tetraodon.engine.csv_file import CsvFormat
-from tetraodon.engine.dialect import Door, Table
+from tetraodon.engine.dialect import CountableTable, Door
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.individuals import Individuals
 from tetraodon.errors import TableError
@@ -75,7 +75,7 @@ def open_table(
         raise
 
 
-def opened(source: Source, wanted: Sequence[str] = (), csv: CsvFormat | None = None) -> Table:
+def opened(source: Source, wanted: Sequence[str] = (), csv: CsvFormat | None = None) -> CountableTable:
     """A table wherever it lives, to be closed by the caller. Of files and frames, the columns wanted must be there."""
     for door in DOORS:
         if door.leads_to(source):

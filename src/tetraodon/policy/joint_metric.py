@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.attribute_graph import INFINITE, Codes, Remembering
+from tetraodon.policy.attribute_graph import INFINITE, Codes, Pairs, Remembering
 
 Metric: TypeAlias = Literal["l1", "l2", "linf", "great circle km"]
 METRICS: tuple[Metric, ...] = ("l1", "l2", "linf", "great circle km")
@@ -244,8 +244,6 @@ class JointMetric(Remembering):
     def components(self) -> Codes:
         """Labels of the connected parts."""
         if self.metric == "great circle km":
-            from tetraodon.policy.attribute_graph import Pairs
-
             pairs = {(int(a), int(b)) for x, y in self.edges() for a, b in zip(x, y, strict=True)}
             return Pairs(self.size, frozenset(pairs)).components()
         codes = self.codes(np.arange(self.size))

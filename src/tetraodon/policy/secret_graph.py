@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
 from tetraodon.errors import DomainError, PolicyError, Refused
-from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Public, Remembering
+from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Everything, Public, Remembering
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known
 
@@ -277,8 +277,6 @@ class SecretGraph(Remembering):
 
 def complete_graph(graph: SecretGraph) -> SecretGraph:
     """Plain differential privacy on the same domain: any two records are a secret, and no count is taken as known."""
-    from tetraodon.policy.attribute_graph import Everything
-
     factors = tuple(Factor((a.name,), Everything(a.size)) for a in graph.domain)
     return SecretGraph(graph.domain, factors, len(factors), graph.absent)
 

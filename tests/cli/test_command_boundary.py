@@ -18,7 +18,7 @@ from tests.cli.conftest import MARKER, POLICY, Run
 from typer.testing import CliRunner
 
 from tetraodon.cli import release_commands
-from tetraodon.cli.edge import DEBUG, Edge
+from tetraodon.cli.command_boundary import DEBUG, Edge
 from tetraodon.cli.main import app
 from tetraodon.releasing import run as running
 
