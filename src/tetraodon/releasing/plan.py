@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from typing import TypeAlias
 
 from tetraodon.certificate.against_attackers import certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
@@ -172,9 +173,11 @@ def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction
     prices = [limit.amount * item.share / shares for item in policy.items]
     chosen: list[tuple[Strategy, Fraction]] = []
     scales: list[Fraction] = []
+    offered = [None if item.query.shaped_by_budget else _offered(item, policy, limit) for item in policy.items]
     for _ in range(ROUNDS):
         again = [
-            _choose(item, policy, Limit(limit.noise, price)) for item, price in zip(policy.items, prices, strict=True)
+            _choose(item, policy, Limit(limit.noise, price), known)
+            for item, price, known in zip(policy.items, prices, offered, strict=True)
         ]
         if [(s.mechanism, s.table) for s, _ in again] == [(s.mechanism, s.table) for s, _ in chosen]:
             break
@@ -196,23 +199,33 @@ def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate
     return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=policy.delta)
 
 
-def _choose(item: Item, policy: Policy, limit: Limit) -> tuple[Strategy, Fraction]:
-    """The proposal with the least expected error at a given price, and its scale of noise."""
-    best: tuple[float, Strategy, Fraction] | None = None
-    too_long = False
+Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
+"""Proposals with what each loses at a scale of one, and whether others were left out as too long."""
+
+
+def _offered(item: Item, policy: Policy, limit: Limit) -> Offered:
+    """What mechanisms propose for an item, priced; the price that it may have matters only if that shapes it."""
     priced = policy
     if item.query.shaped_by_budget:  # how fine its table is depends on its part of the budget
         priced = policy.with_epsilon(policy.epsilon * limit.amount / limit_of(policy, limit.noise).amount)
+    found, too_long = [], False
     for strategy in proposals(item.query, priced):
         if any(query.size(policy.domain) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
             too_long = True
             continue
         strategy = replace(strategy, noise=limit.noise)
         unit = _certify(policy, strategy.measurements(Fraction(1)))
-        if not unit.finite:
-            continue
-        loss = limit.loss(unit)
-        strategy = strategy if loss else EXACT.of(strategy)
+        if unit.finite:
+            loss = limit.loss(unit)
+            found.append((strategy if loss else EXACT.of(strategy), loss))
+    return found, too_long
+
+
+def _choose(item: Item, policy: Policy, limit: Limit, offered: Offered | None = None) -> tuple[Strategy, Fraction]:
+    """The proposal with the least expected error at a given price, and its scale of noise."""
+    best: tuple[float, Strategy, Fraction] | None = None
+    found, too_long = offered or _offered(item, policy, limit)
+    for strategy, loss in found:
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
         error = Scaled(strategy, scale, policy.domain).expected_error(item.query)
         if best is None or error < best[0]:
