@@ -78,6 +78,8 @@ def test_by_hand(text: str, test: Test) -> None:
         ("age > 1) or (1 = 1", "cannot be read"),
         ("", "cannot be read"),
         ("age >", "cannot be read"),
+        ("floor() = 1", "a part of the condition is missing"),
+        ("floor(", "cannot be read|a part of the condition is missing"),
         ("age > 1 /*", "cannot be read"),
         ("'", "cannot be read"),
         ("(" * 2000 + "ill" + ")" * 2000, "cannot be read"),
