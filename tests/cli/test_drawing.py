@@ -1,8 +1,15 @@
-"""Pictures keep their proportions."""
+"""Pictures for people who would rather look than read: made of letters, or in a file (`--chart`)."""
 
 from __future__ import annotations
 
-from tetraodon.cli.drawing import BLOCKS, bar, sparkline, squeezed
+import json
+from pathlib import Path
+
+import pytest
+
+from tetraodon.attacks.picture import dots
+from tetraodon.cli.command_boundary import WrongUse
+from tetraodon.cli.drawing import BLOCKS, bar, draw, drawable, sparkline, squeezed
 
 
 def test_sparklines() -> None:
@@ -23,3 +30,21 @@ def test_squeezing() -> None:
     assert len(squeezed(list(range(1000)), 72, running=False)) == 72
     assert squeezed(list(range(1000)), 72, running=True)[-1] == 999
     assert sum(squeezed([7.0] * 100, 10, running=False)) == 70
+
+
+CHART = dots([{"x": 1, "y": 2, "who": "a"}], x="x", y="y", colour="who")
+
+
+def test_both_forms(tmp_path: Path) -> None:
+    draw(CHART, tmp_path / "chart.json")
+    draw(CHART, tmp_path / "chart.svg")
+    assert json.loads((tmp_path / "chart.json").read_text()) == CHART
+    assert (tmp_path / "chart.svg").read_text().startswith("<svg")
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    drawable(None)
+    with pytest.raises(WrongUse, match="neither"):
+        drawable(Path("chart.png"))
+    with pytest.raises(WrongUse, match="cannot be written"):
+        draw(CHART, tmp_path / "nowhere" / "chart.json")

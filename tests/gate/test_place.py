@@ -1,14 +1,47 @@
-"""A place that cannot become ours is refused before anything is charged, and nothing of others is replaced."""
+"""The output folder: looked at before anything is charged, and put in its place in one step, whole or not at all."""
 
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import Place
+from tetraodon.gate import place as place_module
+from tetraodon.gate.place import sync_folder, sync_tree, write_whole
+
+
+def test_a_file_is_old_or_new_and_never_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "state"
+    write_whole(path, b"old")
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for step in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(place_module.os, step, crash)
+            with pytest.raises(KeyboardInterrupt):
+                write_whole(path, b"new")
+        assert path.read_bytes() == b"old"
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert [found.name for found in tmp_path.iterdir()] == ["state"]
+
+
+def test_everything_is_put_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").touch()
+    synced = []
+    monkeypatch.setattr(place_module.os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    sync_tree(tmp_path)
+    wanted = [tmp_path, tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "file"]
+    assert sorted(synced) == sorted(path.stat().st_ino for path in wanted)
+    sync_folder(tmp_path)
+    assert synced[-1] == tmp_path.stat().st_ino
 
 
 def test_what_is_there_already(tmp_path: Path) -> None:

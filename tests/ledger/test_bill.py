@@ -14,11 +14,10 @@ from tests.ledger.certificates import POLICY, gaussian, pure
 import tetraodon as td
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.account import Account
+from tetraodon.ledger.account import Account, Entry
 from tetraodon.ledger.bill import Bill, check_affordable
 from tetraodon.ledger.compose import ReleaseLoss
 from tetraodon.ledger.document import document_hash
-from tetraodon.ledger.entry import Entry
 
 Item = dict[str, object]
 

@@ -1,4 +1,4 @@
-"""Keys: in the forms that others read, with a private half that nobody else can read."""
+"""The keys of a ledger, and what they sign."""
 
 from __future__ import annotations
 
@@ -18,7 +18,19 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.signing import PublicKey, key_place, make_key, named_fingerprint, public_key, read_key
+from tetraodon.ledger import Ledger
+from tetraodon.ledger.signing import (
+    PublicKey,
+    ensure_key,
+    key_place,
+    known_keys,
+    make_key,
+    named_fingerprint,
+    public_key,
+    read_key,
+    replace_key,
+    signer_of,
+)
 
 # RFC 8032, section 7.1, test 2.
 RAW = bytes.fromhex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")
@@ -97,3 +109,56 @@ def test_the_key_is_beside_the_ledger_or_where_the_environment_says(monkeypatch:
     assert key_place("") is None
     monkeypatch.setenv("TETRAODON_KEY", "vault/office.key")
     assert key_place("") == key_place("a/budget.db") == Path("vault/office.key")
+
+
+def test_opening_makes_one_key_and_keeps_it(ledger: Ledger, path: Path) -> None:
+    (key,) = ledger.keys()
+    assert path.with_suffix(".key").stat().st_mode & 0o777 == 0o600
+    ledger.open("births", 1, {})
+    assert ledger.keys() == (key,)
+    assert key.signed(b"text", ledger.signer().sign(b"text"))
+
+
+def test_a_key_file_that_was_left_is_taken(path: Path) -> None:
+    key = make_key(path.with_suffix(".key")).key
+    with Ledger(path) as ledger:
+        ledger.open("adult", 1, {})
+        assert ledger.keys() == (key,)
+
+
+def test_a_lost_key_signs_nothing_and_a_new_one_takes_its_place(ledger: Ledger, path: Path) -> None:
+    (old,) = ledger.keys()
+    with pytest.raises(LedgerError, match="cannot be written"):
+        ledger.new_key()
+    path.with_suffix(".key").unlink()
+    with pytest.raises(LedgerError, match="not there"):
+        ledger.signer()
+    new = ledger.new_key()
+    assert ledger.keys() == (old, new)
+    assert ledger.signer().key == new
+    assert ledger.audit().holds
+    path.with_suffix(".key").unlink()
+    make_key(path.with_suffix(".key"))
+    with pytest.raises(LedgerError, match="does not hold this ledger's key"):
+        ledger.signer()
+
+
+def test_without_a_place_there_is_no_key(ledger: Ledger) -> None:
+    with ledger._database.writing() as connection:
+        assert len(known_keys(connection)) == 1
+        for use in (signer_of, replace_key):
+            with pytest.raises(LedgerError, match="TETRAODON_KEY"):
+                use(connection, None)
+        ensure_key(connection, None)
+        assert len(known_keys(connection)) == 1
+
+
+def test_a_ledger_that_has_none_says_how_to_make_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tetraodon.ledger import store
+
+    monkeypatch.setattr(store, "ensure_key", lambda *_: None)  # as a ledger of version 0.1
+    with Ledger(path) as ledger:
+        ledger.open("adult", 1, {})
+        with pytest.raises(LedgerError, match=r"no key.*ledger key --new"):
+            ledger.signer()
+        assert ledger.new_key() == ledger.signer().key

@@ -11,7 +11,7 @@ from tests.releasing.conftest import POLICY
 from tests.releasing.made import release_with
 
 import tetraodon as td
-from tetraodon.inference.margin import Margin
+from tetraodon.inference.consistency import Margin
 from tetraodon.releasing.release import Release
 
 ITEMS = [

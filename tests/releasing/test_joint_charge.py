@@ -13,8 +13,8 @@ from tests.policy.test_build_attackers import CHAIN, read
 import tetraodon as td
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.errors import LedgerError, Refused
+from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.entry import ADDS_UP, JOINTLY
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.pricing import charge_for, governing_certificate
 from tetraodon.releasing.reprice import reprice

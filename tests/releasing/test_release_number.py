@@ -10,7 +10,7 @@ import tetraodon as td
 from tetraodon import pufferfish as pf
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import BudgetExhausted, Refused
-from tetraodon.ledger.entry import ADDS_UP, JOINTLY
+from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.pufferfish import absolute_sum, relative_sum, wasserstein
 from tetraodon.releasing.release_number import release_number
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tetraodon.cli.chart_file import Chart, draw, drawable
 from tetraodon.cli.command_boundary import Edge, WrongUse
+from tetraodon.cli.drawing import Chart, draw, drawable
 from tetraodon.cli.output import Json, emit, heading, say, shown_number, table, working, wrapped
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tetraodon.cli.chart_file import Chart, draw, drawable
 from tetraodon.cli.command_boundary import Edge, WrongUse, existing, typed_number
+from tetraodon.cli.drawing import Chart, draw, drawable
 from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
 

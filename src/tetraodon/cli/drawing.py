@@ -1,9 +1,15 @@
-"""Small pictures made of letters, for where people would rather look than read."""
+"""Pictures for people who would rather look than read: made of letters, or in a file (`--chart`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tetraodon.cli.command_boundary import WrongUse
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -45,3 +51,30 @@ def squeezed(values: Sequence[float], width: int, *, running: bool) -> list[floa
     ends = [round(place * len(values) / width) for place in range(width + 1)]
     groups = [values[first:last] for first, last in pairwise(ends)]
     return [group[-1] if running else sum(group) / len(group) for group in groups]
+
+
+Chart = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture, .svg or .json.", show_default=False)]
+
+
+def drawable(path: Path | None) -> None:
+    """Refuses a file that is neither a picture nor a description."""
+    if path is not None and path.suffix not in (".svg", ".json"):
+        raise WrongUse("--chart names neither an .svg nor a .json file", fix="end its name in .svg or .json")
+
+
+def draw(chart: dict[str, Any], path: Path) -> None:
+    """Write a chart to a file."""
+    import json
+
+    if path.suffix == ".json":
+        text = json.dumps(chart, indent=2) + "\n"
+    else:
+        import vl_convert
+
+        text = vl_convert.vegalite_to_svg(chart)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(
+            f"the picture cannot be written ({error.strerror})", fix="name a file in a folder that exists"
+        ) from None

@@ -4,8 +4,7 @@
 """
 
 from tetraodon.gate.passage import COMPLETE, Passage
-from tetraodon.gate.permit import Permit, without_ledger
+from tetraodon.gate.permit import Charge, Permit, Terms, without_ledger
 from tetraodon.gate.place import Place
-from tetraodon.gate.terms import Charge, Terms
 
 __all__ = ["COMPLETE", "Charge", "Passage", "Permit", "Place", "Terms", "without_ledger"]

@@ -24,10 +24,9 @@ from typing import Any
 
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import BudgetExhausted, LedgerError, ReleaseError
-from tetraodon.gate.permit import Permit, permit_for
+from tetraodon.gate.permit import Permit, Terms, permit_for
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import OLD, Pending
-from tetraodon.gate.terms import Terms
 from tetraodon.ledger import Entry, Ledger, Reservation, document_hash
 from tetraodon.ledger.signature import stamp
 

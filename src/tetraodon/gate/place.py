@@ -1,4 +1,4 @@
-"""The output folder: looked at before anything is charged, and put in its place in one step."""
+"""The output folder: looked at before anything is charged, and put in its place in one step, whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,38 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tetraodon.errors import ReleaseError
-from tetraodon.gate.durable import sync_folder, sync_tree
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Put everything in a folder on the disk."""
+    for path in folder.rglob("*"):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    sync_folder(folder)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file in one step: whoever looks sees the old one, or none, or the new one."""
+    draft = path.with_name(f".{path.name}.draft")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    sync_folder(path.parent)
+
 
 RESUME = "then run the same command with --resume: it is charged already, and is not charged again"
 

@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import ReleaseError
-from tetraodon.gate.durable import sync_folder, sync_tree, write_whole
-from tetraodon.gate.place import Place
+from tetraodon.gate.place import Place, sync_folder, sync_tree, write_whole
 
 INTENT, LOCK, DRAWN, DRAFT, DIGEST, OLD = "intent.json", "lock", "drawn", "draft", "digest", "old"
 INTENT_0_1, DRAWN_0_1 = "reservation.json", "measured.npz"

@@ -2,13 +2,99 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
-from tetraodon.inference.margin import Margin
 from tetraodon.inference.meeting import CLOSE, EstimatedTable, Meeting, settle
+from tetraodon.workload.linear import Split
+
+
+def common_coarsening(first: Sequence[int] | None, second: Sequence[int] | None) -> list[int]:
+    """Labels of the finest grouping that is coarser than both; None stands for every value apart.
+
+    >>> common_coarsening([0, 0, 1, 2], [0, 1, 1, 2])
+    [0, 0, 0, 1]
+    """
+    if first is None or second is None:
+        known = second if first is None else first
+        assert known is not None
+        return list(np.unique(np.asarray(known), return_inverse=True)[1].tolist())
+    label = list(range(len(first)))
+
+    def root(x: int) -> int:
+        while label[x] != x:
+            label[x] = label[label[x]]
+            x = label[x]
+        return x
+
+    for groups in (first, second):
+        leader: dict[int, int] = {}
+        for value, group in enumerate(groups):
+            label[root(value)] = root(leader.setdefault(group, value))
+    order: dict[int, int] = {}
+    return [order.setdefault(root(value), len(order)) for value in range(len(first))]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Attributes, each with a grouping of its values (None: every value apart)."""
+
+    groups: tuple[tuple[str, tuple[int, ...] | None], ...]
+
+    @classmethod
+    def of(cls, table: Sequence[Split]) -> Margin:
+        """The whole of a table."""
+        return cls(tuple(sorted(((s.name, s.bins) for s in table), key=lambda group: group[0])))
+
+    def meet(self, other: Margin) -> Margin:
+        """The finest margin that both can be added up to."""
+        theirs = dict(other.groups)
+        shared: list[tuple[str, tuple[int, ...] | None]] = []
+        for name, mine in self.groups:
+            if name in theirs:
+                if mine is None and theirs[name] is None:
+                    shared.append((name, None))
+                else:
+                    merged = tuple(common_coarsening(mine, theirs[name]))
+                    if max(merged) > 0:
+                        shared.append((name, merged))
+        return Margin(tuple(shared))
+
+    def shape(self, domain: Domain) -> tuple[int, ...]:
+        return tuple(domain[name].size if groups is None else max(groups) + 1 for name, groups in self.groups)
+
+    def cells(self, domain: Domain) -> int:
+        """How many cells it has."""
+        return math.prod(self.shape(domain))
+
+    def places(self, table: Sequence[Split], domain: Domain) -> NDArray[np.int64]:
+        """For every cell of a table, row by row, the cell of this margin it adds up into.
+
+        Pre  the margin is not finer than the table.
+        """
+        mine = dict(self.groups)
+        shape = self.shape(domain)
+        place = np.zeros([1] * len(table), np.int64)
+        for axis, split in enumerate(table):
+            if split.name not in mine:
+                continue
+            groups = mine[split.name]
+            size = split.size(domain)
+            if groups is None:
+                label = np.arange(size)
+            else:
+                label = np.zeros(size, np.int64)
+                label[split.of(np.arange(domain[split.name].size))] = groups
+            position = [name for name, _ in self.groups].index(split.name)
+            stride = int(np.prod(shape[position + 1 :], dtype=np.int64))
+            place = place + stride * label.reshape([-1 if a == axis else 1 for a in range(len(table))])
+        full = tuple(split.size(domain) for split in table)
+        return np.asarray(np.broadcast_to(place, full).ravel())
 
 
 def shared_margins(tables: Sequence[EstimatedTable], domain: Domain) -> list[Margin]:

@@ -6,10 +6,9 @@ values.
 
 from typing import TYPE_CHECKING
 
-from tetraodon.ledger.account import Account
+from tetraodon.ledger.account import Account, Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.amount import shown_above, shown_below
 from tetraodon.ledger.document import document_hash
-from tetraodon.ledger.entry import Entry, RecordedRefusal, Reservation
 
 __all__ = [
     "Account",

@@ -9,10 +9,9 @@ from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import BudgetExhausted, LedgerError
-from tetraodon.ledger.account import Account, dataset_name
+from tetraodon.ledger.account import DOCUMENT_PARTS, Account, Entry, dataset_name
 from tetraodon.ledger.amount import amount, shown_above, shown_below
 from tetraodon.ledger.compose import ReleaseLoss, composed
-from tetraodon.ledger.entry import DOCUMENT_PARTS, Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, select
 
 from tetraodon.errors import LedgerError, did_you_mean
-from tetraodon.ledger.account import Account
+from tetraodon.ledger.account import Account, Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.amount import amount_from_text, amount_text
 from tetraodon.ledger.chain import hash_of
 from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.document import document_from_text
-from tetraodon.ledger.entry import Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.schema import accounts, entries
 from tetraodon.rational import decimal_text
 

@@ -22,7 +22,7 @@ from tetraodon.ledger.signing import LONGEST, PublicKey, Signer, named_fingerpri
 from tetraodon.rational import rational
 
 if TYPE_CHECKING:
-    from tetraodon.ledger.entry import Reservation
+    from tetraodon.ledger.account import Reservation
     from tetraodon.ledger.store import Ledger
 
 SIGNATURE: Final = "signature.json"

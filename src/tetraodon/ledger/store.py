@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import insert, select, update
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.account import Account, dataset_name
+from tetraodon.ledger.account import Account, Entry, RecordedRefusal, Reservation, dataset_name
 from tetraodon.ledger.address import ledger_address
 from tetraodon.ledger.amount import amount_text, exact_amount
 from tetraodon.ledger.audit import Audit, audited
@@ -19,8 +19,6 @@ from tetraodon.ledger.bill import Bill, check_affordable
 from tetraodon.ledger.chain import append
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_hash
-from tetraodon.ledger.entry import Entry, RecordedRefusal, Reservation
-from tetraodon.ledger.keyring import ensure_key, known_keys, replace_key, signer_of
 from tetraodon.ledger.rows import (
     account_of,
     entry_in,
@@ -32,7 +30,7 @@ from tetraodon.ledger.rows import (
     unknown,
 )
 from tetraodon.ledger.schema import VERSION, accounts, entries, found_version, refusals
-from tetraodon.ledger.signing import PublicKey, Signer, key_place
+from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.rational import Number
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.errors import Refused
-from tetraodon.inference.margin import Margin, common_coarsening
+from tetraodon.inference.consistency import Margin, common_coarsening
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import known_query

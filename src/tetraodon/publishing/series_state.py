@@ -19,8 +19,7 @@ from tetraodon.domain import Domain
 from tetraodon.engine import open_table
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.foreign import plain_file, read_json
-from tetraodon.gate.durable import write_whole
-from tetraodon.gate.place import Place
+from tetraodon.gate.place import Place, write_whole
 from tetraodon.ledger import document_hash
 from tetraodon.publishing.channel import channel_document, channel_from
 from tetraodon.publishing.columns import cells_of

@@ -18,7 +18,7 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms
 from tetraodon.ledger import Account, Entry, Ledger
-from tetraodon.ledger.entry import ADDS_UP, JOINTLY
+from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.policy.load import load_policy
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.plan import Plan

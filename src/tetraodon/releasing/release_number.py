@@ -12,7 +12,7 @@ from typing import Any
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import Charge, Passage, Permit, Place, Terms
 from tetraodon.ledger import Account, Ledger, document_hash
-from tetraodon.ledger.entry import ADDS_UP, JOINTLY
+from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.calibrated import Calibrated, Told

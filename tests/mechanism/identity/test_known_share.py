@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.inference.margin import common_coarsening
+from tetraodon.inference.consistency import common_coarsening
 from tetraodon.mechanism.free_totals import known_totals
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.identity.known_share import _independent, each_prefix, each_range

@@ -14,7 +14,7 @@ import numpy as np
 
 from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.domain import Domain
-from tetraodon.inference.margin import Margin
+from tetraodon.inference.consistency import Margin
 from tetraodon.mechanism.free_totals import free_totals
 from tetraodon.mechanism.identity.known_share import (
     Asked,

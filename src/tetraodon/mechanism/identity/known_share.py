@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
-from tetraodon.inference.margin import Margin, common_coarsening
+from tetraodon.inference.consistency import Margin, common_coarsening
 from tetraodon.workload.linear import LinearQuery, Split
 
 Groups: TypeAlias = NDArray[np.int64]
