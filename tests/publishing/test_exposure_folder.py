@@ -24,7 +24,7 @@ from tetraodon.publishing.distinct_tuples import shown
 from tetraodon.publishing.exposure import BELIEF, _all_views, folder_exposure, suspect
 from tetraodon.publishing.folder import stated_plan
 from tetraodon.publishing.series import Series
-from tetraodon.publishing.view import read_manifest
+from tetraodon.releasing.manifest import read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_is_told_is_what_is_found(folder: Path) -> None:
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, "view")
     found = folder_exposure(folder, stated_plan(manifest))
     assert found.document() == manifest["exposure"]
     assert found.new > 1000
@@ -48,7 +48,7 @@ def test_what_is_told_is_what_is_found(folder: Path) -> None:
 
 
 def test_the_attacker_is_right_about_how_often_they_are(folder: Path) -> None:
-    stated, domain = read_manifest(folder)["exposure"], td.load_policy(TOWN).domain
+    stated, domain = read_manifest(folder, "view")["exposure"], td.load_policy(TOWN).domain
     rows, people = (
         np.sort(cells_of(domain, frame.to_numpy())) for frame in (polars.read_parquet(folder / "tuples.parquet"), TABLE)
     )
@@ -59,7 +59,7 @@ def test_the_attacker_is_right_about_how_often_they_are(folder: Path) -> None:
 
 
 def test_a_smaller_exposure_than_there_is_is_found(folder: Path) -> None:
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, "view")
     whole = (folder / "view.json").read_text("utf-8")
     manifest["exposure"]["new"] = 0
     (folder / "view.json").write_text(json.dumps(manifest), encoding="utf-8")
