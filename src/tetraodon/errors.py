@@ -52,8 +52,8 @@ class DataRefusal(TableError):
     """The records, and not only the table's shape, made counting impossible.
 
     Why  the type is separate so that the caller can write the refusal into its log: unlike a missing column it says
-         something about the data, so that refusing is itself something an observer could learn from. It names a column
-         at most.
+         something about the data, so that refusing is itself something an observer could learn from. It names
+         columns at most.
     """
 
 

@@ -58,7 +58,7 @@ from tetraodon.releasing import run as running
 def test_wrong_use(run_json: Callable[..., Any], run: Run, arguments: tuple[str, ...]) -> None:
     error = run_json(*arguments, code=2)["error"]
     assert error["type"] == "WrongUse"
-    assert set(error) == {"type", "what", "where", "fix", "all", "depends_on_data"}
+    assert set(error) == {"type", "what", "where", "fix", "all", "notes", "depends_on_data"}
     told = run(*arguments, code=2)
     assert told.stdout == ""
     assert told.stderr.startswith("Error: ")
@@ -344,3 +344,38 @@ LONG = "x" * 300
 @pytest.mark.usefixtures("place")
 def test_paths_that_are_too_long_are_refused_in_words(arguments: tuple[str, ...]) -> None:
     assert CliRunner().invoke(app, list(arguments)).exit_code in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (
+            ("release", "people.csv", "people.policy.yaml"),
+            "POLICY and TABLE are in each other's place. Fix: give the policy file first, then the table.",
+        ),
+        (
+            ("check", "postgresql://me:word@host/db#people", "people.policy.yaml"),
+            "POLICY and TABLE are in each other's place. Fix: give the policy file first, then the table.",
+        ),
+        (
+            ("publish", "people.policy.yaml", "people.policy.yaml"),
+            "this is a policy file, not a table. Fix: give the table as TABLE.",
+        ),
+        (
+            ("plan", "people.csv"),
+            "people.csv: this is a table, not a policy file. Fix: give a policy file as POLICY; "
+            "`tetraodon init TABLE` drafts one.",
+        ),
+    ],
+)
+def test_a_table_is_not_taken_for_a_policy(run: Run, typed: tuple[str, ...], told: str) -> None:
+    assert run(*typed, code=2).stderr == f"Error: {told}\n"
+
+
+def test_more_may_follow(run: Run, run_json: Callable[..., Any], place: Path) -> None:
+    (place / "p.yaml").write_text("dataset: d\nattributes: {age: {integer: [9, 0]}}\nbudget: {epsilon: 1}\n")
+    assert run("check", "p.yaml", code=1).stderr.splitlines() == [
+        "Error: p.yaml line 2: attributes.age: the range [9, 0] is empty. Fix: write the smaller end first.",
+        "More may be found once this is put right: the rest of the file rests on it.",
+    ]
+    assert run_json("check", "p.yaml", code=1)["error"]["notes"]

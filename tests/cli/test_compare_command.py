@@ -72,3 +72,24 @@ def test_wrong_use(run_json: Callable[..., Any], wrong: tuple[str, ...]) -> None
 )
 def test_refusals(run_json: Callable[..., Any], refused: tuple[str, ...]) -> None:
     assert run_json("compare", "people.policy.yaml", *refused, code=1)["error"]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("", "--attribute: it is not clear which attribute theta is about. Fix: name one of: age, loss."),
+        (
+            "--attribute sex",
+            "--attribute: sex has no theta of its own. Fix: name an ordered attribute measured by itself.",
+        ),
+        ("--attribute agee", "--attribute: there is no attribute 'agee'. Fix: did you mean 'age'?"),
+        (
+            "--attribute age --theta 0",
+            "--theta: a theta reaches no other value. Fix: list distances of at least 1, or full.",
+        ),
+        ("--attribute age --epsilon 0", "--epsilon: an epsilon is not positive. Fix: list budgets above zero."),
+        ("--attribute age --pair 30,30", "--pair: the pair is one value twice. Fix: name two different values."),
+    ],
+)
+def test_messages_name_the_option(run: Run, typed: str, told: str) -> None:
+    assert " ".join(run("compare", "people.policy.yaml", *typed.split(), code=1).stderr.split()) == f"Error: {told}"

@@ -79,3 +79,28 @@ def test_what_is_complete_is_said_to_be(view_place: Path, run: Run, run_json: Ca
     assert f"complete already: nothing was charged now, epsilon {before['charged']} before" in told
     assert run_json("publish", "view.policy.yaml", "rows.csv", "--resume") == before
     assert sorted(path.name for path in view_place.iterdir() if "pending" in path.name) == []
+
+
+OVER = (
+    "budget: the view loses epsilon 2.219163482867, more than the 1 that the policy asks for. "
+    "Fix: write `budget: {epsilon: 3}` if that is meant, or a smaller posterior."
+)
+
+
+def test_a_view_over_budget_still_shows_its_errors(view_place: Path, run: Run, run_json: Callable[..., Any]) -> None:
+    (view_place / "view.policy.yaml").write_text(json.dumps({**POLICY, "budget": {"epsilon": 1}}))
+    told = run("plan", "view.policy.yaml", code=1)
+    assert "100% of all" in told.stdout
+    assert " ".join(told.stderr.split()) == f"Error: {OVER}"
+    found = run_json("plan", "view.policy.yaml", code=1)
+    assert set(found) == {"dataset", "budget", "view", "error"}
+    assert found["view"]["errors"]
+    assert found["error"]["all"] == [OVER]
+
+
+@pytest.mark.usefixtures("view_place")
+def test_a_wanted_error_is_for_items(run: Run) -> None:
+    assert " ".join(run("plan", "view.policy.yaml", "--error", "5", code=2).stderr.split()) == (
+        "Error: --error finds an epsilon for the items of `release`, and this policy has none. "
+        "Fix: leave --error out: the plan of a view says its errors, and `adversary` decides them."
+    )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from tetraodon.errors import DomainError, PolicyError, Refused
@@ -78,3 +81,59 @@ def test_the_keys_that_are_offered_are_those_of_the_place(changed: dict, fix: st
     with pytest.raises(PolicyError, match="is not known here") as caught:
         load_policy(base | changed)
     assert fix in str(caught.value)
+
+
+def test_a_part_that_is_wrong_does_not_hide_the_next() -> None:
+    problems = Problems(SOURCE)
+    for place, what in ((("b", "c"), "second"), (("a",), "first")):
+        with problems.part():
+            with problems.at(*place):
+                raise DomainError(what, fix="do this")
+            problems.stop()
+            raise AssertionError("not reached")
+    with problems.part():
+        problems.stop()  # nothing is wrong with this part
+    with pytest.raises(PolicyError) as caught:
+        problems.stop()
+    told = ["p.yaml line 1: a: first. Fix: do this.", "p.yaml line 3: b.c: second. Fix: do this."]
+    assert str(caught.value).splitlines() == told
+    assert caught.value.__notes__ == ["More may be found once this is put right: the rest of the file rests on it."]
+
+
+def test_a_part_swallows_nothing_that_was_not_noted() -> None:
+    with pytest.raises(DomainError, match="not noted"), Problems(SOURCE).part():
+        raise DomainError("not noted", fix="do this")
+
+
+WRONG = """dataset: d
+attributes: {age: {integer: [0, 9]}, sex: [f, m]}
+secrets: {sex: public}
+known: [{count: agee = 3, is: 1}]
+budget: {epsilon: 0}
+adversary: {prior: {d: 2}, posterior: 0.5}
+release: [{name: m, mean: agee}]
+"""
+
+
+def test_all_mistakes_of_a_file_are_told_in_one_wave(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(WRONG)
+    with pytest.raises(PolicyError) as caught:
+        load_policy(file)
+    assert [line.split(": ")[:2] for line in str(caught.value).splitlines()] == [
+        ["p.yaml line 4", "known.1"],
+        ["p.yaml line 5", "budget.epsilon"],
+        ["p.yaml line 6", "adversary"],
+        ["p.yaml line 7", "release.1"],
+    ]
+    assert caught.value.__notes__ == []  # everything was looked at
+
+
+@pytest.mark.parametrize(
+    "line", ["secrets: {agee: public}", "attributes: {age: {integer: [9, 0]}, sex: [f, m]}", "budgett: 3"]
+)
+def test_what_rests_on_a_mistake_may_have_more(line: str) -> None:
+    text = "\n".join([*(old for old in WRONG.splitlines() if old.split(":")[0] != line.split(":")[0]), line])
+    with pytest.raises(PolicyError) as caught:
+        load_policy(yaml.safe_load(text))
+    assert caught.value.__notes__ == ["More may be found once this is put right: the rest of the file rests on it."]

@@ -137,6 +137,30 @@ def test_a_domain_that_does_not_cover_the_data_costs_nothing(tmp_path: Path, boo
     assert not (tmp_path / "view").exists()
 
 
+def test_what_stands_for_missing_and_other_values_is_honoured(tmp_path: Path, book: td.Ledger) -> None:
+    table = people().with_columns(
+        age=polars.when(polars.col("age") == 20).then(17).otherwise(polars.col("age")),
+        nation=polars.when(polars.col("nation") == "A").then(polars.lit("Z")).otherwise(polars.col("nation")),
+        score=polars.when(polars.col("score") == 81).then(None).otherwise(polars.col("score")),
+    )
+    with pytest.raises(DataRefusal) as caught:
+        td.publish(POLICY, table, ledger=book, accept_exposure=True, out=tmp_path / "view")
+    assert str(caught.value) == (
+        "attributes: the declared values do not cover the data, and a view would show what nobody has: "
+        "age (outside), nation (outside), score (missing or unreadable). "
+        "Fix: declare every value, or what stands for the rest, with `missing:` and `other:`."
+    )
+    said = {
+        "age": {"integer": [20, 39], "other": 20},
+        "nation": {"categories": ["A", "B", "I"], "other": "A"},
+        "score": {"integer": [81, 100], "missing": 81},
+    }
+    governed = {**POLICY, "dataset": "said", "attributes": said}
+    book.open("said", 10, td.load_policy(governed).document)
+    view = td.publish(governed, table, ledger=book, accept_exposure=True, out=tmp_path / "view")
+    assert view.n == 120
+
+
 def test_a_table_without_the_known_counts_costs_nothing(tmp_path: Path, book: td.Ledger) -> None:
     known = [{"count": "nation = 'B'", "is": 80}, {"marginal": "nation", "is": [40, 80, 0]}]
     for wrong in (0, 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -64,23 +63,6 @@ def test_it_says_plainly_when_a_weaker_policy_buys_nothing() -> None:
 def test_items_that_do_not_look_at_the_attribute_are_not_remarked_on() -> None:
     found = compare(policy(item={"histogram": ["sex"]}), theta=[5, "full"])
     assert not found.remarks
-
-
-def test_text_data_and_chart() -> None:
-    found = compare(policy(), theta=[0.5, "full"])
-    text = str(found)
-    assert text.startswith("item  theta  epsilon  comparison ")
-    assert "Odds are those between 0 and 5 of x." in text
-    assert json.loads(json.dumps(found.document()))["variants"][0]["theta"] == "0.5"
-    import vl_convert
-
-    assert vl_convert.vegalite_to_svg(found.chart()).startswith("<svg")
-
-
-def test_odds_beyond_all_numbers_are_not_written_as_numbers() -> None:
-    far = compare(policy(), theta=[0.5], epsilon=[100], pair=(0, 50)).variants[0]
-    assert far.odds == math.inf
-    assert far.document()["odds"] is None
 
 
 def test_without_a_list_the_policy_itself_is_priced() -> None:

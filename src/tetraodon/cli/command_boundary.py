@@ -9,8 +9,8 @@ Exit codes, the same for every command:
     130  stopped by Ctrl-C
 
 With `--json`, an error is `{"error": {"type", "what", "where", "fix"}}` on standard output; `"all"` lists every
-problem of a policy file as text, and `"depends_on_data"` is true where only the curator may see the refusal. What
-the parser itself finds wrong (an unknown option) stays text on standard error.
+problem of a policy file as text, `"notes"` what there is to say about them, and `"depends_on_data"` is true where only
+the curator may see the refusal. What the parser itself finds wrong (an unknown option) stays text on standard error.
 """
 
 from __future__ import annotations
@@ -88,12 +88,15 @@ class Edge:
         code = WRONG_USE if isinstance(error, WrongUse) else REFUSED
         secret = type(error).__name__ == "DataRefusal"  # by name: its room imports DuckDB, which most commands need not
         document: dict[str, Any] = {"type": type(error).__name__, "what": error.what, "where": error.where}
-        document |= {"fix": error.fix, "all": str(error).splitlines(), "depends_on_data": secret}
+        told = list(getattr(error, "__notes__", ()))
+        document |= {"fix": error.fix, "all": str(error).splitlines(), "notes": told, "depends_on_data": secret}
         if self.as_json:
             emit({**self.extra, "error": document})
             raise typer.Exit(code) from None
         for line in _told(error):
             note(line, colour="red")
+        for line in told:
+            note(line)
         if secret:
             note("This depends on the data, so it is for the curator only: do not pass it on.")
         raise typer.Exit(code) from None
@@ -149,6 +152,22 @@ def existing(path: str | Path, *, option: str, folder: bool = False) -> Path:
     if not folder and found.is_dir():
         raise WrongUse("this is a folder, not a file", fix=f"give the path of a file as {option}", where=str(path))
     return found
+
+
+TABLES, POLICIES = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".duckdb"), (".yaml", ".yml")
+"""How the names of tables end, and those of policy files."""
+
+
+def existing_policy(policy: str, table: str | None = None) -> Path:
+    """The policy file, if there is one; wrong use where it is the table, or the table the policy file."""
+    if table is not None and table.lower().endswith(POLICIES):
+        if policy.lower().endswith(POLICIES):
+            raise WrongUse("this is a policy file, not a table", fix="give the table as TABLE")
+        raise WrongUse("POLICY and TABLE are in each other's place", fix="give the policy file first, then the table")
+    if policy.lower().endswith(TABLES) and not may_hold_password(policy):
+        fix = "give a policy file as POLICY; `tetraodon init TABLE` drafts one"
+        raise WrongUse("this is a table, not a policy file", fix=fix, where=policy)
+    return existing(policy, option="POLICY")
 
 
 def existing_table(table: str) -> str:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, WrongUse, existing, typed_number
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing_policy, typed_number
 from tetraodon.cli.drawing import Chart, draw, drawable
 from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
+from tetraodon.errors import TetraodonError
+
+OPTIONS = ("attribute", "theta", "epsilon", "pair")
 
 if TYPE_CHECKING:
-    from tetraodon.releasing.compare import Comparison
+    from tetraodon.releasing.comparison import Comparison
 
 
 def compare(
@@ -43,7 +46,7 @@ def compare(
     "odds" bounds how far an observer's odds between the pair can move; null where nothing bounds them.
     """
     with Edge(as_json):
-        existing(policy, option="POLICY")
+        existing_policy(policy)
         drawable(chart)
         ends = _parts(pair, "--pair")
         if pair is not None and len(ends) != 2:
@@ -55,10 +58,12 @@ def compare(
 
         reaches = [p if p == FULL else typed_number(p, option="--theta") for p in _parts(theta, "--theta")]
         read = load_policy(policy)
-        with working("planning"):
-            found = compared(
-                read, theta=reaches, epsilon=budgets, attribute=attribute, pair=(ends[0], ends[1]) if ends else None
-            )
+        values = (ends[0], ends[1]) if ends else None
+        try:
+            with working("planning"):
+                found = compared(read, theta=reaches, epsilon=budgets, attribute=attribute, pair=values)
+        except TetraodonError as error:
+            raise (error.at(f"--{error.where}") if error.where in OPTIONS else error) from None
         if chart is not None:
             draw(found.chart(), chart)
         if as_json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, existing, typed_number
+from tetraodon.cli.command_boundary import Edge, existing_policy, typed_number
 from tetraodon.cli.output import Json, emit, heading, say, table, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 
@@ -47,7 +47,7 @@ def open_(
     are exact texts such as "0.1" or "1/3", "key" is the fingerprint of the key that signs.
     """
     with Edge(as_json) as edge:
-        existing(policy, option="POLICY")
+        existing_policy(policy)
         amount = typed_number(total, option="--total", least=0)
         given = typed_number(delta, option="--delta", least=0, below=1)
         from tetraodon.ledger import Ledger, shown_below

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tetraodon.cli.ask_ledger import ask_ledger
-from tetraodon.cli.command_boundary import Edge, WrongUse, existing, typed_number
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing_policy, typed_number
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl
 from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
 from tetraodon.cli.policy_commands import PolicyPath
@@ -56,8 +56,8 @@ def plan(
     A policy with an `adversary` and nothing to release gives {"dataset", "budget", "view"}.
     Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon.
     """
-    with Edge(as_json):
-        existing(policy, option="POLICY")
+    with Edge(as_json) as edge:
+        existing_policy(policy)
         if error is None and confidence is not None:
             raise WrongUse("--confidence says nothing without --error", fix="give --error too")
         if error is not None and epsilon is not None:
@@ -70,7 +70,12 @@ def plan(
 
         read = load_policy(policy).with_budget(budget, forgiven)
         if read.adversary is not None and not read.items:
-            _only_view(read, ledger, as_json)
+            if error is not None:
+                raise WrongUse(
+                    "--error finds an epsilon for the items of `release`, and this policy has none",
+                    fix="leave --error out: the plan of a view says its errors, and `adversary` decides them",
+                )
+            _only_view(read, ledger, edge)
             return
         with working("finding the epsilon" if error else "planning"):
             found = _plan(read, target, sure)
@@ -85,8 +90,8 @@ def plan(
             told.insert(0, found_in_words(found, error, confidence or "95"))
         if as_json:
             goal = None if error is None else {"error": float(target), "confidence": float(sure)}
-            more = {"target": goal, "notes": told, "view": _view_shape(read, ledger), "ledger": covered}
-            emit(plan_shape(found, public) | more)
+            more = {"target": goal, "notes": told, "ledger": covered}
+            _emit_view(plan_shape(found, public) | more, read, ledger, edge)
             return
         show_plan(found)
         listed(told)
@@ -94,39 +99,45 @@ def plan(
             _show_view(read, ledger)
 
 
-def _only_view(policy: Policy, ledger: str, as_json: bool) -> None:
+def _only_view(policy: Policy, ledger: str, edge: Edge) -> None:
     """Plan a policy that has nothing to release but a view to publish."""
     from tetraodon.releasing.documents import number
 
-    if as_json:
-        emit({"dataset": policy.dataset, "budget": number(policy.epsilon), "view": _view_shape(policy, ledger)})
+    if edge.as_json:
+        _emit_view({"dataset": policy.dataset, "budget": number(policy.epsilon)}, policy, ledger, edge)
     else:
         _show_view(policy, ledger)
 
 
-def _view_shape(policy: Policy, ledger: str) -> dict[str, Any] | None:
-    from tetraodon.publishing.plan import plan_view
+def _emit_view(document: dict[str, Any], policy: Policy, ledger: str, edge: Edge) -> None:
+    """Print a plan with that of the view, if there is one. A view over budget is refused, and the errors stay there."""
+    from tetraodon.publishing.plan import plan_view, require_within_budget
     from tetraodon.publishing.publish import quote_view
 
-    if policy.adversary is None:
-        return None
-    planned = plan_view(policy)
-    covered, _ = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
-    return planned.document() | {"ledger": covered}
+    view = None
+    if policy.adversary is not None:
+        planned = plan_view(policy, over_budget=True)
+        covered, _ = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
+        view = planned.document() | {"ledger": covered}
+        edge.extra = document | {"view": view}
+        require_within_budget(planned)
+    emit(document | {"view": view})
 
 
 def _show_view(policy: Policy, ledger: str) -> None:
-    from tetraodon.publishing.plan import plan_view
+    """Show the plan of a view, and then refuse it if it is over budget."""
+    from tetraodon.publishing.plan import plan_view, require_within_budget
     from tetraodon.publishing.publish import quote_view
     from tetraodon.publishing.words import errors, plan_in_words
 
-    planned = plan_view(policy)
+    planned = plan_view(policy, over_budget=True)
     _, sentence = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
     heading(f"View of {policy.title or policy.dataset}: no data was touched")
     say()
     head, *rows = errors(planned)
     table(list(head), [list(row) for row in rows], right=list(head[1:]))
     listed([*plan_in_words(planned), sentence])
+    require_within_budget(planned)
 
 
 def _plan(policy: Policy, error: Fraction | None, confidence: Fraction) -> Plan:

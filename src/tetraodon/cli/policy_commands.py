@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, existing, existing_table
+from tetraodon.cli.command_boundary import Edge, existing_policy, existing_table
 from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def check(
     and for a file that is not valid {"valid": false, "error"}, with exit code 1.
     """
     with Edge(as_json, valid=False):
-        existing(policy, option="POLICY")
+        existing_policy(policy, data)
         source = None if data is None else existing_table(data)
         from tetraodon.policy.load import load_policy
         from tetraodon.rational import decimal_text
@@ -157,7 +157,7 @@ def explain(policy: PolicyPath, as_json: Json = False) -> None:
       "steps", "odds", "odds_at_most", "truthful", "truthful_at_most"}]}]}.
     """
     with Edge(as_json):
-        existing(policy, option="POLICY")
+        existing_policy(policy)
         from tetraodon.policy.explain import explain
         from tetraodon.policy.load import load_policy
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, existing, existing_table
+from tetraodon.cli.command_boundary import Edge, existing_policy, existing_table
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, say, working
 from tetraodon.cli.policy_commands import PolicyPath
@@ -48,7 +48,7 @@ def publish(
     """
     with Edge(as_json) as edge:
         edge.state = STATES["counting"]
-        existing(policy, option="POLICY")
+        existing_policy(policy, data)
         source = existing_table(data)
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, WrongUse, existing, existing_table, fail
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing, existing_policy, existing_table, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, listed, note, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
@@ -84,7 +84,7 @@ def release(
     """
     with Edge(as_json) as edge:
         edge.state = STATES["counting"]
-        existing(policy, option="POLICY")
+        existing_policy(policy, data)
         source = existing_table(data)
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tetraodon.domain.values import Categories, Dates, Grid, Integers, Value, Values
@@ -16,7 +16,8 @@ class Attribute:
 
     `missing` is the code that stands for an absent or unreadable value. `other` is the code that stands
     for a value outside the set; None clamps a number or date to the nearer end, and is not
-    possible for categories. Both happen in silence: nothing that is published depends on whether they did.
+    possible for categories. Both happen in silence: nothing that is published depends on whether they did. `declared`
+    names those of the two that the policy file says itself: a view, which shows records, takes no others.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Attribute:
     missing: int = 0
     other: int | None = None
     unit: str = ""
+    declared: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name:

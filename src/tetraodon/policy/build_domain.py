@@ -43,7 +43,8 @@ def _attribute(name: str, section: AttributeSection) -> Attribute:
     bare = Attribute(name, values, other=None if clamps else 0)
     missing = 0 if section.missing is None else code_of(bare, section.missing)
     other = bare.other if section.other is None else code_of(bare, section.other)
-    return Attribute(name, values, missing, other, section.unit or "")
+    declared = tuple(role for role in ("missing", "other") if getattr(section, role) is not None)
+    return Attribute(name, values, missing, other, section.unit or "", declared)
 
 
 def _values(section: AttributeSection) -> Values:

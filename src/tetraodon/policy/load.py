@@ -57,14 +57,25 @@ def load_policy(source: AnyPolicy) -> Policy:
     read = read_source(source)
     problems = Problems(read)
     document = _document(read, problems)
-    _check_promises(document, problems)
     domain = build_domain(document, problems)
+    _check_promises(document, problems)
     folder = Path() if isinstance(source, Mapping) else Path(source).parent
-    known = build_known(document.known, domain, folder, problems)
-    attackers = build_attackers(document, domain, problems)
-    graph = replace(build_graph(document, domain, problems), known=known)
-    _check_owner(document, attackers, graph, problems)
-    items = build_items(document, graph, problems)
+    with problems.part():
+        known = build_known(document.known, domain, folder, problems)
+    with problems.part():
+        adversary = _adversary(document, domain.size, problems)
+    with problems.part():
+        graph = build_graph(document, domain, problems)
+        problems.unread = False
+    with problems.part():
+        attackers = build_attackers(document, domain, problems)
+        if not problems.unread:
+            _check_owner(document, attackers, graph, problems)
+    if not problems.unread:
+        with problems.part():
+            items = build_items(document, graph, problems)
+    problems.stop()
+    graph = replace(graph, known=known)
     budget = document.budget
     policy = Policy(
         dataset=document.dataset,
@@ -77,7 +88,7 @@ def load_policy(source: AnyPolicy) -> Policy:
         key=document.individuals.key if document.individuals else "",
         rows_per_person=document.individuals.at_most if document.individuals else 1,
         title=document.title or "",
-        adversary=_adversary(document, domain.size, problems),
+        adversary=adversary,
         public=tuple(sorted(document.public.items())),
         source=read.name,
         folder=folder,
@@ -180,7 +191,6 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
             )
     if document.table:
         _check_hints(document, problems)
-    problems.stop()
 
 
 def _check_budget(budget: Budget, problems: Problems) -> None:

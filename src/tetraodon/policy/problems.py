@@ -33,18 +33,26 @@ _SHAPES = {
 }
 
 
+MORE = "More may be found once this is put right: the rest of the file rests on it."
+
+
 class Problems:
-    """Collects errors with their places; `stop` raises them together if there are any."""
+    """Collects errors with their places; `stop` raises them together if there are any.
+
+    As long as a part of the file is `unread`, what is raised says that more may follow, in a note.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.found: list[tuple[int, TetraodonError]] = []
+        self.found: list[tuple[int, str, TetraodonError]] = []
+        self.unread = True
+        self._before = 0
 
     def add(self, path: KeyPath, error: TetraodonError) -> None:
         """Note an error at a key path. Refusals stay refusals; the rest are errors of the policy."""
         kind = Refused if isinstance(error, Refused) else PolicyError
         placed = kind(error.what, fix=error.fix, where=self.source.where(path))
-        self.found.append((self.source.line(path), placed))
+        self.found.append((self.source.line(path), str(placed), placed))
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
@@ -56,6 +64,18 @@ class Problems:
         except TetraodonError as error:
             self.add(path, error)
 
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """A part that does not rest on those before it: `stop` leaves it alone, and what follows is still read."""
+        self._before = len(self.found)
+        try:
+            yield
+        except TetraodonError as error:
+            if all(error is not noted for _, _, noted in self.found):
+                raise
+        finally:
+            self._before = 0
+
     def add_shape_errors(self, error: ValidationError) -> None:
         """Note what pydantic found, in our words."""
         for detail in error.errors(include_url=False, include_input=False):
@@ -64,13 +84,14 @@ class Problems:
 
     def stop(self) -> None:
         """Raise what was noted: the first error, with the text of all of them."""
-        if self.found:
+        if len(self.found) > self._before:
             self._raise()
 
     def _raise(self) -> NoReturn:
-        self.found.sort(key=lambda entry: entry[0])
-        first = self.found[0][1]
-        first.args = ("\n".join(dict.fromkeys(str(error) for _, error in self.found)),)
+        ordered = sorted(self.found, key=lambda entry: entry[0])
+        first = ordered[0][2]
+        first.args = ("\n".join(dict.fromkeys(text for _, text, _ in ordered)),)
+        first.__notes__ = [MORE] if self.unread else []
         raise first from None
 
 

@@ -102,11 +102,14 @@ SHARES = tuple(Fraction(1, 10**power) for power in range(7))
 """Sizes of questions, as shares of the domain, for which a plan and a report say the expected error."""
 
 
-def plan_view(policy: Policy, adversary: Adversary | None = None, *, records: int | None = None) -> ViewPlan:
+def plan_view(
+    policy: Policy, adversary: Adversary | None = None, *, records: int | None = None, over_budget: bool = False
+) -> ViewPlan:
     """The view that withstands the adversary with the least loss within 3% of the least error. It never sees the data.
 
     `records` is a public number of records that the adversary does not state.
-    Raises Refused where the count of everything would be off by more than everything.
+    Raises Refused where the count of everything would be off by more than everything, and where the view loses more
+    than the policy asks for, unless it may be `over_budget`, to be looked at.
     """
     require_independent(policy, "a published view")
     found = adversary or policy.adversary
@@ -142,14 +145,21 @@ def plan_view(policy: Policy, adversary: Adversary | None = None, *, records: in
             fix="allow a larger posterior, assume an attacker who knows less, or declare fewer or coarser attributes",
             where="adversary",
         )
-    if made.loss > policy.epsilon:
+    if not over_budget:
+        require_within_budget(made)
+    return made
+
+
+def require_within_budget(plan: ViewPlan) -> None:
+    """Refuse a view that loses more than its policy asks for."""
+    asked = plan.policy.epsilon
+    if plan.loss > asked:
         raise Refused(
-            f"the view loses epsilon {shown_above(made.loss)}, more than the {shown_above(policy.epsilon)} that the "
-            "policy asks for",
-            fix=f"write `budget: {{epsilon: {math.ceil(made.loss)}}}` if that is meant, or a smaller posterior",
+            f"the view loses epsilon {shown_above(plan.loss)}, more than the {shown_above(asked)} that the policy asks "
+            "for",
+            fix=f"write `budget: {{epsilon: {math.ceil(plan.loss)}}}` if that is meant, or a smaller posterior",
             where="budget",
         )
-    return made
 
 
 def boundary(plan: ViewPlan) -> str:

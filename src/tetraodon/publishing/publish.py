@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from tetraodon.engine import Counts, DataRefusal, Source
+from tetraodon.domain import Domain
+from tetraodon.engine import ColumnReport, Counts, DataRefusal, Source
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place, Terms
 from tetraodon.ledger import Entry, Ledger, document_hash, shown_above
@@ -202,13 +203,7 @@ def _counts(policy: Policy, table: Source, governing: Policy, side: dict[str, Si
     """How many records each tuple has. Refuses a table with values outside the declared ones, or other known counts."""
     facts = told_facts(policy, governing)
     with open_policy_table(policy, table, governing) as engine:
-        for report in engine.dry_run():
-            if report.name in policy.domain.names and report.outside:
-                raise DataRefusal(
-                    "the declared values do not cover the data, and a view would show what nobody has",
-                    fix="declare every value, or bring the column into its range first",
-                    where=report.name,
-                )
+        _check_covered(policy.domain, engine.dry_run())
         shared = {shared_names(policy.domain, one) for one in side.values()} - {()}
         groups = [policy.domain.names, *sorted((known_groups(policy, facts) | shared) - {policy.domain.names})]
         counted = dict(zip(groups, engine.counts(groups), strict=True))
@@ -216,6 +211,25 @@ def _counts(policy: Policy, table: Source, governing: Policy, side: dict[str, Si
     check_known_data(policy, facts, counted)
     check_side_tables(policy.domain, side, counted)
     return counted[policy.domain.names]
+
+
+def _check_covered(domain: Domain, reports: Sequence[ColumnReport]) -> None:
+    """Refuse columns with values for which nothing that is declared stands, all of them at once."""
+    wrong = []
+    for report in reports:
+        if report.name not in domain.names:
+            continue
+        declared = domain[report.name].declared
+        if (report.missing or report.unreadable) and "missing" not in declared:
+            wrong.append(f"{report.name} (missing or unreadable)")
+        if report.outside and "other" not in declared:
+            wrong.append(f"{report.name} (outside)")
+    if wrong:
+        raise DataRefusal(
+            "the declared values do not cover the data, and a view would show what nobody has: " + ", ".join(wrong),
+            fix="declare every value, or what stands for the rest, with `missing:` and `other:`",
+            where="attributes",
+        )
 
 
 def _check_distinct(plan: ViewPlan, counts: Counts) -> None:

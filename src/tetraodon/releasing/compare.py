@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
-from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Attribute
-from tetraodon.errors import QueryError, Refused
-from tetraodon.mechanism.strategy import Mechanism
+from tetraodon.errors import QueryError, Refused, TetraodonError
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.build_domain import code_of
@@ -27,118 +25,14 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.questions import linear
 from tetraodon.rational import Number, decimal_text, rational
+from tetraodon.releasing.comparison import Comparison, Variant
 from tetraodon.releasing.plan import Plan, better, plan
-from tetraodon.zcdp import epsilon_at, rho_at
+from tetraodon.zcdp import rho_at
 
 FULL = "full"
 NO_GAIN = 0.99
 """A weaker policy buys nothing when it leaves more than this share of the error."""
 MOST_PLANS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One item under one policy. `odds` bounds how far an observer's odds between the pair of values can move.
-
-    `budget` is the epsilon that was asked for; `epsilon` is less where the guarantee was matched.
-    """
-
-    item: str
-    theta: str
-    epsilon: Fraction
-    budget: Fraction
-    matched: bool
-    steps: float
-    mechanism: Mechanism
-    expected_error: float
-    certificate: Certificate | None = field(default=None, repr=False)
-
-    @property
-    def odds(self) -> float:
-        """With Gaussian noise, at the policy's delta: k steps lose k^2 times as much rho."""
-        exponent = float(self.epsilon) * self.steps
-        if self.certificate is not None and self.certificate.rho is not None and math.isfinite(self.steps):
-            exponent = float(epsilon_at(self.certificate.rho * int(self.steps) ** 2, self.certificate.delta))
-        return math.exp(exponent) if exponent < 700 else math.inf
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "item": self.item,
-            "theta": self.theta,
-            "epsilon": float(self.epsilon),
-            "epsilon_exact": decimal_text(self.epsilon),
-            "budget": float(self.budget),
-            "comparison": "matched guarantee" if self.matched else "equal epsilon",
-            "steps": self.steps if math.isfinite(self.steps) else None,
-            "odds": self.odds if math.isfinite(self.odds) else None,
-            "mechanism": self.mechanism.name,
-            "expected_error": self.expected_error,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Expected error against protection, with what is worth saying in words."""
-
-    attribute: str
-    pair: tuple[str, str]
-    variants: tuple[Variant, ...]
-    remarks: tuple[str, ...]
-
-    def __iter__(self) -> Iterator[Variant]:
-        return iter(self.variants)
-
-    def __len__(self) -> int:
-        return len(self.variants)
-
-    def document(self) -> dict[str, Any]:
-        """Everything as plain data, for `--json` and for charts."""
-        return {
-            "attribute": self.attribute,
-            "pair": list(self.pair),
-            "variants": [variant.document() for variant in self.variants],
-            "remarks": list(self.remarks),
-        }
-
-    def __str__(self) -> str:
-        head = ("item", "theta", "epsilon", "comparison", "odds", "mechanism", "expected error")
-        rows = [head]
-        for variant in self.variants:
-            how = "matched guarantee" if variant.matched else "equal epsilon"
-            numbers = (f"{float(variant.epsilon):g}", how, f"{variant.odds:.3g}", variant.mechanism.name)
-            rows.append((variant.item, variant.theta, *numbers, f"{variant.expected_error:.4g}"))
-        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        told = f"Odds are those between {self.pair[0]} and {self.pair[1]} of {self.attribute}."
-        return "\n".join([*lines, told, *self.remarks])
-
-    def chart(self) -> dict[str, Any]:
-        """A Vega-Lite picture: error against theta, a line for each epsilon, both ways of comparing."""
-        order = list(dict.fromkeys(variant.theta for variant in self.variants))
-        return {
-            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-            "title": "Expected error against protection",
-            "data": {"values": [variant.document() for variant in self.variants]},
-            "facet": {
-                "row": {"field": "item", "title": None},
-                "column": {"field": "comparison", "title": None},
-            },
-            "spec": {
-                "width": 260,
-                "height": 200,
-                "mark": {"type": "line", "point": True, "tooltip": {"content": "data"}},
-                "encoding": {
-                    "x": {"field": "theta", "type": "ordinal", "sort": order, "title": f"theta of {self.attribute}"},
-                    "y": {
-                        "field": "expected_error",
-                        "type": "quantitative",
-                        "scale": {"type": "symlog"},
-                        "title": "expected error",
-                    },
-                    "color": {"field": "budget", "type": "nominal", "title": "epsilon, if not matched"},
-                },
-            },
-        }
 
 
 def compare(
@@ -162,20 +56,24 @@ def compare(
             fix="drop `groups` from a copy of the policy, and compare that",
             where="groups",
         )
-    about = _attribute(policy, attribute)
+    with _argument("attribute"):
+        about = _attribute(policy, attribute)
     factor = policy.graph.factor_of(about.name)
-    graphs = [_graph(about, distance) for distance in _each(theta)]
-    if not graphs:
-        if not isinstance(factor.graph, Everything | Within):
-            raise QueryError(f"the secrets of {about.name} have no theta", fix="list values of theta to compare")
-        graphs = [factor.graph]
+    with _argument("theta"):
+        graphs = [_graph(about, distance) for distance in _each(theta)]
+        if not graphs:
+            if not isinstance(factor.graph, Everything | Within):
+                raise QueryError(f"the secrets of {about.name} have no theta", fix="list distances to compare, or full")
+            graphs = [factor.graph]
     reaches = sorted({_reach(graph) for graph in graphs})
-    budgets = sorted({rational(e, name="epsilon") for e in _each(epsilon)} or {policy.epsilon})
-    if budgets[0] <= 0:
-        raise QueryError("an epsilon is not positive", fix="list budgets above zero")
+    with _argument("epsilon"):
+        budgets = sorted({rational(e, name="epsilon") for e in _each(epsilon)} or {policy.epsilon})
+        if budgets[0] <= 0:
+            raise QueryError("an epsilon is not positive", fix="list budgets above zero")
     if 2 * len(reaches) * len(budgets) > MOST_PLANS:
-        raise Refused("there are too many policies to compare", fix="list fewer values of theta or epsilon")
-    codes = _pair(about, factor, pair)
+        raise Refused("there are too many policies to compare", fix="list fewer values", where="theta")
+    with _argument("pair"):
+        codes = _pair(about, factor, pair)
     changed = [_changed(policy, about, factor, reach) for reach in reaches]
     steps = [_steps(one, about, codes) for one in changed]
     found: list[Variant] = []
@@ -199,6 +97,15 @@ def compare(
     pair_text = (about.text(codes[0]), about.text(codes[1]))
     touched = [i.name for i in policy.items if about.name in linear(i.query, policy.domain).names]
     return Comparison(about.name, pair_text, tuple(found), tuple(_remarks(found, touched, pair_text)))
+
+
+@contextmanager
+def _argument(name: str) -> Iterator[None]:
+    """Which argument an error inside is about; on the command line, which option."""
+    try:
+        yield
+    except TetraodonError as error:
+        raise error.at(name) from None
 
 
 def _each(numbers: Number | Sequence[Number]) -> Sequence[Number]:
@@ -265,9 +172,7 @@ def _attribute(policy: Policy, name: str | None) -> Attribute:
     if len(meant) != 1:
         raise QueryError(
             "it is not clear which attribute theta is about",
-            fix=f"give `attribute`, one of: {', '.join(f.names[0] for f in able)}"
-            if able
-            else "use an ordered attribute",
+            fix=f"name one of: {', '.join(f.names[0] for f in able)}" if able else "declare an ordered attribute",
         )
     return policy.domain[meant[0]]
 
