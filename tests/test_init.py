@@ -58,6 +58,7 @@ PINNED = [
     "ranges",
     "rectangles",
     "release",
+    "reprice",
     "research",
     "sensitivity",
     "total",

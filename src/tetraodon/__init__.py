@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from tetraodon.releasing.least_epsilon import plan_for_error as plan_for_error
     from tetraodon.releasing.plan import Plan as Plan, plan as plan
     from tetraodon.releasing.release import Release as Release
+    from tetraodon.releasing.reprice import reprice as reprice
     from tetraodon.releasing.run import release as release
     from tetraodon.verifying import verify as verify
 
@@ -84,6 +85,7 @@ _NAMES = {
     "tetraodon.releasing.least_epsilon": "plan_for_error",
     "tetraodon.releasing.plan": "Plan plan",
     "tetraodon.releasing.release": "Release",
+    "tetraodon.releasing.reprice": "reprice",
     "tetraodon.releasing.run": "release",
     "tetraodon.verifying": "verify",
 }
