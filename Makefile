@@ -32,6 +32,7 @@ $(DEV): $(READY) requirements-dev.lock
 
 demo: $(READY)
 	$(BIN)/tetraodon demo --out demo --force
+	@echo "To go on with tetraodon from here: . $(BIN)/activate"
 
 test: $(DEV)
 	$(BIN)/python -m scripts.services
