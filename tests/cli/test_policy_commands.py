@@ -92,7 +92,15 @@ def test_names_like_paths_and_sql_are_names(kind: str, name: str, run: Run, plac
 
 def test_a_dry_run_is_for_the_curator_only(run: Run, run_json: Callable[..., Any], place: Path) -> None:
     (place / "odd.csv").write_text("age,sex,loss\n17,Male,3\n,Male,9999\nfour,Unknown,1\n200,Female,2\n")
-    found = run_json("check", "people.policy.yaml", "odd.csv")["table"]
+    found = run_json("check", "people.policy.yaml", "odd.csv", code=1)["table"]
+    assert [one["where"] for one in found.pop("refused")] == ["age", "sex"]
+    assert found.pop("becomes") == [
+        "age: 25.0% of the rows are missing and count as 17.",
+        "age: 25.0% of the rows cannot be read and count as 17.",
+        "age: 25.0% of the rows are beyond the ends and count as the nearer end.",
+        "sex: 25.0% of the rows are not listed and count as Female.",
+        "loss: 25.0% of the rows are beyond the ends and count as the nearer end.",
+    ]
     assert found == {
         "curator_only": True,
         "columns": [
@@ -101,8 +109,11 @@ def test_a_dry_run_is_for_the_curator_only(run: Run, run_json: Callable[..., Any
             {"name": "loss", "rows": 4, "missing": 0, "unreadable": 0, "outside": 1},
         ],
     }
-    told = run("check", "people.policy.yaml", "odd.csv").stdout
+    refused = run("check", "people.policy.yaml", "odd.csv", code=1)
+    assert "Fix:" in refused.stderr
+    told = refused.stdout
     assert "For the curator only" in told
+    assert "25.0% of the rows are missing and count as 17" in told
     assert "Do not publish" in told
 
 

@@ -45,6 +45,32 @@ def test_values_outside_are_refused_and_never_rounded(kind: str, typed: str, fix
         code_of(ATTRIBUTES[kind], typed)
 
 
+def test_how_a_column_is_written() -> None:
+    attributes = {
+        "d": {"date": ["2026-01-01", "2026-12-31"], "format": "DD.MM.YYYY", "trim": True},
+        "c": {"categories": ["a", "b"], "missing": "b"},
+    }
+    policy = load_policy(small(attributes=attributes, secrets={}, release=[], table={"unreadable": "5%"}))
+    assert (policy.domain["d"].format, policy.domain["d"].trim) == ("DD.MM.YYYY", True)
+    assert [policy.domain[name].declared for name in "dc"] == [(), ("missing",)]
+    again = load_policy(policy.document)
+    assert (again, again.unreadable, again.table_hints) == (policy, Fraction(1, 20), {})
+    assert again.domain["d"].format == "DD.MM.YYYY"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "what"),
+    [
+        ({"integer": [0, 9], "format": "DD.MM.YYYY"}, "only dates have a format"),
+        ({"date": ["2026-01-01", "2026-12-31"], "format": "DD.MM.YY"}, "is not understood"),
+        ({"categories": [" a", "b"], "trim": True}, "blanks around it"),
+    ],
+)
+def test_what_cannot_be_written_so(attribute: dict[str, object], what: str) -> None:
+    with pytest.raises(PolicyError, match=what):
+        load_policy(small(attributes={"x": attribute}, secrets={}, release=[]))
+
+
 def test_kinds_of_attributes() -> None:
     domain = load_policy(
         small(

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from pydantic_core import PydanticCustomError
 
-from tetraodon.policy.typed import exact, rows, shown, text, truth, whole
+from tetraodon.policy.typed import exact, rows, share, shown, text, truth, whole
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,17 @@ def test_what_is_read() -> None:
         3,
         1,
     )
+
+
+@pytest.mark.parametrize(("typed", "found"), [("1%", "1/100"), ("0.5 %", "1/200"), ("0.02", "1/50"), ("100%", "1")])
+def test_shares(typed: str, found: str) -> None:
+    assert share(typed) == Fraction(found)
+
+
+@pytest.mark.parametrize("typed", ["101%", "-1%", "2", "%", "much", []])
+def test_what_is_no_share(typed: object) -> None:
+    with pytest.raises(PydanticCustomError):
+        share(typed)
 
 
 def test_values_are_shown_cut_to_size() -> None:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, existing_policy, existing_table
+from tetraodon.cli.command_boundary import REFUSED, Edge, existing_policy, existing_table
 from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
 
 if TYPE_CHECKING:
-    from tetraodon.engine import ColumnReport
+    from tetraodon.engine import ColumnReport, DataRefusal
     from tetraodon.policy.policy import Policy
+    from tetraodon.releasing.readable import Fitness
 
 PolicyPath = Annotated[str, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
 CURATOR_ONLY = "For the curator only: these counts are exact. Do not publish them or pass them on."
@@ -26,8 +27,9 @@ def check(
 ) -> None:
     """Check a policy file and say how much one person can move each answer.
 
-    With a TABLE it is the curator's own dry run: how many values are missing, unreadable or outside, per column.
-    That output is exact, so it is for the curator only.
+    With a TABLE it is the curator's own dry run: how many values are missing, unreadable or outside, per column, and
+    what they count as. That output is exact, so it is for the curator only. A table of which more cannot be read than
+    the policy allows is refused, as `release` refuses it.
 
     \b
     Examples:
@@ -38,7 +40,8 @@ def check(
     --json gives {"valid": true, "dataset", "epsilon", "epsilon_exact", "table",
       "queries": [{"name", "kind", "sensitivity", "sensitivity_exact", "method", "witness", "exact"}]}
     where "table" is null or {"curator_only": true,
-      "columns": [{"name", "rows", "missing", "unreadable", "outside"}]};
+      "columns": [{"name", "rows", "missing", "unreadable", "outside"}], "becomes": [TEXT],
+      "refused": [{"what", "where", "fix"}]}, with exit code 1 if it is refused;
     and for a file that is not valid {"valid": false, "error"}, with exit code 1.
     """
     with Edge(as_json, valid=False):
@@ -51,12 +54,11 @@ def check(
         read = load_policy(policy)
         with working("finding the worst case of each item"):
             queries = _queries(read)
-        reports = None
+        found: tuple[list[ColumnReport], list[Fitness]] | None = None
         if source is not None:
             with working("counting what does not fit"):
-                reports = _dry_run(read, source)
+                found = _dry_run(read, source)
         if as_json:
-            columns = None if reports is None else [_report_document(report) for report in reports]
             emit(
                 {
                     "valid": True,
@@ -64,9 +66,11 @@ def check(
                     "epsilon": number(read.epsilon),
                     "epsilon_exact": decimal_text(read.epsilon),
                     "queries": queries,
-                    "table": None if columns is None else {"curator_only": True, "columns": columns},
+                    "table": None if found is None else _table_document(read, *found),
                 }
             )
+            if found is not None and _refusals(read, found[1]):
+                raise typer.Exit(REFUSED)
             return
         say(f"{policy} is valid: data set {read.dataset}, epsilon {decimal_text(read.epsilon)}.")
         say()
@@ -80,8 +84,11 @@ def check(
             wrapped("Nothing is released yet: list items under `release`.")
         if read.adversary is not None:
             wrapped("It names an adversary, so a view can be published: `tetraodon plan` says how far off it would be.")
-        if reports is not None:
-            _show_reports(reports)
+        if found is not None:
+            _show_reports(*found)
+            from tetraodon.releasing.readable import check_readable
+
+            check_readable(read, found[1])
 
 
 def _queries(policy: Policy) -> list[dict[str, Any]]:
@@ -104,11 +111,26 @@ def _worst(query: dict[str, Any]) -> str:
     return (pair_in_words(query["witness"]) if query["witness"] else query["method"]) + bound
 
 
-def _dry_run(policy: Policy, source: str) -> list[ColumnReport]:
+def _dry_run(policy: Policy, source: str) -> tuple[list[ColumnReport], list[Fitness]]:
     from tetraodon.releasing.counting import open_policy_table
+    from tetraodon.releasing.readable import fitness
 
     with open_policy_table(policy, source) as engine:
-        return engine.dry_run()
+        reports = engine.dry_run()
+    return reports, fitness(policy, reports)
+
+
+def _refusals(policy: Policy, found: list[Fitness]) -> list[DataRefusal]:
+    return [refusal for one in found if (refusal := one.refusal(policy.unreadable))]
+
+
+def _table_document(policy: Policy, reports: list[ColumnReport], found: list[Fitness]) -> dict[str, Any]:
+    return {
+        "curator_only": True,
+        "columns": [_report_document(report) for report in reports],
+        "becomes": [sentence for one in found for sentence in one.sentences()],
+        "refused": [{"what": r.what, "where": r.where, "fix": r.fix} for r in _refusals(policy, found)],
+    }
 
 
 def _report_document(report: ColumnReport) -> dict[str, Any]:
@@ -121,7 +143,7 @@ def _report_document(report: ColumnReport) -> dict[str, Any]:
     }
 
 
-def _show_reports(reports: list[ColumnReport]) -> None:
+def _show_reports(reports: list[ColumnReport], found: list[Fitness]) -> None:
     say()
     heading("Dry run")
     wrapped(CURATOR_ONLY)
@@ -131,17 +153,18 @@ def _show_reports(reports: list[ColumnReport]) -> None:
     table(names, rows, right=names[1:])
     if any(report.rows == 0 for report in reports):
         wrapped("The table has no rows.")
-    for report in reports:
-        if report.another_type:
+    for one in found:
+        if one.report.another_type:
             wrapped(
-                f"No value of {report.name} can be read: the column holds another type than the policy expects. "
+                f"No value of {one.attribute.name} can be read: the column holds another type than the policy expects. "
                 "Declare the attribute as what the column holds, or say under `table` how its numbers are written."
             )
+        for sentence in one.sentences():
+            wrapped(sentence)
     if any(not report.fits for report in reports):
         wrapped(
-            "What is missing or outside is counted as the policy says (`tetraodon explain`), in silence: nothing "
-            "that is published shows whether it happened. Words must match to the letter: ` Male` and `male` are not "
-            "`Male`."
+            "Nothing that is published shows whether this happened. Words must match to the letter: `male` is not "
+            "`Male`, and neither is ` Male`, unless the attribute says `trim: true`."
         )
 
 

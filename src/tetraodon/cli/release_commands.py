@@ -96,7 +96,14 @@ def release(
         read = load_policy(policy)
         with working("planning") as progress, Ledger(ledger) as book:
             made = release(
-                plan(read), source, ledger=book, out=out, force=force, resume=resume, progress=follow(edge, progress)
+                plan(read),
+                source,
+                ledger=book,
+                out=out,
+                force=force,
+                resume=resume,
+                progress=follow(edge, progress),
+                warn=(lambda _: None) if as_json else note,
             )
             left = shown_below(book.account(read.dataset).left)
         note_unsigned(out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from tetraodon.domain.date_format import written_days
 from tetraodon.domain.values import Categories, Dates, Grid, Integers, Value, Values
 from tetraodon.errors import DomainError
 from tetraodon.rational import rational
@@ -18,6 +19,8 @@ class Attribute:
     for a value outside the set; None clamps a number or date to the nearer end, and is not
     possible for categories. Both happen in silence: nothing that is published depends on whether they did. `declared`
     names those of the two that the policy file says itself: a view, which shows records, takes no others.
+
+    `format` says how days are written in text, and `trim` that blanks around a text do not count.
     """
 
     name: str
@@ -25,11 +28,17 @@ class Attribute:
     missing: int = 0
     other: int | None = None
     unit: str = ""
+    format: str = ""
+    trim: bool = False
     declared: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name:
             raise DomainError("an attribute has no name", fix="name every attribute")
+        if self.format:
+            if not isinstance(self.values, Dates):
+                raise DomainError(f"{self.name} holds no dates", fix="drop `format:`, or declare it as a date")
+            written_days(self.format)
         for role, code in (("missing", self.missing), ("other", self.other)):
             if code is not None and not 0 <= code < self.values.size:
                 raise DomainError(f"`{role}` of {self.name} is not one of its values", fix="choose a listed value")

@@ -6,7 +6,7 @@ numbered afterwards: a few cells instead of every row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Self
 
 import numpy as np
@@ -31,7 +31,7 @@ from tetraodon.engine.dialect import (
     selected,
     when,
 )
-from tetraodon.engine.expressions import code, outside, present, read
+from tetraodon.engine.expressions import answered, code, outside, present, read
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
 
@@ -75,25 +75,30 @@ class Engine:
             require_sound(counted, self._domain)
         return [alone[group] if group in alone else done[covering(group, needed)].by(group) for group in asked]
 
-    def dry_run(self) -> list[ColumnReport]:
-        """Per attribute, how many rows are missing, unreadable or outside; then the key. For the curator only."""
+    def dry_run(self, names: Collection[str] | None = None) -> list[ColumnReport]:
+        """Per attribute, how many rows are missing, unreadable or outside; then the key. For the curator only.
+
+        Where `names` are given, the columns of these attributes alone are looked at.
+        """
+        asked = {p: a for p, a in enumerate(self._domain) if names is None or a.name in names}
         columns: dict[str, Sql] = {}
         parts: dict[str, Sql] = {"n": exp.Count(this=exp.Star())}
-        for place, attribute in enumerate(self._domain):
+        for place, attribute in asked.items():
             column, held, value = self._column(attribute.name), name(f"p{place}"), name(f"r{place}")
-            columns[f"p{place}"] = present(column, name(column.place), self._dialect)
+            columns[f"p{place}"] = answered(attribute, column, name(column.place), self._dialect)
             columns[f"r{place}"] = self._read(attribute.name)
             beyond = outside(attribute, column, value, self._dialect)
             parts[f"m{place}"] = _rows_where(negated(held))
             parts[f"u{place}"] = _rows_where(op(exp.And, held, missing(value)))
-            parts[f"o{place}"] = _rows_where(op(exp.And, negated(missing(value)), beyond))
+            parts[f"o{place}"] = _rows_where(op(exp.And, held, negated(missing(value)), beyond))
         found = self._fetch(lambda origin: selected(parts, inner(selected(columns, origin))))
         rows = int(found["n"][0])
         reports = [
-            ColumnReport(title, rows, *(int(found[f"{part}{place}"][0]) for part in "muo"))
-            for place, title in enumerate(self._domain.names)
+            ColumnReport(attribute.name, rows, *(int(found[f"{part}{place}"][0]) for part in "muo"))
+            for place, attribute in asked.items()
         ]
-        return reports + ([self._key_report(self._individuals.key, rows)] if self._individuals.key else [])
+        keyed = names is None and self._individuals.key
+        return reports + ([self._key_report(keyed, rows)] if keyed else [])
 
     def close(self) -> None:
         """Let go of the table. Nothing of it stays behind on disk."""

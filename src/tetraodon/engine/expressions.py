@@ -14,6 +14,7 @@ from typing import assert_never
 from sqlglot import exp
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
+from tetraodon.domain.date_format import WrittenDay, written_days
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.dialect import (
     BIG,
@@ -36,7 +37,8 @@ from tetraodon.engine.dialect import (
     when,
 )
 from tetraodon.engine.grid_codes import BITS_64, GridCodes, decimals_of_doubles, grid_codes
-from tetraodon.engine.text_patterns import DAY, FALSE, INSTANT, TRUE, WHOLE, number_pattern
+from tetraodon.engine.text_patterns import ABSENT, DAY, FALSE, INSTANT, TRUE, WHOLE, number_pattern
+from tetraodon.engine.text_patterns import DATE as DATE_PATTERN
 from tetraodon.errors import TableError
 
 SURE = 9 * 10**15
@@ -55,15 +57,31 @@ def present(column: Column, place: Sql, dialect: Dialect) -> Sql:
     return op(exp.And, held, negated(dialect.is_nan(place))) if column.kind in dialect.nan_kinds else held
 
 
+def written(attribute: Attribute, column: Column, place: Sql) -> Sql:
+    """What stands in the column; a text without the blanks around it if the policy says so, NULL if nothing is left."""
+    if column.kind is not Kind.TEXT:
+        return place
+    text = cast(place, TEXT)
+    return call("NULLIF", call("TRIM", text), string("")) if attribute.trim else text
+
+
+def answered(attribute: Attribute, column: Column, place: Sql, dialect: Dialect) -> Sql:
+    """Whether there is a value; in a text of numbers or dates, a word for nothing is none either."""
+    text = written(attribute, column, place)
+    held = present(column, text, dialect)
+    if column.kind is not Kind.TEXT or not isinstance(attribute.values, Integers | Grid | Dates):
+        return held
+    return op(exp.And, held, negated(among(call("LOWER", call("TRIM", text)), ABSENT)))
+
+
 def read(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, decimal: str = ".") -> Sql:
     """The value as a number in units, days since 1970, a label or 0/1/2 (neither); NULL if missing or unreadable."""
-    if column.kind is Kind.TEXT:
-        place = cast(place, TEXT)
+    place = written(attribute, column, place)
     match attribute.values:
         case Integers() | Grid():
             return _number(attribute.values, column, place, dialect, decimal)
         case Dates():
-            return _days(column, place, dialect)
+            return _days(column, place, dialect, attribute.format)
         case Categories():
             return _label(column, place, dialect)
         case Booleans():
@@ -191,17 +209,30 @@ def _numbered(codes: GridCodes, value: Sql, dialect: Dialect) -> Sql:
     return dialect.quotient(scaled, number(codes.by))
 
 
-def _days(column: Column, place: Sql, dialect: Dialect) -> Sql:
+def _days(column: Column, place: Sql, dialect: Dialect, form: str) -> Sql:
     match column.kind:
         case Kind.DATE | Kind.TIMESTAMP:
             return dialect.days(cast(place, DATE))
         case Kind.ZONED:
             return dialect.utc_days(place)
+        case Kind.TEXT if form:
+            return when(*(_formed(way, place, dialect) for way in written_days(form)))
         case Kind.TEXT:
             plain, zoned = dialect.matches(place, DAY), dialect.matches(place, INSTANT)
             return when((plain, dialect.day(_part(place, 1, 10))), (zoned, _instant(place, dialect)))
         case _:
             raise _unexpected(column)
+
+
+def _formed(way: WrittenDay, text: Sql, dialect: Dialect) -> tuple[Sql, Sql]:
+    """Whether a text is a day written this way, and the day."""
+    year, month, day = (_part(text, *place) for place in (way.year, way.month, way.day))
+    if way.month[1] == 1:
+        month = op(exp.DPipe, string("0"), month)
+    if way.day[1] == 1:
+        day = op(exp.DPipe, string("0"), day)
+    iso = op(exp.DPipe, year, string("-"), month, string("-"), day)
+    return dialect.matches(text, way.pattern), when((dialect.matches(iso, DATE_PATTERN), dialect.day(iso)))
 
 
 def _instant(text: Sql, dialect: Dialect) -> Sql:

@@ -21,6 +21,9 @@ TRUE = ("true", "t", "yes", "1")
 FALSE = ("false", "f", "no", "0")
 """In any case."""
 
+ABSENT = ("", "na", "n/a", "nan", "null", "none", "nil", "-", ".", "?", "#n/a")
+"""Words for nothing, in any case: a number or date so written is missing, rather than unreadable."""
+
 
 def number_pattern(decimal: str) -> str:
     """A number whose decimal mark is one of the characters in `decimal`: `.`, `,` or `.,` for either."""

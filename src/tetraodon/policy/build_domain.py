@@ -40,11 +40,17 @@ def _attribute(name: str, section: AttributeSection) -> Attribute:
     if section.step is not None and section.kind != "real":
         raise PolicyError("only real attributes have a step", fix="drop `step:`, or write {real: [low, high], step: 1}")
     clamps = isinstance(values, Integers | Grid | Dates)
+    if section.format is not None and section.kind != "date":
+        raise PolicyError("only dates have a format", fix="drop `format:`")
+    if section.trim and isinstance(values, Categories) and any(label != label.strip(" ") for label in values.labels):
+        raise PolicyError("a category has blanks around it, and they are trimmed", fix="write it without the blanks")
     bare = Attribute(name, values, other=None if clamps else 0)
     missing = 0 if section.missing is None else code_of(bare, section.missing)
     other = bare.other if section.other is None else code_of(bare, section.other)
     declared = tuple(role for role in ("missing", "other") if getattr(section, role) is not None)
-    return Attribute(name, values, missing, other, section.unit or "", declared)
+    return Attribute(
+        name, values, missing, other, section.unit or "", section.format or "", trim=section.trim, declared=declared
+    )
 
 
 def _values(section: AttributeSection) -> Values:

@@ -18,7 +18,7 @@ from tetraodon.questions import Count, Histogram
 from tetraodon.questions.query import Json, plain
 
 
-def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
+def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
     """The document of a policy: loading it gives an equal policy, and equal policies have equal documents.
 
     Why  attributes and named ranges are lists, so that their order survives wherever the keys of maps are sorted.
@@ -37,7 +37,7 @@ def canonical(policy: Policy, hints: Mapping[str, str]) -> Json:
         "budget": policy.budget,
         **({"adversary": policy.adversary.document()} if policy.adversary else {}),
         **({"public": dict(policy.public)} if policy.public else {}),
-        **({"table": dict(hints)} if hints else {}),
+        **({"table": {name: plain(hint) for name, hint in hints.items()}} if hints else {}),
         "release": [_item(item) for item in policy.items],
     }
 
@@ -77,6 +77,8 @@ def _attribute(attribute: Attribute) -> Json:
     form = {"name": attribute.name, **form, "missing": plain(attribute.value(attribute.missing))}
     if attribute.other is not None:
         form["other"] = plain(attribute.value(attribute.other))
+    form |= {"format": attribute.format} if attribute.format else {}
+    form |= {"trim": True} if attribute.trim else {}
     return {**form, "unit": attribute.unit} if attribute.unit else form
 
 

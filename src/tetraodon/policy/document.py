@@ -12,7 +12,7 @@ from tetraodon.policy.adversary import AdversarySection, PriorSection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.section import AttackersEntry, AttackersSection, ChainSection, KnownSection, Section, choice
-from tetraodon.policy.typed import Exact, Rows, Scalar, Short, Text, Truth, Whole, refuse, shown
+from tetraodon.policy.typed import Exact, Rows, Scalar, Share, Short, Text, Truth, Whole, refuse, shown
 
 VERSION = 1
 ONE_ROW_EACH = "one row each"
@@ -43,6 +43,8 @@ class AttributeSection(Section):
     boolean: Truth = True
     missing: Scalar | None = None
     other: Scalar | None = None
+    format: Text | None = None
+    trim: Truth = False
     unit: Text | None = None
 
 
@@ -78,11 +80,12 @@ class Budget(Section):
 
 
 class TableHints(Section):
-    """How a CSV file is written, where it cannot be guessed."""
+    """How a CSV file is written, where it cannot be guessed; and how much of a column may be unreadable."""
 
     separator: Annotated[str, WithJsonSchema({"type": "string"})] | None = None
     decimal: choice(".", ",") | None = None  # type: ignore[valid-type]
     encoding: Text | None = None
+    unreadable: Share | None = None
 
 
 # -- short forms -------------------------------------------------------------------------------

@@ -21,7 +21,14 @@ from tetraodon.policy.secrets_in_words import (
     shown_epsilon,
     why_two_steps,
 )
-from tetraodon.policy.table_in_words import cost_of_rows, fact_in_words, rows_in_a_step, stand_in_sentences, whose_rows
+from tetraodon.policy.table_in_words import (
+    cost_of_rows,
+    fact_in_words,
+    reading_sentences,
+    rows_in_a_step,
+    stand_in_sentences,
+    whose_rows,
+)
 from tetraodon.policy.words import as_if, listing, moves, odds
 
 WIDTH = 100
@@ -84,7 +91,7 @@ def explain(policy: AnyPolicy) -> Explanation:
     groups = policy.graph.groups
     secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
     view = Part("A published view", view_sentences(policy))
-    stand_ins = Part("Values that should not be there", stand_in_sentences(policy))
+    stand_ins = Part("Values that should not be there", stand_in_sentences(policy) + reading_sentences(policy))
     parts = [_promise(policy), _known(policy), *secrets, _costs(policy), view, _assumed(policy), stand_ins]
     return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
 

@@ -97,7 +97,7 @@ def load_policy(source: AnyPolicy) -> Policy:
         policy = policy.with_rho(budget.rho, budget.delta or USUAL_DELTA)
     elif budget.delta:
         policy = policy.with_budget(delta=budget.delta)
-    hints = document.table.model_dump(exclude_none=True) if document.table else {}
+    hints = {name: hint for name, hint in document.table or () if hint is not None}
     return replace(policy, document=canonical(policy, hints))
 
 

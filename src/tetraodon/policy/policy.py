@@ -16,11 +16,13 @@ from tetraodon.policy.attackers import INDEPENDENT, Attackers
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.questions import Query
-from tetraodon.rational import decimal_text
+from tetraodon.rational import decimal_text, rational
 from tetraodon.zcdp import epsilon_at
 
 LEAST, MOST = Fraction(1, 10**9), 10**6
 """Budgets that can mean something: below, nothing is learnt; above, nothing is protected."""
+UNREADABLE = Fraction(1, 100)
+"""The share of a column that may be unreadable where the policy does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,14 @@ class Policy:
     @property
     def table_hints(self) -> dict[str, str]:
         """How a CSV file is written, as far as the policy says it."""
-        return {str(name): str(hint) for name, hint in (self.document.get("table") or {}).items()}
+        hints = (self.document.get("table") or {}).items()
+        return {str(name): str(hint) for name, hint in hints if name != "unreadable"}
+
+    @property
+    def unreadable(self) -> Fraction:
+        """The share of a column's rows that may be unreadable or become a value that nobody wrote down."""
+        stated = (self.document.get("table") or {}).get("unreadable")
+        return UNREADABLE if stated is None else rational(stated)
 
     @property
     def cuts_rows(self) -> bool:

@@ -56,6 +56,17 @@ def stand_in_sentences(policy: Policy) -> tuple[str, ...]:
     )
 
 
+def reading_sentences(policy: Policy) -> tuple[str, ...]:
+    """How days are written in a text, and around which texts blanks do not count."""
+    days = [
+        f"{a.name}: days are written {a.format}; those written otherwise are missing."
+        for a in policy.domain
+        if a.format
+    ]
+    trimmed = [a.name for a in policy.domain if a.trim]
+    return (*days, *([f"Blanks around the texts of {listing(trimmed)} do not count."] if trimmed else []))
+
+
 def _stand_in(attribute: Attribute, *, refused: bool) -> str:
     missing = attribute.text(attribute.missing)
     if refused:

@@ -79,6 +79,15 @@ def rows(value: object) -> int:
     return number
 
 
+def share(value: object) -> Fraction:
+    """A share of a whole: `1%`, 0.01 or 1/100."""
+    percent = isinstance(value, str) and value.rstrip().endswith("%")
+    number = exact(str(value).rstrip()[:-1]) / 100 if percent else exact(value)
+    if not 0 <= number <= 1:
+        refuse(f"{shown(value)} is not a share", "write one from 0% to 100%")
+    return number
+
+
 class Short:
     """Marks a type that also has short forms, and tells editors about them."""
 
@@ -107,6 +116,11 @@ Truth = Annotated[bool, PlainValidator(truth), WithJsonSchema({"type": "boolean"
 Text = Annotated[str, PlainValidator(text), WithJsonSchema(WORD)]
 Scalar = Annotated[str, WithJsonSchema(SCALAR)]
 Names = Annotated[tuple[Text, ...], Short(_one_or_more, {"type": "string"})]
+Share = Annotated[
+    Fraction,
+    PlainValidator(share),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE_/+-]+ *%?$"}]}),
+]
 Rows = Annotated[
     int,
     PlainValidator(rows),

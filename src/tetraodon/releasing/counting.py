@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import assert_never
 
 from tetraodon.arrays import Ints
@@ -13,17 +13,30 @@ from tetraodon.policy.attackers import Chain, DependentGroups, Independent
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.readable import check_readable, fitness
+from tetraodon.wording import listing
 from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery
 
 
-def count(plan: Plan, table: Source, governing: Policy | None = None) -> Mapping[str, tuple[Ints, ...]]:
-    """Exact answers to everything the plan measures, in units, from one look at the table."""
+def count(
+    plan: Plan, table: Source, governing: Policy | None = None, warn: Callable[[str], None] = lambda _: None
+) -> Mapping[str, tuple[Ints, ...]]:
+    """Exact answers to everything the plan measures, in units; refused where the table is not as the policy says.
+
+    `warn` is told which columns hold values that count as others, for the curator only.
+    """
     domain = plan.policy.domain
     queries = [m.query for item in plan for m in item.measurements]
     facts = told_facts(plan.policy, governing or plan.policy)
     groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
     with open_policy_table(plan.policy, table, governing) as engine:
+        check_fit(
+            plan.policy,
+            engine,
+            {name for names in (*groups, *(query.names for query in queries)) for name in names},
+            warn,
+        )
         counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
     check_not_empty(governing or plan.policy, counts.values())
     check_known_data(plan.policy, facts, counts)
@@ -31,6 +44,19 @@ def count(plan: Plan, table: Source, governing: Policy | None = None) -> Mapping
         item.name: tuple(exact_answer(m.query, domain, counts[group_of(m.query)]) for m in item.measurements)
         for item in plan
     }
+
+
+def check_fit(policy: Policy, engine: Engine, names: Collection[str], warn: Callable[[str], None]) -> None:
+    """Refuse a table of which more than the policy allows cannot be read; with `unreadable: 100%` nobody looks."""
+    if policy.unreadable == 1 or not names:
+        return
+    found = fitness(policy, engine.dry_run(names))
+    check_readable(policy, found)
+    if replaced := [one.attribute.name for one in found if one.amiss]:
+        warn(
+            f"Some values of {listing(replaced)} cannot be read, or count as others although nobody wrote it down. "
+            "`tetraodon check POLICY TABLE` says how many. This is for the curator only."
+        )
 
 
 def open_policy_table(policy: Policy, table: Source, governing: Policy | None = None) -> Engine:

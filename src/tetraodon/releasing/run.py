@@ -40,6 +40,7 @@ def release(
     force: bool = False,
     resume: bool = False,
     progress: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Release:
     """Release a plan's answers for a table, charging the ledger first; with `out`, write the release folder.
 
@@ -49,12 +50,15 @@ def release(
     anything is spent. The charge is committed before noise is drawn. A crash after that loses nothing: with `resume`, a
     release to `out` that was charged and not finished is finished under the same charge, with the same numbers if they
     were drawn; and what was finished already is read back.
+
+    `warn` is told which columns hold values that cannot be read, or count as others although nobody wrote it down. That
+    depends on the records, so it is for the curator only. More of it than the policy allows is refused.
     """
     if not isinstance(plan, Plan):
         plan = planned(load_policy(plan))
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
-            return release(plan, table, ledger=book, out=out, force=force, resume=resume, progress=progress)
+            return release(plan, table, ledger=book, out=out, force=force, resume=resume, progress=progress, warn=warn)
     place = None if out is None else Place.of(Path(out), MANIFEST)
     request, dataset = document_hash(plan_document(plan)), plan.policy.dataset
     with Passage(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
@@ -62,21 +66,26 @@ def release(
             progress(COMPLETE)
             return load_release(place.path)
         if way.drawn is None:
-            measured = _measure(plan, table, ledger, way, progress)
+            measured = _measure(plan, table, ledger, way, progress, warn)
         else:
             measured = read_measured(way.drawn, plan)
         return _finish(plan, measured, way, place, progress)
 
 
 def _measure(
-    plan: Plan, table: Source, ledger: Ledger, way: Passage, progress: Callable[[str], None]
+    plan: Plan,
+    table: Source,
+    ledger: Ledger,
+    way: Passage,
+    progress: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> Mapping[str, Measured]:
     """Count, charge, draw, and keep what was drawn."""
     account = ledger.account(plan.policy.dataset)
     certificate = governing_certificate(plan, account)
     progress("counting")
     with way.counting():
-        exact = count(plan, table, load_policy(account.policy))
+        exact = count(plan, table, load_policy(account.policy), warn)
     progress("charging the ledger")
     permit = way.spend(terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
     progress("adding noise")
