@@ -45,10 +45,12 @@ if TYPE_CHECKING:
         histogram as histogram,
         kmeans as kmeans,
         mean as mean,
+        median as median,
         quantiles as quantiles,
         ranges as ranges,
         rectangles as rectangles,
         total as total,
+        standard_deviation as standard_deviation,
         variance as variance,
     )
     from tetraodon.releasing.compare import compare as compare
@@ -79,7 +81,8 @@ _NAMES = {
     "tetraodon.publishing.perturb": "Perturbed load_perturbed perturb",
     "tetraodon.publishing.publish": "publish",
     "tetraodon.publishing.view": "View load_view",
-    "tetraodon.questions": "cdf count histogram kmeans mean quantiles ranges rectangles total variance",
+    "tetraodon.questions": "cdf count histogram kmeans mean median quantiles ranges rectangles standard_deviation "
+    "total variance",
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",
     "tetraodon.releasing.least_epsilon": "plan_for_error",

@@ -31,6 +31,7 @@ from tetraodon.questions import (
     mean,
     quantiles,
     ranges,
+    standard_deviation,
     total,
     variance,
 )
@@ -103,6 +104,7 @@ EVERY: list[tuple[Query, list[Row]]] = [
     (total("pay"), [lambda r: r[1]]),
     (total("pay", weight="age", by=["sex"]), [lambda r, s=s: r[1] * r[0] * (r[2] == s) for s in "FM"]),
     (variance("pay"), [lambda r: (r[1] - Fraction("0.25")) ** 2]),
+    (standard_deviation("pay"), [lambda r: (r[1] - Fraction("0.25")) ** 2]),
     (mean("age", by=["grade"]), [lambda r, g=g: r[0] * (r[3] == g) for g in GRADES]),
 ]
 
@@ -217,6 +219,7 @@ ITEMS: dict[str, dict[str, object]] = {
     "total": {"total": "x", "by": "g"},
     "mean": {"mean": "x", "by": "g"},
     "variance": {"variance": "x", "by": "g"},
+    "standard deviation": {"standard deviation": "x", "by": "g"},
     "quantiles": {"quantiles": "x", "at": [0.5, 0.9], "by": "g"},
     "rectangles": {"rectangles": ["x", "g"]},
     "kmeans": {"kmeans": ["x"], "clusters": 2},

@@ -7,15 +7,28 @@ from tetraodon.questions.count import Count, count
 from tetraodon.questions.histogram import Histogram, histogram
 from tetraodon.questions.kmeans import KMeans, kmeans
 from tetraodon.questions.mean import Mean, mean
-from tetraodon.questions.quantiles import Quantiles, quantiles
+from tetraodon.questions.quantiles import Quantiles, median, quantiles
 from tetraodon.questions.query import Query
 from tetraodon.questions.ranges import Ranges, ranges
 from tetraodon.questions.rectangles import Rectangles, rectangles
+from tetraodon.questions.standard_deviation import StandardDeviation, standard_deviation
 from tetraodon.questions.total import Total, total
 from tetraodon.questions.variance import Variance, variance
 from tetraodon.workload.linear import LinearQuery
 
-KINDS: tuple[type[Query], ...] = (Count, Histogram, Cdf, Ranges, Total, Mean, Variance, Quantiles, Rectangles, KMeans)
+KINDS: tuple[type[Query], ...] = (
+    Count,
+    Histogram,
+    Cdf,
+    Ranges,
+    Total,
+    Mean,
+    Variance,
+    StandardDeviation,
+    Quantiles,
+    Rectangles,
+    KMeans,
+)
 """Every kind of question there is, in the order in which a mistaken item is told of them."""
 
 
@@ -44,6 +57,7 @@ __all__ = [
     "Query",
     "Ranges",
     "Rectangles",
+    "StandardDeviation",
     "Total",
     "Variance",
     "cdf",
@@ -52,9 +66,11 @@ __all__ = [
     "kmeans",
     "linear",
     "mean",
+    "median",
     "quantiles",
     "ranges",
     "rectangles",
+    "standard_deviation",
     "total",
     "variance",
 ]

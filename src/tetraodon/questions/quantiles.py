@@ -37,6 +37,7 @@ from tetraodon.wording import listing
 from tetraodon.workload.linear import LinearQuery, Split
 
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+MEDIAN = (Fraction(1, 2),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,22 @@ class Quantiles(Query):
     at: tuple[Fraction, ...]
     by: tuple[str, ...] = ()
 
-    words: ClassVar = ("quantiles",)
-    keys: ClassVar = {"quantiles": Key("text", ""), "at": Key("numbers", QUARTILES), "by": BY}
+    words: ClassVar = ("quantiles", "median")
+    keys: ClassVar = {
+        "quantiles": Key("text", ""),
+        "median": Key("text", ""),
+        "at": Key("numbers", QUARTILES),
+        "by": BY,
+    }
     column: ClassVar = "quantile"
     numbers: ClassVar = False
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Quantiles:  # noqa: ARG003
+        if written["median"]:
+            if written["at"] != QUARTILES:
+                raise QueryError("a median is the quantile at 0.5", fix="leave `at` out, or write `quantiles`")
+            return median(written["median"], by=written["by"])
         if not written["at"]:
             raise QueryError("the list of quantiles is empty", fix="list shares, or leave `at` out for quartiles")
         return quantiles(written["quantiles"], at=written["at"], by=written["by"])
@@ -83,7 +93,7 @@ class Quantiles(Query):
         return named | {"quantile": shares, column_name(self.attribute): found, "lower": lower, "upper": upper}
 
     def asked(self) -> str:
-        return f"quantiles of {self.attribute}"
+        return f"{'median' if self.at == MEDIAN else 'quantiles'} of {self.attribute}"
 
     def sentence(self, domain: Domain) -> str:
         least = f"The least {with_unit(domain[self.attribute])} that {listing(map(_percent, self.at))}"
@@ -96,7 +106,7 @@ class Quantiles(Query):
         attribute = domain[self.attribute]
         shares = Places("share of the records", tuple(map(_percent, self.at)))
         return Drawing(
-            (*splits_of(self.by, domain), shares), titled(attribute), f"Quantiles of {self.attribute}", of=attribute
+            (*splits_of(self.by, domain), shares), titled(attribute), self.asked().capitalize(), of=attribute
         )
 
 
@@ -106,6 +116,11 @@ def quantiles(attribute: str, *, at: Sequence[Number] = (), by: Sequence[str] = 
     if any(not 0 <= q <= 1 for q in shares):
         raise QueryError("a quantile is not between 0 and 1", fix="write shares such as 0.1, 0.5, 0.9")
     return Quantiles(attribute, shares, names_of(by))
+
+
+def median(attribute: str, *, by: Sequence[str] = ()) -> Quantiles:
+    """The median of an ordered attribute: its quantile at one half."""
+    return quantiles(attribute, at=MEDIAN, by=by)
 
 
 def read_quantile(running: Floats, lower: Floats, upper: Floats, share: Fraction) -> tuple[int, int, int]:
