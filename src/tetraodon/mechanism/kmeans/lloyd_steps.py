@@ -11,17 +11,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
-from tetraodon.gate import Permit
 from tetraodon.mechanism.kmeans.certificates import certify_rates, certify_records
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.whole_sums import LARGEST, MOST_ROWS, add_up, cut_off, with_noise
+
+if TYPE_CHECKING:
+    from tetraodon.gate import Permit
 
 EDGE_LIMIT = 5_000_000
 COUNT_SHARE = Fraction(1, 4)
