@@ -192,7 +192,6 @@ KINDS_ELSEWHERE = {
     "policy/known.py": KNOWN_FIGURES,
     "policy/table_in_words.py": KNOWN_FIGURES,
     "mechanism/kmeans/__init__.py": "clusters are answered in a way of their own",
-    "mechanism/searched/workload.py": "counts and histograms are products, which are searched for without being listed",
     "releasing/chart.py": "clusters are drawn in a way of their own",
     "releasing/columns.py": "clusters are answered in a way of their own",
 }

@@ -94,7 +94,7 @@ _NAMES = {
 }
 _MOVED = {
     "pufferfish": "Channel Definition Secret World compose optimal_mechanism pairs scenarios",
-    "research": "ABSENT Kronecker Perturbation SecretGraph Sensitivity domain_count frapp oracle perturbation strategy",
+    "research": "ABSENT Perturbation SecretGraph Sensitivity domain_count frapp oracle perturbation",
 }
 
 __all__ = public_names(_NAMES)

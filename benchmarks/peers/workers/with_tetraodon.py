@@ -92,7 +92,7 @@ def kmeans(points: str, clusters: int, epsilon: float) -> dict[str, Any]:
 def strategy(size: int) -> dict[str, Any]:
     """Squared errors with Laplace noise at epsilon 1 and with Gaussian noise at rho 1/2."""
     document = _document({"x": {"integer": [0, size - 1]}}, 1, {"name": "r", "ranges": "x"})
-    found = td.research.strategy(td.ranges("x"), td.load_policy(document))
+    found = td.plan(td.load_policy(document))["r"]
     gaussian = td.plan(td.load_policy({**document, "budget": {"rho": "1/2"}}))["r"]
     return {"laplace": found.expected_error**2, "gaussian": gaussian.expected_error**2}
 

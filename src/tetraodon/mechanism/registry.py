@@ -13,11 +13,12 @@ from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
 from tetraodon.mechanism.ordered import ORDERED
 from tetraodon.mechanism.strategy import Mechanism, Strategy
+from tetraodon.mechanism.weighted import WEIGHTED
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
 
 MECHANISMS: dict[str, Mechanism] = {
-    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, DIRECT, GRID, SYNOPSIS)
+    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, SYNOPSIS)
 }
 """In the order in which they are asked; of equally good proposals the first is taken."""
 
@@ -33,7 +34,8 @@ def mechanism_named(name: object) -> Mechanism:
     return found
 
 
-def proposals(query: Query, policy: Policy) -> Iterator[Strategy]:
-    """Strategies that could answer a query under a policy, none of them certified yet."""
+def proposals(query: Query, policy: Policy, *, usual: bool = False) -> Iterator[Strategy]:
+    """Strategies that could answer a query under a policy, none of them certified yet; only `usual` ones, if asked."""
     for mechanism in tuple(MECHANISMS.values()):
-        yield from mechanism.propose(query, policy)
+        if mechanism.usual or not usual:
+            yield from mechanism.propose(query, policy)

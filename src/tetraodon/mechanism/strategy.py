@@ -110,12 +110,15 @@ class Mechanism(ABC):
     words:         what a plan calls it, in a few words.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
     about_order:   whether its tables are of running counts, which never fall.
+    usual:         whether plain differential privacy is said to have it. What a descent finds has digits that depend on
+                   the machine, and what `verify` computes anew must not.
     """
 
     name: ClassVar[str]
     words: ClassVar[str]
     tells_answers: ClassVar[bool] = False
     about_order: ClassVar[bool] = False
+    usual: ClassVar[bool] = True
 
     def __str__(self) -> str:
         return self.name

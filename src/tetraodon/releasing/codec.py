@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, assert_never
+
+import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
 from tetraodon.noise.laws import law_from
 from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table, WeightedSums
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
+
+PARTS_LIMIT = 10_000
+"""The finest parts that weights are told in, and the largest weight: products with counts stay whole numbers."""
+WIDTHS = 20
+"""More weighted sums than this for each value of an attribute no search begins with."""
 
 
 def measurement_document(measurement: Measurement) -> dict[str, Any]:
@@ -64,6 +72,14 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 "attribute": contribution.attribute.name,
                 "unit": decimal_text(contribution.unit),
             } | times
+        case WeightedSums():
+            rows = contribution.matrix.tolist()
+            return {
+                "kind": "weighted sums",
+                "attribute": contribution.names[0],
+                "parts": contribution.unit.denominator,
+                "rows": rows,
+            }
         case Table():
             return {"kind": "asked"}
         case Hats():
@@ -91,6 +107,15 @@ def _soft_from(document: Mapping[str, Any], domain: Domain) -> Soft:
     return Soft(attribute.name, attribute.size, units, starts, tread)
 
 
+def _weighted_from(document: Mapping[str, Any], domain: Domain) -> WeightedSums:
+    attribute, parts = domain[document["attribute"]], _whole(document["parts"], 1, PARTS_LIMIT)
+    most = parts * PARTS_LIMIT
+    rows = [[_whole(weight, -most, most) for weight in row] for row in document["rows"]]
+    if not 1 <= len(rows) <= attribute.size * WIDTHS or any(len(row) != attribute.size for row in rows):
+        raise ValueError("weights that are not those of the attribute")
+    return WeightedSums((attribute.name,), np.array(rows, np.int64), Fraction(1, parts))
+
+
 def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) -> Measurement:
     """The measurement a document describes; "asked" stands for the rows of the item's own question."""
     try:
@@ -107,6 +132,8 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
             case "smooth running":
                 attribute = domain[counts["attribute"]]
                 contribution = Ramps(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
+            case "weighted sums":
+                contribution = _weighted_from(counts, domain)
             case "soft bins":
                 contribution = _soft_from(counts, domain)
             case "soft table":

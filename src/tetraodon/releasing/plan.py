@@ -203,13 +203,13 @@ Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
 """Proposals with what each loses at a scale of one, and whether others were left out as too long."""
 
 
-def _offered(item: Item, policy: Policy, limit: Limit) -> Offered:
+def _offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) -> Offered:
     """What mechanisms propose for an item, priced; the price that it may have matters only if that shapes it."""
     priced = policy
     if item.query.shaped_by_budget:  # how fine its table is depends on its part of the budget
         priced = policy.with_epsilon(policy.epsilon * limit.amount / limit_of(policy, limit.noise).amount)
     found, too_long = [], False
-    for strategy in proposals(item.query, priced):
+    for strategy in proposals(item.query, priced, usual=usual):
         if any(query.size(policy.domain) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
             too_long = True
             continue
@@ -255,17 +255,26 @@ def planned_item(
     """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
     certificate = certify_release(policy, strategy.measurements(scale))
     error = Scaled(strategy, scale, policy.domain).expected_error(item.query)
-    usual = baseline or _baseline(item, strategy, certificate, policy)
+    usual = baseline or _baseline(item, strategy, scale, certificate, policy)
     return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
 
 
-def _baseline(item: Item, strategy: Strategy, certificate: Certificate, policy: Policy) -> Baseline:
+def _baseline(
+    item: Item, strategy: Strategy, own_scale: Fraction, certificate: Certificate, policy: Policy
+) -> Baseline:
     noise = strategy.noise if policy.rho is None else GAUSSIAN
     limit = limit_of(policy, noise)
     price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
-    usual, scale = _choose(item, plain, Limit(noise, price))
-    return Baseline(Scaled(usual, scale, policy.domain).expected_error(item.query), usual.mechanism)
+    at_price = Limit(noise, price)
+    usual, scale = _choose(item, plain, at_price, _offered(item, plain, at_price, usual=True))
+    error = Scaled(usual, scale, policy.domain).expected_error(item.query)
+    if (
+        policy.graph == plain.graph
+        and (own := Scaled(strategy, own_scale, policy.domain).expected_error(item.query)) < error
+    ):
+        return Baseline(own, strategy.mechanism)  # nothing else was promised
+    return Baseline(error, usual.mechanism)
 
 
 def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> float:

@@ -196,6 +196,15 @@ class Table:
         return self.matrix
 
 
+@dataclass(frozen=True, eq=False)
+class WeightedSums(Table):
+    """Sums of the values of one attribute with weights that were searched for: no question asks them."""
+
+    def add_up(self, table: Ints) -> Ints:
+        """Their values, in units, for every row of counts."""
+        return np.asarray(table @ self.matrix.T)
+
+
 @dataclass(frozen=True)
 class AllRanges:
     """Every range of an ordered attribute: row (l, h) counts the records with l <= code <= h."""

@@ -20,6 +20,7 @@ from tetraodon.arrays import Bools, Floats
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.mechanism.free_totals import free_totals
 from tetraodon.mechanism.hierarchical.intervals import fit_of, largest_reach, range_reach, sum_reach
+from tetraodon.mechanism.hierarchical.least_squares import SmoothFit
 from tetraodon.mechanism.hierarchical.shape_search import Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.one_scale import lengths
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
@@ -86,6 +87,7 @@ class Hierarchical(Mechanism):
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The table that fits single values and smoothed counts together best."""
         fit, noisy = fit_of(at), at.strategy.noisy
+        assert isinstance(fit, SmoothFit)
         arrays = [array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured]
         by_width: dict[type, dict[int, Floats]] = {Hats: {}, Ramps: {}}
         for query, array in zip(noisy[1:], arrays[1:], strict=False):

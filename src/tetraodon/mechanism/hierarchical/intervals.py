@@ -11,8 +11,9 @@ import numpy as np
 
 from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.mechanism.hierarchical.least_squares import SmoothFit, levels_of
+from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.mechanism.strategy import Scaled
-from tetraodon.workload.contribution import One
+from tetraodon.workload.contribution import One, WeightedSums
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.smooth import Hats, Ramps
 
@@ -22,9 +23,16 @@ TOGETHER = 256
 
 
 @lru_cache(maxsize=8)
-def fit_of(at: Scaled) -> SmoothFit:
+def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit:
     """Least squares for a strategy's measurements."""
     strategy = at.strategy
+    known = LinearQuery(One(), strategy.table[:-1]) in strategy.exact
+    leaves, total = strategy.noise.variance(at.scale), 0.0 if known else None
+    sums = strategy.noisy[-1].contribution
+    if isinstance(sums, WeightedSums):
+        unit = float(sums.unit)
+        spread = strategy.noise.variance(strategy.scales(at.scale)[-1]) * unit**2
+        return WrittenOutFit(leaves, np.asarray(sums.matrix * unit, np.float64), spread, total)
     bins: list[tuple[int, float]] = []
     running: list[tuple[int, float]] = []
     for query, scale in zip(strategy.noisy[1:], strategy.scales(at.scale)[1:], strict=True):
@@ -32,16 +40,14 @@ def fit_of(at: Scaled) -> SmoothFit:
         assert isinstance(kind, Hats | Ramps)
         variance = strategy.noise.variance(scale) * float(kind.unit) ** 2
         (bins if isinstance(kind, Hats) else running).append((kind.width, variance))
-    known = LinearQuery(One(), strategy.table[:-1]) in strategy.exact
-    leaves = strategy.noise.variance(at.scale)
-    return SmoothFit(at.shape[-1], leaves, levels_of(bins, running), 0.0 if known else None)
+    return SmoothFit(at.shape[-1], leaves, levels_of(bins, running), total)
 
 
 @lru_cache(maxsize=8)
 def running_noise(at: Scaled) -> tuple[Floats, Floats]:
     """For every running count of one line: its variance and its largest single part, as `NoiseLaw.reach` wants them."""
     fit = fit_of(at)
-    if fit.size > EXACT_SIZE:
+    if isinstance(fit, SmoothFit) and fit.size > EXACT_SIZE:
         variance = running_variance_bounds(fit) * at.above_discrete
         return variance, np.sqrt(variance / 2)
     variance, largest = np.zeros(fit.size), np.zeros(fit.size)
@@ -65,7 +71,7 @@ def noise_of(at: Scaled, rows: Floats) -> tuple[Floats, Floats]:
     for query, scale in zip(strategy.noisy, strategy.scales(at.scale), strict=True):
         kind = query.contribution
         unit = float(kind.unit)
-        seen = kind.add_up(moved) * unit if isinstance(kind, Hats | Ramps) else moved  # type: ignore[arg-type]
+        seen = kind.add_up(moved) * unit if isinstance(kind, Hats | Ramps | WeightedSums) else moved  # type: ignore[arg-type]
         part = float(scale) * unit / (strategy.noise.variance(scale) * unit**2)
         largest = np.maximum(largest, np.abs(seen).max(axis=1) * part)
     return variance, largest

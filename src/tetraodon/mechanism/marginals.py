@@ -1,14 +1,14 @@
-"""Measurements for products of questions about single attributes, on domains of any size: which marginals, how well.
+"""Several histograms together, on domains of any size: which marginals to measure, and how well each.
 
-A workload is a list of Kronecker products, one factor for each attribute. Measured are marginals, each with noise of
-its own. What they say about the table is a sum of products of I and J (all ones), which have common eigenspaces, one
-for every set of attributes. So the error is a short sum, and no matrix as large as the table is ever written.
+A plan answers every histogram by itself. Where many of them overlap, fewer and coarser marginals can tell them all.
+What marginals say about the table is a sum of products of I and J (all ones), which have common eigenspaces, one for
+every set of attributes. So the error is a short sum, and no matrix as large as the table is ever written.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,13 +18,15 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
+from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
-from tetraodon.mechanism.searched import one_attribute
-from tetraodon.mechanism.searched.workload import Kronecker, sums_of_squares
 from tetraodon.noise import laplace_variance
+from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
+from tetraodon.questions.query import Cells, Query
+from tetraodon.rational import Number, rational
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement, splits
 
@@ -35,66 +37,36 @@ SHARP = 40.0
 
 
 @dataclass(frozen=True, eq=False)
-class SearchedStrategy:
-    """What to measure for a workload, and its certificate. Errors are root mean squared errors per query.
+class MarginalStrategy:
+    """Marginals to measure, and their certificate. Errors are root mean squared errors per answer.
 
-    `every_cell` says that least squares is over all cells of the domain, written out; else it is over marginals, or
-    sums along one attribute.
+    `rivals` are the errors of all cells (`identity`), of the asked histograms alike (`direct`) and of what was found.
     """
 
     policy: Policy
-    mechanism: str
     measurements: tuple[Measurement, ...]
     certificate: Certificate
     expected_error: float
     rivals: tuple[tuple[str, float], ...]
-    every_cell: bool = False
-
-    def cells(self, measured: Sequence[Ints]) -> Floats:
-        """The estimates of all cells that fit noisy measurements, in units and in this order, best."""
-        if not self.every_cell:
-            return self.marginal(measured, self.policy.domain.names).ravel()
-        rows, spread = every_cell(self.policy, self.measurements)
-        answers = np.concatenate(
-            [
-                np.ravel(m) * float(one.query.contribution.unit)
-                for m, one in zip(measured, self.measurements, strict=True)
-            ]
-        )
-        noisy = spread > 0
-        whole = np.linalg.pinv((rows[noisy].T / spread[noisy]) @ rows[noisy], hermitian=True)
-        found = whole @ (rows[noisy].T / spread[noisy]) @ answers[noisy]
-        for known, value in zip(rows[~noisy], answers[~noisy], strict=True):
-            found = found + whole @ known * (value - known @ found) / (known @ whole @ known)
-        return np.asarray(found)
 
     def marginal(self, measured: Sequence[Ints], names: Names) -> Floats:
         """The counts by some attributes that fit noisy measurements, in this order, best; all marginals agree."""
-        if self.every_cell:
-            domain = self.policy.domain
-            return _summed(self.cells(measured).reshape(domain.shape), domain.names, names)
         algebra = self._algebra
         if not set(names) <= set(algebra.names):
             raise QueryError("a marginal is about attributes that were not measured", fix="ask about measured ones")
-        sizes = dict(zip(algebra.names, algebra.sizes, strict=True))
-        if one_attribute.sums_one_attribute(self.measurements):
-            seen = self.measurements[0].query.names
-            return _summed(one_attribute.cells_of(self.measurements, measured, sizes[seen[-1]]), seen, names)
+        sizes = algebra.sizes
         total = np.zeros([sizes[name] for name in names])
         precise = {m.query.names: _precision(m) for m in self.measurements}
-        exact = {m.query.names: array for m, array in zip(self.measurements, measured, strict=True) if not m.scale}
+        exact = any(not m.scale for m in self.measurements)
         for part in _subsets(names):
-            known = part == () and () in exact
+            known = part == () and exact
             whole = 1.0 if known else algebra.precision(precise, part)
             for one, array in zip(self.measurements, measured, strict=True):
                 seen = one.query.names
                 if not set(part) <= set(seen) or (known != (one.scale == 0)) or not whole:
                     continue
-                weight = (
-                    1.0
-                    if known
-                    else precise[seen] * math.prod(sizes[n] for n in algebra.names if n not in names and n not in seen)
-                )
+                others = (sizes[n] for n in algebra.names if n not in names and n not in seen)
+                weight = 1.0 if known else precise[seen] * math.prod(others)
                 weight /= math.prod(sizes[n] for n in names if n not in part and (known or n in seen))
                 total = total + weight / whole * _component(array[..., 0], seen, part, names)
         return total
@@ -105,22 +77,24 @@ class SearchedStrategy:
         return _Algebra(self.policy, tuple(n for n in self.policy.domain.names if n in names))
 
 
-def marginal_strategy(workload: Sequence[Kronecker], policy: Policy, price: Fraction) -> SearchedStrategy:
-    """The marginals with the least error that were found for a workload, certified at a price.
+def marginals(workload: Sequence[Query], policy: AnyPolicy, *, epsilon: Number | None = None) -> MarginalStrategy:
+    """The marginals with the least error that were found for several histograms together.
 
-    Post  never worse than all cells, than running or smoothed counts along any one attribute, or than the asked
-          marginals alone.
+    Post  certified at epsilon, the policy's own by default; never worse than noise on all cells, or on the asked
+          histograms alike, which is what a plan does.
     """
-    asked = {name for product in workload for name in product.names}
-    names = tuple(name for name in policy.domain.names if name in asked)
+    policy = load_policy(policy)
+    price = policy.epsilon if epsilon is None else rational(epsilon, name="epsilon")
+    if price <= 0:
+        raise Refused("epsilon is not positive", fix="give a budget above zero")
+    require_independent(policy, "a choice of marginals")
+    asked = [_asked(query, policy) for query in workload]
+    names = tuple(name for name in policy.domain.names if any(name in one for one in asked))
     if not names or len(names) > MOST_ATTRIBUTES:
         raise Refused(f"the workload is not about 1 to {MOST_ATTRIBUTES} attributes", fix="ask about fewer at once")
-    algebra = _Algebra(policy, names)
-    asks = algebra.asked(workload)
-    supports = sorted({tuple(n for n in names if n in product.names) for product in workload})
-    queries = sum(product.queries for product in workload)
-    _priced({names: 1.0}, policy, price)  # refuses where nothing is a secret
-    found: list[tuple[float, str, tuple[Measurement, ...]]] = []
+    algebra, answers = _Algebra(policy, names), sum(policy.domain.project(one).size for one in asked)
+    asks, supports = algebra.asked(asked), sorted({*asked})
+    rivals: list[tuple[str, float, tuple[Measurement, ...]]] = []
     for word, weights in (
         ("identity", {names: 1.0}),
         ("direct", dict.fromkeys(supports, 1.0)),
@@ -129,17 +103,22 @@ def marginal_strategy(workload: Sequence[Kronecker], policy: Policy, price: Frac
         measured = _priced(weights, policy, price)
         precise = {m.query.names: _precision(m) for m in measured}
         error = sum(ask / algebra.precision(precise, part) for part, ask in asks.items() if ask)
-        found.append((error / queries, word, measured))
-    found += [
-        (error / queries, word, measured) for error, word, measured in _one_attribute(workload, policy, names, price)
-    ]
-    error, word, measured = min(found, key=lambda one: one[0])
+        rivals.append((word, math.sqrt(error / answers), measured))
+    _, error, measured = min(rivals, key=lambda one: one[1])
     exact = (Measurement(LinearQuery(One()), Fraction(0)),) if policy.size_is_public else ()
     certificate = certify_measurements(policy.graph, (*measured, *exact), rows_per_person=policy.rows_per_person)
     if not certificate.finite or certificate.epsilon > price:
         raise Refused("the strategy does not keep its budget", fix="report this: the kernel and the search disagree")
-    rivals = tuple((other, math.sqrt(mean)) for mean, other, _ in found)
-    return SearchedStrategy(policy, word, (*measured, *exact), certificate, math.sqrt(error), rivals)
+    told = tuple((word, rival) for word, rival, _ in rivals)
+    return MarginalStrategy(policy, (*measured, *exact), certificate, error, told)
+
+
+def _asked(query: Query, policy: Policy) -> Names:
+    """The attributes of a histogram, in the order of the domain."""
+    table = query.table(policy.domain)
+    if not table or not isinstance(query.reading(policy.domain), Cells) or any(s.bins is not None for s in table):
+        raise QueryError("marginals are chosen for whole histograms only", fix="ask with td.histogram, without bins")
+    return tuple(name for name in policy.domain.names if name in {split.name for split in table})
 
 
 @dataclass(frozen=True)
@@ -150,25 +129,26 @@ class _Algebra:
     names: Names
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(self.policy.domain[name].size for name in self.names)
+    def sizes(self) -> dict[str, int]:
+        return {name: self.policy.domain[name].size for name in self.names}
 
-    def asked(self, workload: Sequence[Kronecker]) -> dict[Names, float]:
-        """What a workload asks of every eigenspace; of the number of records nothing where that is known."""
-        found = {}
+    def asked(self, workload: Sequence[Names]) -> dict[Names, float]:
+        """What histograms ask of every eigenspace; of the number of records nothing where that is known.
+
+        Why   of the differences between its n values a histogram asks n - 1 and of their sum 1; of the sum of an
+              attribute that it adds up it asks n, and of its differences nothing.
+        """
+        sizes, found = self.sizes, {}
         for part in _subsets(self.names):
-            products = [
-                math.prod(
-                    sums_of_squares(product, self.policy.domain[name])[0 if name in part else 1] for name in self.names
-                )
-                for product in workload
-            ]
-            found[part] = 0.0 if part == () and self.policy.size_is_public else float(sum(products))
+            inside = [one for one in workload if set(part) <= set(one)]
+            of_part = math.prod(sizes[name] - 1.0 for name in part)
+            asks = sum(math.prod(float(sizes[name]) for name in self.names if name not in one) for one in inside)
+            found[part] = 0.0 if part == () and self.policy.size_is_public else of_part * asks
         return found
 
     def precision(self, precise: dict[Names, float], part: Names) -> float:
         """How well an eigenspace is measured: each marginal that sees it adds up the cells of the others."""
-        sizes = dict(zip(self.names, self.sizes, strict=True))
+        sizes = self.sizes
         return sum(
             p * math.prod(size for name, size in sizes.items() if name not in seen)
             for seen, p in precise.items()
@@ -233,30 +213,6 @@ def _precision(measurement: Measurement) -> float:
     return 1 / laplace_variance(measurement.scale) if measurement.scale else 0.0
 
 
-def _one_attribute(
-    workload: Sequence[Kronecker], policy: Policy, names: Names, price: Fraction
-) -> Iterator[tuple[float, str, tuple[Measurement, ...]]]:
-    """Running counts, smoothed counts and searched rows of all cells along each attribute, with the summed error."""
-    for name in names:
-        attribute, others = policy.domain[name], [policy.domain[n] for n in names if n != name]
-        times = [math.prod(sum(sums_of_squares(product, other)) for other in others) for product in workload]
-        gram = np.zeros((1, 1))
-        if attribute.size <= one_attribute.LONGEST:
-            gram = np.sum([t * product.gram(attribute) for t, product in zip(times, workload, strict=True)], axis=0)
-        steps = sum(t * product.differences(attribute) for t, product in zip(times, workload, strict=True))
-        optimised = one_attribute.searched(policy, names, name, gram)
-        for found in (*one_attribute.plain(policy, names, name), *([optimised] if optimised else [])):
-            try:
-                unit = certify_measurements(
-                    policy.graph, found.measurements(Fraction(1)), rows_per_person=policy.rows_per_person
-                )
-            except Refused:
-                continue
-            if unit.epsilon:
-                measured = found.measurements(Fraction(unit.epsilon) / price)
-                yield one_attribute.variance(measured, gram, steps), found.word, measured
-
-
 def _component(array: Ints, seen: Names, part: Names, names: Names) -> Floats:
     """The part of a measured marginal that is about all of `part` and nothing else, as an array by `names`."""
     found = array.astype(np.float64).sum(axis=tuple(a for a, name in enumerate(seen) if name not in part))
@@ -268,23 +224,5 @@ def _component(array: Ints, seen: Names, part: Names, names: Names) -> Floats:
     return found.reshape([next(sizes) if name in part else 1 for name in names])
 
 
-def _summed(cells: Floats, seen: Names, names: Names) -> Floats:
-    """A table by some of its attributes."""
-    found = cells.sum(axis=tuple(axis for axis, name in enumerate(seen) if name not in names))
-    order = [name for name in seen if name in names]
-    return np.asarray(found).transpose([order.index(name) for name in names])
-
-
 def _subsets(names: Names) -> list[Names]:
     return list(chain.from_iterable(combinations(names, size) for size in range(len(names) + 1)))
-
-
-def every_cell(policy: Policy, measurements: Sequence[Measurement]) -> tuple[Floats, Floats]:
-    """All measurements as rows over the cells of the domain, in records, and the variance of each."""
-    rows, spread = [], []
-    for measurement in measurements:
-        matrix, unit = measurement.query.matrix(policy.domain)
-        variance = laplace_variance(measurement.scale) * float(unit) ** 2 if measurement.scale else 0.0
-        rows.append(matrix * float(unit))
-        spread.append(np.full(len(matrix), variance))
-    return np.concatenate(rows), np.concatenate(spread)

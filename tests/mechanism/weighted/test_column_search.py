@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism.searched.column_search import NOWHERE, _Error, best_rows, bumps
-from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.mechanism.weighted.column_search import NOWHERE, _Error, best_rows, bumps
+from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within
 
 CELLS = 24
-
-
-def graph(kind: Everything | Within | Public) -> SecretGraph:
-    return SecretGraph(Domain((Attribute("x", Integers(0, CELLS - 1)),)), (Factor(("x",), kind),), 1)
 
 
 def all_ranges() -> np.ndarray:
@@ -50,13 +44,13 @@ def test_what_floats_cannot_tell_is_nowhere() -> None:
     assert not slope.any()
 
 
-@pytest.mark.parametrize("kind", [Everything(CELLS), Within(CELLS, 3)])
+@pytest.mark.parametrize("kind", [Everything(CELLS), Within(CELLS, 3), Blocks(tuple(c // 6 for c in range(CELLS)))])
 @pytest.mark.parametrize("known", [True, False])
-def test_it_goes_down(kind: Everything | Within, known: bool) -> None:
-    secrets, first = graph(kind), bumps(CELLS)
-    rows = best_rows(all_ranges(), secrets, first, known=known)
+def test_it_goes_down(kind: Everything | Within | Blocks, known: bool) -> None:
+    first = bumps(CELLS)
+    rows = best_rows(all_ranges(), kind, first, known=known)
     assert rows is not None
-    x, y = secrets.edge_cells()
+    x, y = (np.concatenate(ends) for ends in zip(*kind.edges(), strict=True))
 
     def whole(rows: np.ndarray) -> float:
         loss = 2 + np.abs(rows[:, x] - rows[:, y]).sum(axis=0).max()
@@ -66,7 +60,7 @@ def test_it_goes_down(kind: Everything | Within, known: bool) -> None:
 
 
 def test_where_nothing_is_secret_there_is_nothing_to_search() -> None:
-    assert best_rows(all_ranges(), graph(Public(CELLS)), bumps(CELLS), known=True) is None
+    assert best_rows(all_ranges(), Public(CELLS), bumps(CELLS), known=True) is None
 
 
 def test_bumps_are_positive_everywhere() -> None:

@@ -15,27 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
-from tetraodon.policy.attribute_graph import Everything
-from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 
 ROUNDS = 60
-PAIRS = 30_000_000
-"""Edges times rows that a round may look at; above, the graph is treated as complete."""
 SOFT = 1e-3
 NOWHERE = 100.0
 
 
-def best_rows(gram: Floats, graph: SecretGraph, first: Floats, *, known: bool) -> Floats | None:
+def best_rows(gram: Floats, graph: AttributeGraph, first: Floats, *, known: bool) -> Floats | None:
     """Rows found by descent from first ones; None where nothing is a secret."""
-    if not graph.has_edges:
+    if not graph.edge_count:
         return None
-    cells = len(gram)
     error = _Error(gram / np.trace(gram), known)
-    x, y = graph.edge_cells()
-    complete = all(isinstance(f.graph, Everything) for f in graph.factors) and graph.at_most == len(graph.factors)
-    alone = not len(x)  # only absence is a secret: it loses 1 + |B_i|_1, half of what the complete graph loses
-    if complete or alone or len(x) * len(first) > PAIRS or (first.min() >= 0 and len(x) > 0.5 * cells * cells / 2):
+    many = graph.edge_count > 0.5 * graph.size * graph.size / 2
+    if isinstance(graph, Everything) or (many and first.min() >= 0):
         return _descend_by_columns(error, np.maximum(first, 0.0))
+    x, y = (np.concatenate(ends) for ends in zip(*graph.edges(), strict=True))
     return _descend_by_edges(error, first, x, y)
 
 

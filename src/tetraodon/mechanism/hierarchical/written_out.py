@@ -1,0 +1,57 @@
+"""Least squares over single values and any sums of them, with every matrix written out: for short attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tetraodon.arrays import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenOutFit:
+    """Single values with variance `leaves`, sums of them by the rows of `sums` with variance `spread`.
+
+    `total` is 0 where the sum of all values is known, as in `SmoothFit`; None where it is not.
+    """
+
+    leaves: float
+    sums: Floats
+    spread: float
+    total: float | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.sums.shape[1])
+
+    def counts(self, measured: Floats, total: Floats | None) -> Floats:
+        """The estimates of all values, a row for each row of single values and sums; `total` where it is known."""
+        found = (
+            measured[:, : self.size] / self.leaves + measured[:, self.size :] @ self.sums / self.spread
+        ) @ self._free
+        if total is None:
+            return np.asarray(found)
+        along = self._free.sum(axis=0)
+        return np.asarray(found + np.outer(total - found.sum(axis=1), along / along.sum()))
+
+    def covariance_times(self, functionals: Floats) -> Floats:
+        """Cov(x) f for every row f."""
+        return np.asarray(functionals @ self._covariance)
+
+    def running_variances(self, positions: Ints) -> Floats:
+        """The variance of the running count up to each position, itself included."""
+        return np.asarray(np.diag(self._covariance.cumsum(axis=0).cumsum(axis=1))[positions])
+
+    @cached_property
+    def _free(self) -> Floats:
+        """The covariance before the total is used."""
+        return np.asarray(np.linalg.inv(np.eye(self.size) / self.leaves + self.sums.T @ self.sums / self.spread))
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        if self.total is None:
+            return self._free
+        along = self._free.sum(axis=0)
+        return np.asarray(self._free - np.outer(along, along) / along.sum())
