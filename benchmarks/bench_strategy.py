@@ -4,7 +4,8 @@ All ranges of 1,024 values at epsilon 1, the number of records public: under the
 tree that uses the number of records has 459), and for theta = 32 beside 0.92 times the best tree with prefix nodes
 (165).
 All two-way marginals of three attributes, and of five with 1.2 million cells, beside noise on all cells. Random
-rectangles of a map beside noise on single cells, planned; and on the map of tweets, where it is at hand, released and compared with the plan.
+rectangles of a map beside noise on single cells, planned; and on the map of tweets, where it is at hand, released
+and compared with the plan.
 """
 
 from __future__ import annotations

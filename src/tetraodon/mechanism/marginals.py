@@ -94,6 +94,7 @@ def marginals(workload: Sequence[Query], policy: AnyPolicy, *, epsilon: Number |
         raise Refused(f"the workload is not about 1 to {MOST_ATTRIBUTES} attributes", fix="ask about fewer at once")
     algebra, answers = _Algebra(policy, names), sum(policy.domain.project(one).size for one in asked)
     asks, supports = algebra.asked(asked), sorted({*asked})
+    _priced({names: 1.0}, policy, price)  # refuses where nothing is a secret
     rivals: list[tuple[str, float, tuple[Measurement, ...]]] = []
     for word, weights in (
         ("identity", {names: 1.0}),
