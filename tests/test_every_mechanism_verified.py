@@ -119,7 +119,7 @@ STRATEGIES = strategies()
 
 def test_every_mechanism_is_among_them() -> None:
     """Those for longer attributes and for maps have tests of their own below."""
-    further = {"hierarchical", "grid", "synopsis"}
+    further = {"hierarchical", "weighted", "grid", "synopsis"}
     assert {strategy.mechanism.name for _, _, strategy in STRATEGIES} | further == set(MECHANISMS)
 
 
