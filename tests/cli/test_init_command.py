@@ -14,7 +14,7 @@ def test_a_draft_holds_no_value(run: Run, place: Path) -> None:
     text = (place / "draft.yaml").read_text()
     assert MARKER not in text
     assert "Female" not in text.replace("for example [Female, Male, other]", "")
-    assert "age: {integer: [CONFIRM, CONFIRM]}" in text
+    assert "age: {integer: [CONFIRM, CONFIRM], missing: separate}" in text
 
 
 def test_a_file_that_exists_stays_unless_forced(run: Run, place: Path) -> None:

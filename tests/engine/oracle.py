@@ -45,7 +45,7 @@ def nearest(attribute: Attribute, value: object, low: object, high: object) -> i
     if value < low:  # type: ignore[operator]
         return 0 if attribute.other is None else attribute.other
     if value > high:  # type: ignore[operator]
-        return attribute.size - 1 if attribute.other is None else attribute.other
+        return attribute.values.size - 1 if attribute.other is None else attribute.other
     return attribute.code(value)
 
 

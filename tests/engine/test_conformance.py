@@ -50,6 +50,23 @@ def test_missing_and_outside(form, tmp_path):
     check(form, tmp_path, [AGE, other, sex, yes], ["INTEGER", "SMALLINT", "VARCHAR", "BOOLEAN"], records)
 
 
+def test_missing_values_apart(form, tmp_path):
+    attributes = [
+        Attribute("age", Integers(18, 65), missing=48, separate=True),
+        Attribute("grid", Grid(Fraction(0), Fraction(1), Fraction(1, 2)), missing=3, other=1, separate=True),
+        Attribute("sex", Categories(("f", "m")), missing=2, other=0, separate=True),
+        Attribute("yes", Booleans(), missing=2, other=1, separate=True),
+        Attribute("day", Dates(dt.date(2020, 1, 1), dt.date(2020, 1, 9)), missing=9, separate=True),
+    ]
+    records = [
+        (17, 0.5, "f", True, dt.date(2020, 1, 2)),
+        (66, 7.0, "d", False, dt.date(2021, 1, 2)),
+        (None, None, None, None, None),
+        (40, None, "m", None, dt.date(2020, 1, 9)),
+    ]
+    check(form, tmp_path, attributes, ["INTEGER", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE"], records)
+
+
 def test_unicode_and_hostile_names(form, tmp_path):
     labels = (
         "Zürich",

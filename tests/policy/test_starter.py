@@ -33,21 +33,29 @@ def test_guesses_come_from_names_and_types() -> None:
     attributes = draft["attributes"]
     blank = [PLACEHOLDER, PLACEHOLDER]
     assert "person_id" not in attributes
-    assert attributes["age"] == {"integer": blank}
-    assert attributes["Birth Year"] == {"integer": blank}
-    assert attributes["sex"] == blank
-    assert attributes["zip"] == blank
-    assert attributes["lat"] == {"real": blank, "step": PLACEHOLDER}
-    assert attributes["income"] == {"real": blank, "step": PLACEHOLDER}
-    assert attributes["seen"] == {"date": blank}
-    assert attributes["smokes"] == "boolean"
-    assert attributes["diagnosis"] == {"categories": blank, "missing": PLACEHOLDER, "other": PLACEHOLDER}
+    assert attributes["age"] == {"integer": blank, "missing": "separate"}
+    assert attributes["Birth Year"] == {"integer": blank, "missing": "separate"}
+    assert attributes["sex"] == attributes["diagnosis"]
+    assert attributes["zip"] == attributes["diagnosis"]
+    assert attributes["lat"] == {"real": blank, "step": PLACEHOLDER, "missing": "separate"}
+    assert attributes["income"] == attributes["lat"]
+    assert attributes["seen"] == {"date": blank, "missing": "separate"}
+    assert attributes["smokes"] == {"boolean": "true", "missing": "separate"}
+    assert attributes["diagnosis"] == {
+        "categories": blank,
+        "missing": "separate",
+        "other": PLACEHOLDER,
+        "trim": "true",
+    }
     assert draft["presence"] == "secret"
 
 
 def test_a_column_without_a_type_is_guessed_from_its_name_or_not_at_all() -> None:
     attributes = parse(starter([("age", "unknown"), ("wage", "unknown")], "people").encode(), "p").data["attributes"]
-    assert attributes == {"age": {"integer": [PLACEHOLDER, PLACEHOLDER]}, "wage": PLACEHOLDER}
+    assert attributes == {
+        "age": {"integer": [PLACEHOLDER, PLACEHOLDER], "missing": "separate"},
+        "wage": PLACEHOLDER,
+    }
 
 
 def test_a_name_that_contradicts_the_type_is_not_believed() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from tetraodon.arrays import Bools, Ints
 from tetraodon.policy.attribute_graph import Codes, Everything, Within
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Answerers, Number, One, Prefix, Table
 from tetraodon.workload.linear import Split
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -192,7 +192,7 @@ def linear_in_code(term: Term) -> bool:
             return True
         case Squared() as squares:  # the square of a linear function is convex
             return isinstance(squares.of, Number) and squares.of.linear
-        case Table() | AllRanges() | Hats() | Soft() | Product():
+        case Answerers() | Table() | AllRanges() | Hats() | Soft() | Product():
             return False
         case _:
             assert_never(term.contribution)
@@ -201,13 +201,19 @@ def linear_in_code(term: Term) -> bool:
 def linear_in_each_code(term: Term) -> bool:
     """Whether the contribution is linear in the code of each attribute while the others stay: weighted sums too."""
     kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return linear_in_code(term) or (isinstance(kind, Number) and not kind.squared)
+    return linear_in_code(term) or (isinstance(kind, Number) and not kind.squared and not kind.attribute.separate)
 
 
 def convex_from_each_end(term: Term) -> bool:
     """Whether, for steps of one length, what is moved is convex in where they begin: squares of distances too."""
     kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return linear_in_code(term) or (isinstance(kind, Number) and kind.squared)
+    return linear_in_code(term) or (isinstance(kind, Number) and kind.squared and not kind.attribute.separate)
+
+
+def linear_but_for_missing(term: Term) -> bool:
+    """Whether it is linear in an attribute's code, or the square of such, but for a last code that stands apart."""
+    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
+    return isinstance(kind, One | Answerers) or (isinstance(kind, Number) and kind.times is None and not kind.squared)
 
 
 def by_displacement(term: Term) -> bool:

@@ -21,6 +21,7 @@ from tetraodon.certificate.axis import (
     by_displacement,
     convex_from_each_end,
     crossing_masks,
+    linear_but_for_missing,
     linear_in_code,
     longest_reach,
     weighted,
@@ -124,7 +125,8 @@ class LineAxis:
             return Peak(0, *edge, whole)
         if len(kinds) > 1:
             return self._edge_by_edge(pattern, lone, same)
-        found = self._smooth(lone, same) or self._from_an_end(lone, same) or self._by_structure(lone, same)
+        closed = self._smooth(lone, same) or self._from_an_end(lone, same) or self._beside_missing(lone, same)
+        found = closed or self._by_structure(lone, same)
         return found if whole else replace(found, exact=False)
 
     def peak_alone(self) -> Peak:
@@ -164,6 +166,20 @@ class LineAxis:
         gap = np.arange(1, reach + 1)
         x = np.concatenate([np.zeros_like(gap), last - gap])
         return best_step(lone, same, x, x + np.tile(gap, 2))
+
+    def _beside_missing(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
+        """Any two values are a secret, the last of them being a missing one: the worst step joins two numbers at
+        the ends, or the missing value and a number at an end.
+
+        Why   between two numbers, and from a number to the missing value, what is moved is convex in each number.
+        """
+        if not isinstance(self.graph, Everything) or not all(linear_but_for_missing(t) for t in self.terms):
+            return None
+        if self.graph.size < 3:
+            return None
+        last = self.graph.size - 1
+        top = last - 1
+        return best_step(lone, same, np.array([0, 0, top - 1, 0, top]), np.array([1, top, top, last, last]))
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         gap = self._widest_gap(lone, same) or self._longest_step(lone, same) or longest_step(self.graph, lone, same)

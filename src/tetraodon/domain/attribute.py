@@ -10,6 +10,9 @@ from tetraodon.domain.values import Categories, Dates, Grid, Integers, Value, Va
 from tetraodon.errors import DomainError
 from tetraodon.rational import rational
 
+MISSING = "missing"
+"""What the cell of missing values is called where it stands apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
@@ -19,6 +22,9 @@ class Attribute:
     for a value outside the set; None clamps a number or date to the nearer end, and is not
     possible for categories. Both happen in silence: nothing that is published depends on whether they did. `declared`
     names those of the two that the policy file says itself: a view, which shows records, takes no others.
+
+    With `separate`, missing and unreadable values have a code of their own, the last one, called `missing`. It has no
+    number and no place in an order: sums are over those who answered, and the attribute is neither ordered nor numeric.
 
     `format` says how days are written in text, and `trim` that blanks around a text do not count.
     """
@@ -30,6 +36,7 @@ class Attribute:
     unit: str = ""
     format: str = ""
     trim: bool = False
+    separate: bool = False
     declared: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -39,8 +46,14 @@ class Attribute:
             if not isinstance(self.values, Dates):
                 raise DomainError(f"{self.name} holds no dates", fix="drop `format:`, or declare it as a date")
             written_days(self.format)
+        if self.separate and self.missing != self.values.size:
+            raise DomainError(f"missing values of {self.name} do not stand apart", fix="give them the last code")
+        if self.separate and isinstance(self.values, Categories) and MISSING in self.values.codes:
+            raise DomainError(
+                f"{self.name} has a category called {MISSING}", fix=f"write `missing: {MISSING}` instead of separate"
+            )
         for role, code in (("missing", self.missing), ("other", self.other)):
-            if code is not None and not 0 <= code < self.values.size:
+            if code is not None and not 0 <= code < self.values.size + (self.separate and role == "missing"):
                 raise DomainError(f"`{role}` of {self.name} is not one of its values", fix="choose a listed value")
         if self.other is None and not isinstance(self.values, Integers | Grid | Dates):
             raise DomainError(
@@ -50,17 +63,22 @@ class Attribute:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
-        return self.values.size
+        """How many values there are, that of missing ones included if they stand apart."""
+        return self.values.size + self.separate
 
     @property
     def ordered(self) -> bool:
         """Whether 'less than' means something."""
-        return self.values.ordered
+        return self.values.ordered and not self.separate
 
     @property
     def numeric(self) -> bool:
-        """Whether values can be added up."""
+        """Whether every value is a number."""
+        return self.adds_up and not self.separate
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether values can be added up; where missing ones stand apart, over those who answered."""
         return isinstance(self.values, Integers | Grid)
 
     @property
@@ -74,6 +92,8 @@ class Attribute:
 
     def code(self, value: object) -> int:
         """Position of a value. Raises DomainError, naming the attribute and not the value."""
+        if self.separate and value == MISSING:
+            return self.missing
         try:
             return self.values.code(value)
         except DomainError as error:
@@ -97,21 +117,26 @@ class Attribute:
         """The value at a position."""
         if not 0 <= code < self.size:
             raise DomainError("a code is outside the attribute", fix="use 0..size-1", where=self.name)
-        return self.values.value(code)
+        return MISSING if self._apart(code) else self.values.value(code)
 
     def text(self, code: int) -> str:
         """The value at a position, as a person writes it."""
-        return self.values.text(code)
+        return MISSING if self._apart(code) else self.values.text(code)
 
     def number(self, code: int) -> Fraction:
         """The value at a position as a number: days for dates, ranks for ordered categories."""
+        if self._apart(code):
+            raise DomainError("a missing value has no number", fix="leave it out", where=self.name)
         return self.values.number(code)
+
+    def _apart(self, code: int) -> bool:
+        return self.separate and code == self.missing
 
     @property
     def labels(self) -> tuple[str, ...]:
         """All values as text. Ask `size` first."""
         match self.values:
-            case Categories():
+            case Categories() if not self.separate:
                 return self.values.labels
             case _:
                 return tuple(self.text(code) for code in range(self.size))

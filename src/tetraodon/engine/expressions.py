@@ -107,7 +107,7 @@ def outside(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) 
 def code(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) -> Sql:
     """The code of a value that was read, as a BIGINT that is never NULL."""
     below = number(0 if attribute.other is None else attribute.other)
-    above = number(attribute.size - 1 if attribute.other is None else attribute.other)
+    above = number(attribute.values.size - 1 if attribute.other is None else attribute.other)
     absent = missing(value), number(attribute.missing)
     match attribute.values:
         case Integers() | Grid() | Dates():

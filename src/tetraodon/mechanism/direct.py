@@ -15,7 +15,7 @@ from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
 from tetraodon.wording import listing
-from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.contribution import Answerers, Number, One
 from tetraodon.workload.linear import LinearQuery, Measurement
 
 
@@ -57,6 +57,8 @@ def _called(query: LinearQuery) -> str:
     match query.contribution:
         case One():
             return "the number of records"
+        case Answerers((name,)):
+            return f"the number of those whose {name} is not missing"
         case Number(attribute=attribute, squared=squared):
             return f"the sum of {'squares of ' if squared else ''}{attribute.name}"
         case _:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pydantic_core import PydanticCustomError
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
+from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import DomainError, PolicyError, did_you_mean
 from tetraodon.policy.document import AttributeSection, PolicyDocument
 from tetraodon.policy.problems import Problems
@@ -15,6 +16,8 @@ from tetraodon.policy.typed import exact, shown
 
 VALUES_LIMIT = 10**18
 LABEL_LIMIT = 1000
+SEPARATE = "separate"
+"""What `missing` says where missing values have a cell of their own."""
 LISTED_LIMIT = 5_000_000
 """The most values an attribute can have if each of them is put into a block or bin."""
 
@@ -45,11 +48,21 @@ def _attribute(name: str, section: AttributeSection) -> Attribute:
     if section.trim and isinstance(values, Categories) and any(label != label.strip(" ") for label in values.labels):
         raise PolicyError("a category has blanks around it, and they are trimmed", fix="write it without the blanks")
     bare = Attribute(name, values, other=None if clamps else 0)
-    missing = 0 if section.missing is None else code_of(bare, section.missing)
+    listed = isinstance(values, Categories) and SEPARATE in values.codes
+    separate = section.missing == SEPARATE and not listed
+    missing = values.size if separate else 0 if section.missing is None else code_of(bare, section.missing)
     other = bare.other if section.other is None else code_of(bare, section.other)
     declared = tuple(role for role in ("missing", "other") if getattr(section, role) is not None)
     return Attribute(
-        name, values, missing, other, section.unit or "", section.format or "", trim=section.trim, declared=declared
+        name,
+        values,
+        missing,
+        other,
+        section.unit or "",
+        section.format or "",
+        trim=section.trim,
+        separate=separate,
+        declared=declared,
     )
 
 
@@ -102,7 +115,7 @@ def _day(text: str) -> dt.date:
 def code_of(attribute: Attribute, text: str) -> int:
     """The position of a value that was typed in the policy file; a number must lie on the grid."""
     try:
-        if not attribute.numeric:
+        if not attribute.adds_up or (attribute.separate and text == MISSING):
             return attribute.code(text)
         number = exact(text)
         code = attribute.code(number)
@@ -121,4 +134,4 @@ def _nearest(attribute: Attribute, text: str) -> str:
             return "write true or false"
         case _:
             step = f" in steps of {attribute.step}" if isinstance(attribute.values, Grid) else ""
-            return f"use values from {attribute.text(0)} to {attribute.text(attribute.size - 1)}{step}"
+            return f"use values from {attribute.text(0)} to {attribute.text(attribute.values.size - 1)}{step}"

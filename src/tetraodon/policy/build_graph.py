@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
+from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.build_domain import LISTED_LIMIT, VALUES_LIMIT, code_of
@@ -137,7 +138,9 @@ def _joint(together: Together, domain: Domain) -> list[Factor]:
         raise PolicyError("an attribute is named twice in `over`", fix="name each one once")
     axes = [domain[name] for name in together.over]
     for axis in axes:
-        if not isinstance(axis.values, Integers | Grid):
+        if axis.separate:
+            raise _apart(axis)
+        if not axis.numeric:
             raise PolicyError(f"{axis.name} is not a number", fix="measure integer or real attributes together")
     if domain.project(together.over).size > VALUES_LIMIT:
         raise PolicyError("these attributes have more than 10^18 values together", fix="use coarser grids")
@@ -196,6 +199,8 @@ def _attribute_graph(section: SecretSection | None, attribute: Attribute) -> Att
 def _within(section: SecretSection, attribute: Attribute) -> Within:
     if section.within is None:
         raise PolicyError("`within` is empty", fix="write a distance, or `public` if no two values need protection")
+    if attribute.separate:
+        raise _apart(attribute)
     if not attribute.ordered:
         raise PolicyError(
             f"the values of {attribute.name} have no order",
@@ -207,6 +212,13 @@ def _within(section: SecretSection, attribute: Attribute) -> Within:
             fix=f"write at least {attribute.step}, or `public` if no two values need protection",
         )
     return Within(attribute.size, min(int(section.within / attribute.step), max(1, attribute.size - 1)))
+
+
+def _apart(attribute: Attribute) -> Refused:
+    return Refused(
+        f"missing values of {attribute.name} stand apart, so that no distance to them is known",
+        fix=f"write everything, blocks or pairs, where `{MISSING}` is a value; or `missing:` one of the other values",
+    )
 
 
 def _pairs(section: SecretSection, attribute: Attribute) -> Pairs:
@@ -255,6 +267,10 @@ def members(attribute: Attribute, group: Sequence[str]) -> range | list[int]:
     if not codes:
         raise PolicyError("a group of values is empty", fix="list its values, or drop it")
     if by_ends(attribute):
+        if attribute.separate and attribute.missing in codes and set(codes) != {attribute.missing}:
+            raise PolicyError(
+                f"a group of {attribute.name} has missing values and others", fix=f"write [{MISSING}] as its own group"
+            )
         if len(codes) > 2 or codes[0] > codes[-1]:
             raise PolicyError(
                 f"a group of {attribute.name} is not a range", fix="write [low, high], the smaller end first"

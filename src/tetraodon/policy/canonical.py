@@ -8,6 +8,7 @@ from typing import Any, assert_never
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.build_attackers import attackers_document
+from tetraodon.policy.build_domain import SEPARATE
 from tetraodon.policy.build_items import groups_of
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
 from tetraodon.policy.joint_metric import JointMetric
@@ -74,12 +75,16 @@ def _attribute(attribute: Attribute) -> Json:
             form = {"boolean": True}
         case _:
             assert_never(values)
-    form = {"name": attribute.name, **form, "missing": plain(attribute.value(attribute.missing))}
+    form = {"name": attribute.name, **form, "missing": _missing(attribute)}
     if attribute.other is not None:
         form["other"] = plain(attribute.value(attribute.other))
     form |= {"format": attribute.format} if attribute.format else {}
     form |= {"trim": True} if attribute.trim else {}
     return {**form, "unit": attribute.unit} if attribute.unit else form
+
+
+def _missing(attribute: Attribute) -> Any:
+    return SEPARATE if attribute.separate else plain(attribute.value(attribute.missing))
 
 
 def _secret(attribute: Attribute, graph: AttributeGraph | JointMetric) -> str | Json:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import Attackers, Chain, Independent
@@ -28,6 +29,7 @@ from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.source import KeyPath, Plain, Source, read_source
+from tetraodon.wording import listing
 
 USUAL_DELTA = Fraction(1, 10**6)
 """The delta at which a budget in zCDP is told as odds, where the file does not say."""
@@ -60,6 +62,8 @@ def load_policy(source: AnyPolicy) -> Policy:
     domain = build_domain(document, problems)
     _check_promises(document, problems)
     folder = Path() if isinstance(source, Mapping) else Path(source).parent
+    with problems.part():
+        _check_apart(document, domain, problems)
     with problems.part():
         known = build_known(document.known, domain, folder, problems)
     with problems.part():
@@ -99,6 +103,17 @@ def load_policy(source: AnyPolicy) -> Policy:
         policy = policy.with_budget(delta=budget.delta)
     hints = {name: hint for name, hint in document.table or () if hint is not None}
     return replace(policy, document=canonical(policy, hints))
+
+
+def _check_apart(document: PolicyDocument, domain: Domain, problems: Problems) -> None:
+    """Refuse what is not priced yet where missing values stand apart."""
+    apart = [attribute.name for attribute in domain if attribute.separate]
+    dependent = any(entry.kind != "independent" for entry in document.attackers)
+    for place, there in (("known", document.known), ("attackers", dependent), ("adversary", document.adversary)):
+        if apart and there:
+            what = f"missing values of {listing(apart)} stand apart, which is not priced together with this yet"
+            problems.add((place,), Refused(what, fix="write `missing:` one of the other values"))
+    problems.stop()
 
 
 def _check_owner(document: PolicyDocument, attackers: Attackers, graph: SecretGraph, problems: Problems) -> None:

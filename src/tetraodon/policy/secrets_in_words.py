@@ -86,7 +86,8 @@ def _block_texts(attribute: Attribute, graph: Blocks) -> list[str]:
 
 
 def _group(attribute: Attribute, codes: Sequence[int]) -> str:
-    row = isinstance(attribute.values, Integers | Grid | Dates) and codes[-1] - codes[0] + 1 == len(codes)
+    numbers = isinstance(attribute.values, Integers | Grid | Dates) and not attribute.separate
+    row = numbers and codes[-1] - codes[0] + 1 == len(codes)
     if row and len(codes) > 2:
         return f"{attribute.text(codes[0])} to {attribute.text(codes[-1])}"
     return listing(attribute.text(code) for code in codes)

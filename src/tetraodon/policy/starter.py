@@ -33,26 +33,42 @@ release:
   - {name: records, count: all}
 """
 _NAMED: tuple[tuple[str, str, str], ...] = (
-    ("age|years old", "{integer: [?, ?]}", "in full years; for example [0, 120]"),
-    ("sex|gender", "[?, ?]", "the answers that could be given; for example [Female, Male, other]"),
-    ("year", "{integer: [?, ?]}", "for example [1900, 2030]"),
-    ("month", "{integer: [?, ?]}", "for example [1, 12]"),
-    ("lat|latitude", "{real: [?, ?], step: ?}", "in degrees; for example [-90, 90] in steps of 0.01"),
-    ("lon|lng|longitude", "{real: [?, ?], step: ?}", "in degrees; for example [-180, 180] in steps of 0.01"),
-    ("zip|zipcode|postcode|postal", "[?, ?]", "the list of all postal areas, from the post office"),
+    ("age|years old", "{integer: [?, ?], missing: separate}", "in full years; for example [0, 120]"),
+    (
+        "sex|gender",
+        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
+        "the answers that could be given; for example [Female, Male, other]",
+    ),
+    ("year", "{integer: [?, ?], missing: separate}", "for example [1900, 2030]"),
+    ("month", "{integer: [?, ?], missing: separate}", "for example [1, 12]"),
+    (
+        "lat|latitude",
+        "{real: [?, ?], step: ?, missing: separate}",
+        "in degrees; for example [-90, 90] in steps of 0.01",
+    ),
+    (
+        "lon|lng|longitude",
+        "{real: [?, ?], step: ?, missing: separate}",
+        "in degrees; for example [-180, 180] in steps of 0.01",
+    ),
+    (
+        "zip|zipcode|postcode|postal",
+        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
+        "the list of all postal areas, from the post office",
+    ),
 )
 _TYPED: dict[Kind, tuple[str, str]] = {
-    "integer": ("{integer: [?, ?]}", "the smallest and the largest value there can be"),
-    "real": ("{real: [?, ?], step: ?}", "the ends that are possible, and the step to round to"),
-    "date": ("{date: [?, ?]}", "the first and the last day there can be, such as 2026-01-01"),
-    "boolean": ("boolean", ""),
+    "integer": ("{integer: [?, ?], missing: separate}", "the smallest and the largest value there can be"),
+    "real": ("{real: [?, ?], step: ?, missing: separate}", "the ends that are possible, and the step to round to"),
+    "date": ("{date: [?, ?], missing: separate}", "the first and the last day there can be, such as 2026-01-01"),
+    "boolean": ("{boolean: true, missing: separate}", ""),
     "text": (
-        "{categories: [?, ?], missing: ?, other: ?}",
-        "every value there can be; missing and other are among them",
+        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
+        "every value there can be; other is among them",
     ),
     "unknown": (
         "?",
-        "{integer: [0, 9]}, {real: [0, 1], step: 0.1}, {date: [2026-01-01, 2026-12-31]}, boolean or [a, b]",
+        "{integer: [0, 9], missing: separate}, {date: [2026-01-01, 2026-12-31], format: DD.MM.YYYY}, boolean or [a, b]",
     ),
 }
 _IDENTITY = re.compile(r"(^|_)(id|key|ssn|nr|no|number|uuid)$|^(id|key)_", re.IGNORECASE)
@@ -64,7 +80,7 @@ def starter(columns: Iterable[tuple[str, Kind]], dataset: str) -> str:
     Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
 
     >>> print(starter([("age", "integer"), ("person_id", "text")], "people").splitlines()[8])
-      age: {integer: [CONFIRM, CONFIRM]}   # in full years; for example [0, 120]
+      age: {integer: [CONFIRM, CONFIRM], missing: separate}   # in full years; for example [0, 120]
     """
     kinds = dict(columns)
     keys = [name for name in kinds if _IDENTITY.search(name)]

@@ -68,7 +68,7 @@ def reading_sentences(policy: Policy) -> tuple[str, ...]:
 
 
 def _stand_in(attribute: Attribute, *, refused: bool) -> str:
-    missing = attribute.text(attribute.missing)
+    missing = "a value of its own" if attribute.separate else attribute.text(attribute.missing)
     if refused:
         what = "beyond the ends" if attribute.other is None else "that is not listed"
         return f"{attribute.name}: a missing value counts as {missing}; a table with a value {what} is refused."

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import DomainError
+from tetraodon.wording import listing
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,7 +26,12 @@ Codes = NDArray[np.unsignedinteger[Any]] | NDArray[np.signedinteger[Any]]
 
 
 def require_numbered(domain: Domain) -> None:
-    """Refuse a domain whose cells do not have numbers of 64 bits."""
+    """Refuse a domain whose cells do not have numbers of 64 bits, or whose missing values stand apart."""
+    if apart := [attribute.name for attribute in domain if attribute.separate]:
+        raise DomainError(
+            f"missing values of {listing(apart)} stand apart, and tables of records have no place for them yet",
+            fix="write `missing:` one of the other values",
+        )
     if domain.size > MOST_CELLS:
         raise DomainError(
             "the domain has more than 2^63 tuples, too many to publish a view of",

@@ -135,7 +135,9 @@ def split_values(split: Split, attribute: Attribute) -> NDArray[Any]:
 
 
 def attribute_values(attribute: Attribute) -> NDArray[Any]:
-    """All values of an attribute as an array of the natural type."""
+    """All values of an attribute as an array of the natural type; as texts where missing ones stand among them."""
+    if attribute.separate:
+        return np.array(attribute.labels, object)
     match attribute.values:
         case Integers(low=low, high=high):
             return np.arange(low, high + 1, dtype=np.int64 if max(abs(low), abs(high)) < 2**62 else object)

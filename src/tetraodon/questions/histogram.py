@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tetraodon.domain import Attribute, Categories, Domain
-from tetraodon.errors import QueryError, did_you_mean
+from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.questions.answered import Answered, Columns, counted
 from tetraodon.questions.query import (
     BY,
@@ -117,6 +117,11 @@ class Histogram(Query):
         groups = dict(self.bins).get(attribute.name)
         if groups is None:
             return Split(attribute.name)
+        if attribute.separate:
+            raise Refused(
+                f"missing values of {attribute.name} stand apart, and bins have no place for them yet",
+                fix="ask for a histogram without bins, or write `missing:` one of its other values",
+            )
         # two ordered labels are ends where the groups do not have every value as they are listed
         listed = isinstance(attribute.values, Categories) and sum(map(len, groups)) >= attribute.size
         ends = attribute.ordered and not listed

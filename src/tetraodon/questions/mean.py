@@ -22,12 +22,14 @@ from tetraodon.questions.query import (
     for_each,
     names_of,
     numeric,
+    over_whom,
+    records_of,
     splits_of,
     titled,
     with_unit,
 )
 from tetraodon.questions.total import weighted_sum
-from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery, Split
 
 
@@ -60,7 +62,9 @@ class Mean(Query):
             raise QueryError(
                 f"{weight.name} can be negative, so it cannot weigh a mean", fix="use a weight from 0 upwards"
             )
-        divisor = LinearQuery(Number(weight) if weight else One(), splits_of(self.by, domain))
+        divisor = LinearQuery(
+            Number(weight) if weight else records_of(domain[self.attribute]), splits_of(self.by, domain)
+        )
         return weighted_sum(self.attribute, self.weight, self.by, domain), divisor
 
     def columns(self, answered: Answered) -> Columns:
@@ -70,7 +74,7 @@ class Mean(Query):
         total, records = (measured.numbers[..., 0].astype(np.float64) for measured in (summed, divided))
         failures = 1 if summed.exact or divided.exact else 2
         reach, unsure = summed.reach(failures), divided.reach(failures)
-        low, high = float(attribute.number(0)), float(attribute.number(attribute.size - 1))
+        low, high = float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
         fewest, most = records - unsure, records + unsure
         known = fewest >= 1
         middle = np.full(total.shape, (low + high) / 2)
@@ -87,7 +91,8 @@ class Mean(Query):
 
     def sentence(self, domain: Domain) -> str:
         weight = f", each record counting as much as its {self.weight}" if self.weight else ""
-        return f"The average of {with_unit(domain[self.attribute])}{weight}{for_each(self.by)}."
+        attribute = domain[self.attribute]
+        return f"The average of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
 
     def unit(self, domain: Domain) -> str:
         return f"{domain[self.attribute].unit} (sum)".lstrip()

@@ -18,6 +18,7 @@ from tetraodon.errors import QueryError, Refused
 from tetraodon.questions.answered import Answered, Columns
 from tetraodon.rational import decimal_text
 from tetraodon.wording import listing
+from tetraodon.workload.contribution import Answerers, One
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split
 
 Json: TypeAlias = dict[str, Any]
@@ -227,6 +228,8 @@ def titled(attribute: Attribute) -> str:
 def ordered(domain: Domain, name: str) -> Attribute:
     """The attribute, if 'at most' means something for it."""
     attribute = domain[name]
+    if attribute.separate:
+        raise _apart(name)
     if not attribute.ordered:
         raise QueryError(
             f"the values of {name} have no order", fix="declare it as {ordered: [...]} or ask for a histogram"
@@ -237,9 +240,34 @@ def ordered(domain: Domain, name: str) -> Attribute:
 def numeric(domain: Domain, name: str) -> Attribute:
     """The attribute, if its values can be added up."""
     attribute = domain[name]
+    if attribute.separate and attribute.adds_up:
+        raise _apart(name)
     if not attribute.numeric:
         raise QueryError(f"{name} is not a number", fix="add up an integer or real attribute")
     return attribute
+
+
+def addable(domain: Domain, name: str) -> Attribute:
+    """The attribute, if the values of those who answered can be added up."""
+    attribute = domain[name]
+    return attribute if attribute.adds_up else numeric(domain, name)
+
+
+def records_of(attribute: Attribute) -> One | Answerers:
+    """Who is counted where an attribute is added up: everybody, or those who answered."""
+    return Answerers((attribute.name,), attribute.size) if attribute.separate else One()
+
+
+def over_whom(attribute: Attribute) -> str:
+    """The end of a sentence about a sum, where missing values stand apart."""
+    return f", over those whose {attribute.name} is not missing" if attribute.separate else ""
+
+
+def _apart(name: str) -> Refused:
+    return Refused(
+        f"missing values of {name} stand apart, and this question has no place for them yet",
+        fix=f"ask for a histogram, total, mean or variance of {name}, or write `missing:` one of its other values",
+    )
 
 
 def listable(attribute: Attribute) -> Attribute:

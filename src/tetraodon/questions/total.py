@@ -18,9 +18,11 @@ from tetraodon.questions.query import (
     Json,
     Key,
     Query,
+    addable,
     for_each,
     names_of,
     numeric,
+    over_whom,
     splits_of,
     titled,
     with_unit,
@@ -66,7 +68,8 @@ class Total(Query):
 
     def sentence(self, domain: Domain) -> str:
         weight = f", each record times its {self.weight}" if self.weight else ""
-        return f"The sum of {with_unit(domain[self.attribute])}{weight}{for_each(self.by)}."
+        attribute = domain[self.attribute]
+        return f"The sum of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
 
     def unit(self, domain: Domain) -> str:
         return domain[self.attribute].unit
@@ -84,4 +87,5 @@ def total(attribute: str, *, weight: str = "", by: Sequence[str] = ()) -> Total:
 def weighted_sum(attribute: str, weight: str, by: Sequence[str], domain: Domain) -> LinearQuery:
     """The sum of an attribute, each record times its weight if one is named."""
     times = numeric(domain, weight) if weight else None
-    return LinearQuery(Number(numeric(domain, attribute), times), splits_of(by, domain))
+    summed = numeric(domain, attribute) if weight else addable(domain, attribute)
+    return LinearQuery(Number(summed, times), splits_of(by, domain))

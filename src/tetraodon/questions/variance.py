@@ -17,13 +17,15 @@ from tetraodon.questions.query import (
     Json,
     Key,
     Query,
+    addable,
     for_each,
     names_of,
-    numeric,
+    over_whom,
+    records_of,
     splits_of,
     with_unit,
 )
-from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery, Split
 
 
@@ -50,8 +52,8 @@ class Variance(Query):
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The squared distances from the middle of the declared values, the values, and the number of records."""
-        attribute, by = numeric(domain, self.attribute), splits_of(self.by, domain)
-        parts = (Number(attribute, squared=True), Number(attribute), One())
+        attribute, by = addable(domain, self.attribute), splits_of(self.by, domain)
+        parts = (Number(attribute, squared=True), Number(attribute), records_of(attribute))
         return tuple(LinearQuery(part, by) for part in parts)
 
     def columns(self, answered: Answered) -> Columns:
@@ -63,7 +65,7 @@ class Variance(Query):
               from c than half the range h, so that Q / n is at most h^2.
         """
         attribute, sums = answered.domain[self.attribute], answered.sums
-        first, last = float(attribute.number(0)), float(attribute.number(attribute.size - 1))
+        first, last = float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
         middle, most = (first + last) / 2, ((last - first) / 2) ** 2
         failures = max(1, sum(not measured.exact for measured in sums))
         off, far, unsure = (measured.reach(failures) * float(measured.unit) for measured in sums)
@@ -86,7 +88,8 @@ class Variance(Query):
         return f"variance of {self.attribute}"
 
     def sentence(self, domain: Domain) -> str:
-        return f"The variance of {with_unit(domain[self.attribute])}{for_each(self.by)}."
+        attribute = domain[self.attribute]
+        return f"The variance of {with_unit(attribute)}{for_each(self.by)}{over_whom(attribute)}."
 
     def unit(self, domain: Domain) -> str:
         return f"{self._square(domain)} (sum of squares)".lstrip()

@@ -13,7 +13,16 @@ from tetraodon.errors import ReleaseError
 from tetraodon.noise.laws import law_from
 from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table, WeightedSums
+from tetraodon.workload.contribution import (
+    AllRanges,
+    Answerers,
+    Contribution,
+    Number,
+    One,
+    Prefix,
+    Table,
+    WeightedSums,
+)
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
@@ -63,6 +72,8 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
     match contribution:
         case One():
             return {"kind": "records"}
+        case Answerers():
+            return {"kind": "answerers", "attribute": contribution.names[0]}
         case Prefix():
             return {"kind": "running", "attribute": contribution.name, "rows": contribution.rows}
         case Number():
@@ -123,6 +134,10 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
         match counts["kind"]:
             case "records":
                 contribution: Contribution = One()
+            case "answerers":
+                attribute = domain[counts["attribute"]]
+                _whole(int(attribute.separate), 1, 1)
+                contribution = Answerers((attribute.name,), attribute.size)
             case "running":
                 attribute = domain[counts["attribute"]]
                 contribution = Prefix(attribute.name, attribute.size, _whole(counts["rows"], 1, attribute.size))

@@ -112,7 +112,7 @@ def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
 
 def _added(query: LinearQuery) -> str:
     match query.contribution:
-        case Number(attribute, None, squared=False) if attribute.size <= LONGEST_SUM:
+        case Number(attribute, None, squared=False) if attribute.size <= LONGEST_SUM and not attribute.separate:
             return attribute.name
         case _:
             return ""

@@ -19,7 +19,7 @@ def value_document(value: Any, domain: Domain) -> Any:
         return [value_document(record, domain) for record in value.records]
     if value is ABSENT:
         return ABSENT.value
-    return {a.name: _json(a.values.value(a.code(part))) for a, part in zip(domain, value, strict=True)}
+    return {a.name: _json(a.value(a.code(part))) for a, part in zip(domain, value, strict=True)}
 
 
 def _json(value: Any) -> Any:

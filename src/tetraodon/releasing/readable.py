@@ -38,7 +38,7 @@ class Fitness:
     def sentences(self) -> Iterator[str]:
         """What share becomes what."""
         attribute, report = self.attribute, self.report
-        absent = attribute.text(attribute.missing)
+        absent = "a value of its own" if attribute.separate else attribute.text(attribute.missing)
         for rows, what in ((report.missing, "are missing"), (report.unreadable, "cannot be read")):
             if rows:
                 yield f"{attribute.name}: {self._share(rows)} {what} and count as {absent}."

@@ -107,6 +107,8 @@ class Picture:
 
 def kind_of_values(attribute: Attribute) -> Kind:
     """How a chart can place the values of an attribute."""
+    if attribute.separate:
+        return "name"
     match attribute.values:
         case Integers() | Grid():
             return "quantity"

@@ -47,6 +47,29 @@ class One:
 
 
 @dataclass(frozen=True)
+class Answerers:
+    """Everybody counts one whose value is not missing, where missing values stand apart: they have the last code."""
+
+    names: tuple[str, ...]
+    size: int
+    rows: int = 1
+    unit: Fraction = Fraction(1)
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(np.asarray(x) < self.size - 1).astype(np.int64)
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        return np.asarray(np.abs(self.alone(x) - self.alone(y)))
+
+    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
+        return None
+
+    def columns(self) -> Ints:
+        _writable(self.size)
+        return self.alone(np.arange(self.size))[None, :]
+
+
+@dataclass(frozen=True)
 class Prefix:
     """Running counts of an ordered attribute: row p counts the records with code at most p ([HMD14] Eq. 11).
 
@@ -95,6 +118,8 @@ class Number:
     squared: bool = False
 
     def __post_init__(self) -> None:
+        if self.times is not None and (self.attribute.separate or self.times.separate):
+            raise QueryError("missing values that stand apart are not weighted", fix="leave the weight out")
         if self.squared and self.times is not None:
             raise QueryError("a square is not weighted", fix="leave the weight out")
         if self.squared and self.longest >= 2**60:
@@ -118,7 +143,7 @@ class Number:
     @property
     def linear(self) -> bool:
         """Whether it is a linear function of one attribute's code."""
-        return self.times is None and not self.squared
+        return self.times is None and not self.squared and not self.attribute.separate
 
     @property
     def signed(self) -> bool:
@@ -132,14 +157,14 @@ class Number:
     def longest(self) -> int:
         """The largest absolute value, in units."""
         if self.squared:
-            return (self.attribute.size - 1) ** 2
+            return (self.attribute.values.size - 1) ** 2
         return _longest(self.attribute) * (1 if self.times is None else _longest(self.times))
 
     def values(self, x: Ints) -> Ints:
         """a(x), in units."""
         if self.squared:
-            from_middle = 2 * np.asarray(x, np.int64) - (self.attribute.size - 1)
-            return np.asarray(from_middle * from_middle)
+            from_middle = 2 * np.asarray(x, np.int64) - (self.attribute.values.size - 1)
+            return _answered(self.attribute, x, np.asarray(from_middle * from_middle))
         if self.times is None:
             return _numbers(self.attribute, x)
         value, weight = np.divmod(x, self.times.size)
@@ -239,7 +264,7 @@ class AllRanges:
         return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
 
 
-Contribution: TypeAlias = One | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product
+Contribution: TypeAlias = One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product
 
 
 def _grain(attribute: Attribute) -> Fraction:
@@ -251,7 +276,7 @@ def _grain(attribute: Attribute) -> Fraction:
 
 def _longest(attribute: Attribute) -> int:
     """The largest absolute value, in grains."""
-    ends = (attribute.number(0), attribute.number(attribute.size - 1))
+    ends = (attribute.number(0), attribute.number(attribute.values.size - 1))
     return int(max(abs(end) for end in ends) / _grain(attribute))
 
 
@@ -260,7 +285,12 @@ def _numbers(attribute: Attribute, codes: Ints) -> Ints:
     first, step = int(attribute.number(0) / grain), int(attribute.step / grain)
     if _longest(attribute) >= 2**62:
         raise Refused(f"the values of {attribute.name} are too long to add up", fix="use a coarser grid")
-    return first + step * np.asarray(codes, np.int64)
+    return _answered(attribute, codes, first + step * np.asarray(codes, np.int64))
+
+
+def _answered(attribute: Attribute, codes: Ints, values: Ints) -> Ints:
+    """The values, zero where they are missing and stand apart."""
+    return np.where(np.asarray(codes) == attribute.missing, 0, values) if attribute.separate else values
 
 
 def _writable(entries: int) -> None:

@@ -15,7 +15,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.whole_sums import add_up, cut_off, fits
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 
@@ -88,6 +88,8 @@ class LinearQuery:
         match self.contribution:
             case One():
                 flat = _add_up(groups, place, counts)
+            case Answerers() as those:
+                flat = _add_up(groups, place, counts * those.alone(rest[:, 0]))
             case Number() as number:
                 sizes = [domain[name].size for name in number.names]
                 cell = np.ravel_multi_index(tuple(rest.T), sizes)

@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 
 from tetraodon.arrays import Ints
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, Number, One, Prefix, Table
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 
@@ -105,7 +105,7 @@ Measured: TypeAlias = Contribution | Squared
 def squared(contribution: Contribution) -> Measured:
     """The same contribution for the L2 distance."""
     match contribution:
-        case One() | Prefix() | AllRanges():
+        case One() | Answerers() | Prefix() | AllRanges():
             return contribution  # zeros and ones
         case Table() as table:
             return contribution if np.isin(table.matrix, (0, 1)).all() else Squared(table)

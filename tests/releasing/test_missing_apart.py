@@ -1,0 +1,92 @@
+"""Missing values that stand apart: the journey of a table with 44% missing wages, and what is refused."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import tetraodon as td
+
+WAGE = {"real": [0, 50], "step": "0.1", "missing": "separate", "unit": "USD"}
+AGE = {"integer": [0, 3], "missing": "separate"}
+
+
+def policy(*items: dict[str, Any], **more: Any) -> td.Policy:
+    base = {"dataset": "d", "presence": "public", "budget": {"epsilon": 20}, "attributes": {"wage": WAGE, "age": AGE}}
+    return td.load_policy({**base, "release": [{"name": f"q{n}", **item} for n, item in enumerate(items)], **more})
+
+
+def test_the_mean_is_that_of_the_earners(tmp_path: Path) -> None:
+    """A missing wage counted as 0, and the mean of 8.7 had an interval far from the earners' 15.6.
+
+    Each of the four intervals fails with a chance below e^-20: they are those of 95% ten times wider.
+    """
+    draw = random.Random(4)
+    wages = [None if draw.random() < 0.44 else round(min(50, max(0, draw.gauss(15.6, 5))), 1) for _ in range(4000)]
+    ages = [draw.choice([0, 1, 2, 3, None]) for _ in wages]
+    earned = [wage for wage in wages if wage is not None]
+    made = policy({"mean": "wage"}, {"total": "wage"}, {"variance": "wage"}, {"histogram": "age"})
+    assert td.load_policy(made.document) == made
+    with td.Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        ledger.open("d", 20, made)
+        released = td.release(
+            made, pl.DataFrame({"wage": wages, "age": ages}), ledger=ledger, out=tmp_path / "out", warn=pytest.fail
+        )
+    truth = sum(earned) / len(earned)
+    spread = sum((wage - truth) ** 2 for wage in earned) / len(earned)
+    for name, column, exact in (("q0", "mean", truth), ("q1", "total", sum(earned)), ("q2", "variance", spread)):
+        found = released[name].columns
+        reach = float(found["upper"][0] - found["lower"][0]) / 2
+        assert abs(float(found[column][0]) - exact) <= 10 * reach
+        assert reach < exact / 10
+    ages_found = released["q3"].columns
+    assert list(ages_found["age"]) == ["0", "1", "2", "3", "missing"]
+    assert abs(float(ages_found["count"][4]) - ages.count(None)) < 100
+    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    assert "over those whose wage is not missing" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"cdf": "age"},
+        {"ranges": "age"},
+        {"quantiles": "age"},
+        {"rectangles": ["age", "wage"]},
+        {"kmeans": ["age", "wage"], "clusters": 2},
+        {"total": "age", "weight": "wage"},
+        {"histogram": "age", "bins": {"age": [[0, 3], ["missing"]]}},
+        {"count": "age > 2"},
+    ],
+)
+def test_what_has_no_place_for_them_is_refused(item: dict[str, Any]) -> None:
+    with pytest.raises(td.TetraodonError, match=r"(stand apart|age is not a number).*Fix:"):
+        td.plan(policy(item))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"secrets": {"age": {"within": 1}}},
+        {"together": {"metric": "l1", "over": ["age", "wage"], "within": 2}},
+        {"known": [{"count": "all"}]},
+        {"attackers": [{"groups": "house", "at most": 2}]},
+        {"adversary": {"prior": {"d": "1e-4"}, "posterior": "0.2"}},
+        {"secrets": {"age": {"blocks": [[0, "missing"]]}}},
+    ],
+)
+def test_what_is_not_priced_is_refused(more: dict[str, Any]) -> None:
+    with pytest.raises(td.TetraodonError, match=r"(stand apart|missing values and others).*Fix:"):
+        policy({"histogram": "age"}, **more)
+
+
+def test_a_category_of_that_name_is_meant_by_it() -> None:
+    listed = {"categories": ["a", "separate"], "missing": "separate", "other": "a"}
+    attribute = td.load_policy({"dataset": "d", "attributes": {"x": listed}, "budget": {"epsilon": 1}}).domain["x"]
+    assert (attribute.separate, attribute.missing, attribute.size) == (False, 1, 2)
+    with pytest.raises(td.TetraodonError, match="a category called missing"):
+        policy(attributes={"x": {"categories": ["a", "missing"], "missing": "separate", "other": "a"}})
