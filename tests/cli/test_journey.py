@@ -63,7 +63,7 @@ def test_in_json(run_json: Callable[..., Any]) -> None:
             {"name": "remark", "kind": "unknown"},
         ],
         "left_out": [],
-        "placeholders": 6,
+        "placeholders": 7,
         "notes": [],
     }
     assert run_json("check", "draft.yaml", code=1)["valid"] is False
