@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import tetraodon as td
+from tetraodon.rational import decimal_text
 from tetraodon.releasing import folder, run
 
 
@@ -51,10 +52,13 @@ def test_reading_it_back_gives_the_same_answers(written: Path) -> None:
                 assert stated[name].to_list() == column.tolist()
 
 
-def test_the_manifest_tells_the_mechanism_and_no_true_answer(written: Path, table: pl.DataFrame) -> None:
+def test_the_manifest_tells_the_mechanism_and_no_true_answer(
+    written: Path, policy: td.Policy, table: pl.DataFrame
+) -> None:
     manifest = json.loads((written / "release.json").read_text())
     item = manifest["plan"]["queries"][0]
-    assert item["measurements"][0]["noise"] == {"law": "discrete laplace", "scale": "6"}
+    scale = td.plan(policy).items[0].measurements[0].scale
+    assert item["measurements"][0]["noise"] == {"law": "discrete laplace", "scale": decimal_text(scale)}
     text = json.dumps(manifest["plan"])
     for age in range(20, 30):
         count = table.filter(pl.col("age") == age).height
