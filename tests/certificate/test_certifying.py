@@ -18,15 +18,15 @@ import pytest
 
 import tetraodon as td
 from tetraodon import certificate
-from tetraodon.certificate.certificate import CERTIFYING, Certificate
-from tetraodon.noise.laws import GAUSSIAN, LAPLACE
+from tetraodon.certificate.certificate import _SEAL, CERTIFYING, Certificate
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
 from tetraodon.questions import histogram, linear
 from tetraodon.workload.linear import Measurement
 
 Certify = Callable[..., Certificate]
 SOURCE = Path(td.__file__).parent
-for module in pkgutil.iter_modules(certificate.__path__):  # every certifying function is registered when imported
-    importlib.import_module(f"{certificate.__name__}.{module.name}")
+for module in pkgutil.walk_packages(certificate.__path__, f"{certificate.__name__}."):
+    importlib.import_module(module.name)  # every certifying function is registered when imported
 
 
 def policy(**changes: Any) -> td.Policy:
@@ -139,7 +139,7 @@ def test_it_is_the_truth_and_a_tenth_less_is_noticed(name: str) -> None:
 
     def mutant(*args: Any, **kwargs: Any) -> Certificate:
         found = real(*args, **kwargs)
-        return dataclasses.replace(found, epsilon=found.epsilon * Fraction(9, 10))
+        return dataclasses.replace(found, epsilon=found.epsilon * Fraction(9, 10), seal=_SEAL)
 
     assert not holds(*ORACLES[name](mutant))
 
@@ -165,3 +165,52 @@ def test_only_the_room_of_certificates_certifies() -> None:
         inside = path.parent.name == "certificate"
         assert inside or not names & {"certifying", "Computed", "_SEAL", "CERTIFYING"}, path
         assert "_SEAL" not in names, path
+
+
+def test_a_certificate_cannot_be_changed_into_another() -> None:
+    found = CERTIFYING["kernel.certify_measurements"](
+        policy().graph, [Measurement(linear(histogram("x"), policy().domain), Fraction(2))]
+    )
+    with pytest.raises((TypeError, ValueError)):
+        dataclasses.replace(found, epsilon=Fraction(0))
+    assert not hasattr(found, "seal")
+
+
+class Strange(NoiseLaw):
+    """A law whose loss nobody has worked out, though it says something."""
+
+    __slots__ = ("told", "unit")
+
+    def __init__(self, unit: Any, told: Any) -> None:
+        super().__init__("strange", "strange noise")
+        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "told", told)
+
+    @property
+    def currency(self) -> Any:
+        return self.unit
+
+    def rate(self, scale: Fraction) -> Any:  # noqa: ARG002
+        return self.told
+
+
+@pytest.mark.parametrize(
+    ("unit", "told"), [("renyi", Fraction(1, 2)), (Currency.PURE, Fraction(0)), (Currency.PURE, Fraction(-1))]
+)
+def test_a_law_with_a_loss_that_is_none_is_refused(unit: Any, told: Any) -> None:
+    query = linear(histogram("x"), policy().domain)
+    with pytest.raises(td.NoiseError):
+        CERTIFYING["kernel.certify_measurements"](
+            policy().graph, [Measurement(query, Fraction(2), Strange(unit, told))]
+        )
+
+
+@pytest.mark.parametrize("scale", [math.nan, 0.5, math.inf])
+def test_a_scale_that_is_no_exact_number_is_refused(scale: Any) -> None:
+    with pytest.raises(td.QueryError, match="no exact number"):
+        Measurement(linear(histogram("x"), policy().domain), scale)
+
+
+def test_nothing_moves_by_less_than_nothing() -> None:
+    with pytest.raises(td.Refused, match="less than nothing"):
+        CERTIFYING["direct_losses.certify_shift"](-3, LAPLACE, Fraction(1), method="m", exact=True)

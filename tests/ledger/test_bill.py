@@ -28,7 +28,7 @@ def test_what_looks_like_a_certificate_is_not_one(ledger: Ledger, item: Item, re
         epsilon, witness, method, exact = real.epsilon, real.witness, real.method, real.exact
         rho, delta, finite = real.rho, real.delta, True
 
-    document = {name: value for name, value in asdict(real).items() if name != "seal"}
+    document = asdict(real)
     for posing in (document, {}, Posing(), None, {"epsilon_exact": "0", "method": "trust me", "exact": True}):
         for use in (ledger.reserve, ledger.check):
             with pytest.raises(LedgerError, match="given as a certificate is none"):
@@ -92,3 +92,11 @@ def test_a_price_for_another_past_is_none() -> None:
 def test_a_delta_that_the_account_does_not_have() -> None:
     with pytest.raises(BudgetExhausted, match="opened without a delta"):
         check_affordable(ACCOUNT, [], entry(HALF, Fraction(1, 10**6)), after=None)
+
+
+def test_what_is_computed_together_with_earlier_ones_is_held_to_its_own_loss_too(ledger: Ledger, item: Item) -> None:
+    one = {**item, "certificate": pure(1)}
+    with pytest.raises(LedgerError, match="below the loss"):
+        ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=Fraction(0)))
+    ledger.reserve("adult", Bill(asked=1, charged=1, item=one, after=Fraction(0)))
+    ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=Fraction(1)))

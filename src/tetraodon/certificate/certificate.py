@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeAlias
 
+from tetraodon.errors import Refused
 from tetraodon.zcdp import epsilon_at
 
 Witness: TypeAlias = tuple[Any, Any]
@@ -43,12 +44,12 @@ class Certificate:
     witness: Witness | None
     method: str
     exact: bool
-    seal: object = field(repr=False, compare=False)
+    seal: InitVar[object]
     rho: Fraction | None = None
     delta: Fraction = Fraction(0)
 
-    def __post_init__(self) -> None:
-        if self.seal is not _SEAL:
+    def __post_init__(self, seal: object) -> None:
+        if seal is not _SEAL:
             raise TypeError("a certificate is computed by a function of tetraodon.certificate and by nothing else")
 
     @property
@@ -97,6 +98,8 @@ def certifying(compute: Callable[P, Computed | Certificate]) -> Callable[P, Cert
         found = compute(*args, **kwargs)
         if isinstance(found, Certificate):  # that of another certifying function
             return found
+        if not found.loss >= 0:  # nor is it where it is no number
+            raise Refused("what was computed is no loss", fix="give scales and rates of noise above zero")
         if found.delta is None or not found.loss:
             return Certificate(found.loss, found.witness, found.method, found.exact, _SEAL)
         rho = Fraction(found.loss)

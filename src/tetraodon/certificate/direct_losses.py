@@ -27,6 +27,8 @@ def certify_shift(steps: int, law: NoiseLaw, scale: Fraction, *, method: str, ex
           Wasserstein mechanism, a sum of independent records. `exact` says whether somebody attains it.
     Post  steps times the law's rate; 0 where nothing moves, whatever the scale.
     """
+    if steps < 0:
+        raise Refused("a number is said to move by less than nothing", fix="give the most that a secret moves it by")
     if steps == 0:
         return Computed(Fraction(0), None, method, exact)
     if law.currency is not Currency.PURE:

@@ -74,8 +74,12 @@ def currency_of(measurements: Sequence[Measurement]) -> Currency:
 
     Why   e-privacy is e^2/2-zCDP, so that whatever is pure may be counted in zCDP too; not the other way round.
     """
-    found = {measurement.noise.currency for measurement in measurements if measurement.scale > 0}
-    return Currency.ZCDP if Currency.ZCDP in found else Currency.PURE
+    noisy = [measurement for measurement in measurements if measurement.scale > 0]
+    for measurement in noisy:
+        law = measurement.noise
+        if law.currency not in (Currency.PURE, Currency.ZCDP) or not law.rate(measurement.scale) > 0:
+            raise law.unknown("privacy loss")
+    return Currency.ZCDP if any(m.noise.currency is Currency.ZCDP for m in noisy) else Currency.PURE
 
 
 def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: int = 1) -> Sensitivity:

@@ -36,7 +36,7 @@ class Bill:
         """The entry as it would be kept, checked as far as that goes without the others."""
         certificate = certified(self.item)
         asked, charged = amount(self.asked, name="the amount asked"), amount(self.charged, name="the charge")
-        if self.after is None and charged < certificate.epsilon:
+        if charged + (self.after or 0) < certificate.epsilon:  # together with others it loses no less than alone
             raise LedgerError(
                 "the charge is below the loss that was certified", fix="charge what the certificate says, or more"
             )

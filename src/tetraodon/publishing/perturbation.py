@@ -79,7 +79,7 @@ class Perturbation:
 
     @property
     def channel(self) -> Channel:
-        """The matrix as a mechanism for one individual, for `td.verify`."""
+        """The matrix as a mechanism for one individual, for `td.pufferfish.verify`."""
         values = [self.attribute.value(code) for code in range(self.attribute.size)]
         return Channel(self.matrix, [(value,) for value in values], values)
 

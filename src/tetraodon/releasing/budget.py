@@ -60,6 +60,8 @@ def limit_of(policy: Policy, noise: NoiseLaw) -> Limit:
     """A policy's budget. For Gaussian noise, the rho that gives (epsilon, delta); Laplace noise needs no delta."""
     if noise.currency is Currency.PURE:
         return Limit(noise, policy.epsilon)
+    if noise.currency is not Currency.ZCDP:
+        raise noise.unknown("privacy loss")
     return Limit(noise, policy.rho or rho_at(policy.epsilon, policy.delta))
 
 

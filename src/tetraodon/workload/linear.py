@@ -170,6 +170,8 @@ class Measurement:
     def __post_init__(self) -> None:
         if not isinstance(self.noise, NoiseLaw):
             raise QueryError("the noise of a measurement is not a law", fix="give one of `tetraodon.noise.laws`")
+        if not isinstance(self.scale, Fraction | int):
+            raise QueryError("a noise scale is no exact number", fix="give a Fraction")
         if self.scale < 0:
             raise QueryError("a noise scale is negative", fix="use 0 for exact, or a positive scale")
 
