@@ -141,3 +141,20 @@ def test_small_counts_of_84_tables_are_covered() -> None:
             low, high = release.ask(f"{name} = 'z'").interval
             held[name] += low - 1e-9 <= table.filter(pl.col(name) == "z").height <= high + 1e-9
     assert min(held.values()) >= CUT, held
+
+
+@pytest.mark.parametrize("nobody", ["1 = 0", "age = null", "age / 0 = 1", "null", "age < 0 and true"])
+def test_a_condition_that_holds_for_nobody_is_answered(policy: td.Policy, table: pl.DataFrame, nobody: str) -> None:
+    found = release_with(policy, table, silent).ask(nobody)
+    assert (found.value, found.lower, found.upper) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("everybody", ["1 = 1", "age = null or true", "not false"])
+def test_a_condition_that_holds_for_all_counts_all(policy: td.Policy, table: pl.DataFrame, everybody: str) -> None:
+    assert release_with(policy, table, silent).ask(everybody).value == table.height
+
+
+@pytest.mark.parametrize("question", [None, 5, b"age < 30"])
+def test_a_question_is_a_text(policy: td.Policy, table: pl.DataFrame, question: Any) -> None:
+    with pytest.raises(td.QueryError, match="a question is a text"):
+        release_with(policy, table, silent).ask(question)

@@ -26,6 +26,7 @@ from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.nodes import Always, Truth
 from tetraodon.workload.condition.read import read_condition, truth_table
+from tetraodon.workload.condition.truth import evaluate
 
 if TYPE_CHECKING:
     import pandas
@@ -138,9 +139,9 @@ def _frames(name: str) -> Any:
 
 
 def truth_of(condition: str | Truth | None, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """The attributes that a condition names, and whether it holds in each of their cells; `true` or None names none."""
-    truth = read_condition(condition, Names(domain)) if isinstance(condition, str) else condition
-    return ((), np.array(True)) if truth in (None, Always(True)) else truth_table(truth, domain)
+    """The attributes that a condition is about, and whether it holds in each of their cells; None holds everywhere."""
+    truth = read_condition(condition, Names(domain)) if isinstance(condition, str) else condition or Always(True)
+    return truth_table(truth, domain) if truth.places else ((), np.asarray(evaluate(truth, {})[0]))
 
 
 def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -28,6 +28,8 @@ class Question:
 
 def read_question(text: str, names: Names) -> Question:
     """What a text asks; a QueryError if it is not offered."""
+    if not isinstance(text, str):
+        raise QueryError("a question is a text", fix='write a condition such as "age < 30", or a SELECT, in quotes')
     if not is_select(text):
         return Question("count", None, (), read_condition(text, names))
     select = one_select(text)
