@@ -138,7 +138,9 @@ def test_no_failing_run_shows_a_value_of_the_table(run: Run, place: Path) -> Non
     ids=["no number", "not well-formed"],
 )
 def test_what_cannot_be_read_is_missing_and_not_shown(run: Run, place: Path, rows: str) -> None:
-    """One record decides neither whether a table is released nor how others are read."""
+    """One record decides neither whether a table is released, where the policy says so, nor how others are read."""
+    with (place / "people.policy.yaml").open("a") as file:
+        file.write("table: {unreadable: 100%}\n")
     run("ledger", "open", "people.policy.yaml")
     (place / "odd.csv").write_text(f"age,sex,loss\n{rows}")
     for command in ("check", "release"):

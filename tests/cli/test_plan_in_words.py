@@ -33,7 +33,7 @@ DOMAIN = td.load_policy(
         (td.total("loss", weight="age"), "sum of loss times age", "USD"),
         (td.mean("loss"), "mean of loss", "USD (sum)"),
         (td.mean("age"), "mean of age", "(sum)"),
-        (td.quantiles("age", at=[Fraction(1, 2)]), "quantiles of age", "records"),
+        (td.quantiles("age", at=[Fraction(1, 2)]), "median of age", "records"),
     ],
 )
 def test_questions(query: Query, words: str, unit: str) -> None:

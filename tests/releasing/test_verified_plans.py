@@ -39,6 +39,7 @@ CASES = {
     "all, presence too": policy(5, "everything", "secret"),
     "near": policy(7, {"within": 1}, "public"),
     "wide": policy(19, {"within": 5}, "public"),
+    "long": policy(39, {"within": 3}, "public"),
     "blocks": policy(7, {"blocks": [[0, 2], [3, 7]]}, "public"),
 }
 
@@ -81,4 +82,4 @@ def test_every_item_loses_what_its_certificate_says(name: str) -> None:
 
 def test_no_mechanism_is_left_out() -> None:
     chosen = {item.mechanism for case in CASES.values() for item in td.plan(case)}
-    assert chosen >= {"exact", "identity", "ordered", "hierarchical", "direct"}
+    assert chosen >= {"exact", "identity", "ordered", "hierarchical", "weighted", "direct"}
