@@ -32,7 +32,7 @@ def test_conditions_that_cannot_be_answered(run: Run, condition: str) -> None:
 @pytest.mark.usefixtures("released")
 def test_all_records_can_be_asked_for(run: Run) -> None:
     assert run("ask", "release", "true").stdout.startswith("exactly ")
-    assert "ask a release for `true`" in run("ask", "release", "1 = 1", code=1).stderr
+    assert run("ask", "release", "1 = 1").stdout.startswith("exactly ")
 
 
 def test_answers_in_words() -> None:
