@@ -9,6 +9,7 @@ Every figure is a ratio to a reference measured in the same run, or to the state
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import json
 import os
@@ -46,12 +47,10 @@ def gate(console: Console, names: list[str]) -> int:
 
 
 def main() -> None:
-    arguments = sys.argv[1:]
-    quick = "--quick" in arguments
-    wanted = [name for name in arguments if not name.startswith("-")]
-    names = [name for name in benchmarks() if not wanted or name in wanted]
-    console = Console()
-    if "--check" in arguments:
+    asked = _asked(sys.argv[1:])
+    quick, console = asked.quick, Console()
+    names = [name for name in benchmarks() if not asked.names or name in asked.names]
+    if asked.check:
         raise SystemExit(gate(console, names))
     results: list[dict[str, Any]] = []
     for name in names:
@@ -66,6 +65,19 @@ def main() -> None:
         console.print("a quick run: nothing is written")
     else:
         console.print("written to benchmarks/results.json and docs/benchmarks.md")
+
+
+def _asked(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n\n")[2])
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--quick", action="store_true", help="smaller sizes, and nothing is written")
+    how.add_argument("--check", action="store_true", help="compare with the committed figures")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(benchmarks())}; else all")
+    asked = parser.parse_args(arguments)
+    for name in asked.names:
+        if name not in benchmarks():
+            parser.error(f"there is no benchmark {name!r}")
+    return asked
 
 
 def benchmarks() -> list[str]:
