@@ -103,10 +103,20 @@ def test_the_first_release_goes_as_shown(tmp_path: Path) -> None:
 
 
 def test_the_journey_of_the_readme_goes_as_shown(tmp_path: Path) -> None:
+    """After `make demo`, and with nothing else: its commands begin where that leaves off."""
+    made = next(
+        line for line in (ROOT / "Makefile").read_text(encoding="utf-8").splitlines() if "tetraodon demo" in line
+    )
+    assert run(made.strip().replace("$(BIN)/", ""), tmp_path).returncode == 0
+    assert walk(ROOT / "README.md", tmp_path) >= 9
+
+
+def test_the_survey_of_the_demonstration_is_the_one_that_is_shown(tmp_path: Path) -> None:
     [maker] = titled(DOCS / "start.md", "make_people.py")
     (tmp_path / "make_people.py").write_text(maker, encoding="utf-8")
     assert run("python make_people.py", tmp_path).returncode == 0
-    assert walk(ROOT / "README.md", tmp_path) >= 9
+    bundled = ROOT / "src" / "tetraodon" / "demo" / "people.csv"
+    assert bundled.read_bytes() == (tmp_path / "people.csv").read_bytes()
 
 
 def test_both_pages_show_the_same_policy() -> None:

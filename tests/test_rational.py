@@ -44,6 +44,7 @@ from tetraodon.rational import (
         (np.float64(0.1), Fraction(1, 10)),
         (np.int64(3), Fraction(3)),
         (np.uint8(255), Fraction(255)),
+        (np.float32(0.1), Fraction(1, 10)),
     ],
 )
 def test_a_number_means_what_its_writer_meant(typed: Any, value: Fraction) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tetraodon.ledger import Ledger as Ledger
     from tetraodon.mechanism.kmeans.estimator import PolicyKMeans as PolicyKMeans
     from tetraodon.policy.adversary import Adversary as Adversary
+    from tetraodon.policy.draft import init as init
     from tetraodon.policy.explain import explain as explain
     from tetraodon.policy.load import load_policy as load_policy
     from tetraodon.policy.policy import Policy as Policy
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         standard_deviation as standard_deviation,
         variance as variance,
     )
+    from tetraodon.releasing.checking import check as check
     from tetraodon.releasing.compare import compare as compare
     from tetraodon.releasing.folder import load_release as load_release
     from tetraodon.releasing.least_epsilon import plan_for_error as plan_for_error
@@ -75,6 +77,7 @@ _NAMES = {
     "tetraodon.ledger": "Ledger",
     "tetraodon.mechanism.kmeans.estimator": "PolicyKMeans",
     "tetraodon.policy.adversary": "Adversary",
+    "tetraodon.policy.draft": "init",
     "tetraodon.policy.explain": "explain",
     "tetraodon.policy.load": "load_policy",
     "tetraodon.policy.policy": "Policy",
@@ -83,6 +86,7 @@ _NAMES = {
     "tetraodon.publishing.view": "View load_view",
     "tetraodon.questions": "cdf count histogram kmeans mean median quantiles ranges rectangles standard_deviation "
     "total variance",
+    "tetraodon.releasing.checking": "check",
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",
     "tetraodon.releasing.least_epsilon": "plan_for_error",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
@@ -25,7 +25,8 @@ STATED = re.compile(r"-?\d{1,4000}(/\d{1,4000}|\.\d{1,4000})?", re.ASCII)
 ROUNDING = Fraction(1, 10**12)
 """How far from one floats may sum that are taken for probabilities all the same."""
 
-Number: TypeAlias = int | float | str | Decimal | Fraction
+Number: TypeAlias = int | float | str | Decimal | Fraction | Real
+"""Whatever means a number: those of NumPy too."""
 
 
 def rational(number: Number, *, name: str = "number") -> Fraction:
@@ -43,8 +44,10 @@ def rational(number: Number, *, name: str = "number") -> Fraction:
     fix = "write a finite number such as 3, 0.1, 1e-6 or 1/3"
     if isinstance(number, Integral) and not isinstance(number, bool):
         return Fraction(int(number))
-    if isinstance(number, bool) or not isinstance(number, (float, str, Decimal, Fraction)):
+    if isinstance(number, bool) or not isinstance(number, (float, str, Decimal, Fraction, Real)):
         raise PolicyError(f"{name} is not a number", fix=fix)
+    if not isinstance(number, (float, str, Decimal, Fraction)):  # a float of NumPy's, by its shortest decimal form too
+        number = str(number)
     try:
         if isinstance(number, str):
             text = number.strip().replace("_", "") if len(number) <= LONGEST else ""

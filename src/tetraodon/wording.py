@@ -16,3 +16,14 @@ def listing(parts: Iterable[str], *, most: int = 8, word: str = "and") -> str:
     if len(words) > most:
         return f"{', '.join(words[:most])} {word} {len(words) - most:,} more"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {word} {words[-1]}"
+
+
+def shown_number(number: float) -> str:
+    """A number with as many digits as matter: `12,965`, `0.35`, `1.2e-05`.
+
+    >>> shown_number(12964.8), shown_number(3.14159), shown_number(0.0), shown_number(25.0)
+    ('12,965', '3.14', '0', '25')
+    """
+    if number == 0 or abs(number) >= 100 or float(number).is_integer():
+        return f"{number:,.0f}"
+    return f"{number:.3g}"

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import tetraodon as td
-from tetraodon.cli.plan_in_words import error_in_words, notes, pair_in_words
+from tetraodon.cli.plan_in_words import notes, pair_in_words
 from tetraodon.questions.query import Query, asked_in_words
 
 DOMAIN = td.load_policy(
@@ -48,15 +48,6 @@ def test_pairs() -> None:
     )
     assert pair_in_words(["not in the data", one]) == "a person with age 1, loss 2, sex F in the data rather than not"
     assert pair_in_words([{str(n): n for n in range(9)}, "not in the data"]).count(",") == 6
-
-
-def test_errors() -> None:
-    assert [error_in_words(e, "USD") for e in (0, 0.012345, 12.5, 12345.6)] == [
-        "none",
-        "±0.0123 USD",
-        "±12.5 USD",
-        "±12,346 USD",
-    ]
 
 
 def test_it_is_said_why_counts_of_keyed_rows_are_not_exact() -> None:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -121,6 +122,20 @@ def test_a_dict_is_brought_into_the_same_shape() -> None:
 def test_what_no_policy_can_hold(value: object) -> None:
     with pytest.raises(PolicyError):
         read_source({"a": value})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    numbers = {"whole": np.int64(3), "real": np.float64(0.1), "short": np.float32(0.1), "huge": 2**70}
+    assert read_source(numbers).data == {"whole": "3", "real": "0.1", "short": "0.1", "huge": str(2**70)}
+
+
+def test_a_text_of_several_lines_is_the_policy_itself() -> None:
+    text = "dataset: people\nattributes:\n  age: {integer: [0, 9]}\nbudget: {epsilon: 0.1}\n"
+    assert load_policy(text) == load_policy(
+        {"dataset": "people", "attributes": {"age": {"integer": [0, 9]}}, "budget": {"epsilon": 0.1}}
+    )
+    with pytest.raises(PolicyError, match="the text line 4: budget"):
+        load_policy(text.replace("0.1", "-1"))
 
 
 def test_depth_is_bounded() -> None:

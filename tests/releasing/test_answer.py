@@ -90,11 +90,45 @@ def test_questions_that_cannot_be_answered(ask: object, words: str, policy: td.P
         ask(release)  # type: ignore[operator]
 
 
-def test_frames(policy: td.Policy, table: pl.DataFrame) -> None:
-    answer = release_with(policy, table, silent)["ages"]
-    assert answer.to_polars().shape == (20, 5)
-    assert answer.to_pandas().shape == (20, 5)
-    assert len(answer.document()["age"]) == 20
+def test_frames_hold_every_answer_with_its_interval(policy: td.Policy, table: pl.DataFrame) -> None:
+    release = release_with(policy, table, lambda shape: np.random.default_rng(5).integers(-9, 9, shape))
+    assert release["ages"].to_polars().shape == (20, 5)
+    assert len(release["ages"].document()["age"]) == 20
+    for answer in release:
+        polars, pandas = answer.to_polars(), answer.to_pandas()
+        assert polars.columns == list(pandas.columns) == list(answer.columns)
+        assert polars.columns[-2:] == ["lower", "upper"]
+        assert pl.from_pandas(pandas).equals(polars)
+        assert (polars["lower"] <= polars[polars.columns[-3]]).all()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_keep_days_and_truth_values(kind: str) -> None:
+    attributes = {"day": {"date": ["2026-01-01", "2026-01-03"]}, "member": "boolean"}
+    document = {"dataset": "d", "attributes": attributes, "budget": {"epsilon": 1}}
+    release = [{"name": "all", "histogram": ["day", "member"]}, {"name": "middle", "median": "day"}]
+    rows = pl.DataFrame({"day": ["2026-01-02"], "member": [True]})
+    made = release_with(td.load_policy({**document, "release": release}), rows, silent)
+    frame = getattr(made["all"], f"to_{kind}")()
+    assert str(frame["day"][2])[:10] == "2026-01-02"
+    assert frame["member"].to_list() == [False, True] * 3
+    middle = getattr(made["middle"], f"to_{kind}")()
+    assert str(middle["lower"][0])[:10] <= str(middle["day"][0])[:10] == "2026-01-02" <= str(middle["upper"][0])[:10]
+
+
+def test_ranges_of_a_table_in_bins_are_whole_bins(table: pl.DataFrame) -> None:
+    bins = {"age": [[20, 22], [23, 24], [25, 29]]}
+    item = {"name": "bins", "histogram": ["age", "sex"], "bins": bins}
+    made = release_with(td.load_policy({**POLICY, "release": [item]}), table, silent)
+    for low, high in ((20, 22), (23, 29), (20, 29), (25, 29)):
+        truth = table.filter(pl.col("age").is_between(low, high)).height
+        assert made["bins"].between(low, high) == pytest.approx(truth)
+        assert made["bins"].between(low, high, attribute="age") == made["bins"].between(low, high)
+    for low, high in ((21, 22), (20, 23), (23, 25)):
+        with pytest.raises(td.QueryError, match=r"in bins. Fix: ask about whole bins: 20..22; 23..24; 25..29"):
+            made["bins"].between(low, high)
+    with pytest.raises(td.QueryError, match="no ordered attribute"):
+        made["bins"].quantile(0.5)
 
 
 def test_ranges_off_the_grid_hold_what_lies_in_them(table: pl.DataFrame) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, assert_never
 
 import numpy as np
@@ -66,7 +67,7 @@ def certify(policy: AnyPolicy, rows: Any, scales: Sequence[Number] | Number) -> 
     if any(len(row) != size for row in matrix):
         raise QueryError(f"the rows do not have one entry for each of the {size} cells", fix="give one column per cell")
     scales = _plain(scales)
-    given = [scales] * len(matrix) if isinstance(scales, int | float | str | Decimal | Fraction) else list(scales)
+    given = [scales] * len(matrix) if isinstance(scales, int | float | str | Decimal | Real) else list(scales)
     if len(given) != len(matrix):
         raise QueryError("there is not one scale for each row", fix="give one positive scale per row")
     exact = [rational(_plain(scale), name="scale") for scale in given]

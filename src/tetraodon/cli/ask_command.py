@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +79,7 @@ def _ask_view(folder: str, question: str, confidence: str | None, sample: int, a
         listed = [{"group": group} | estimate.document() for group, estimate in groups]
         emit({"condition": question, "item": view.name, "groups": listed})
         return
-    rows = [[", ".join(group), *_numbers(estimate)] for group, estimate in groups[:MOST_ROWS]]
+    rows = [[", ".join(group), *estimate.rounded] for group, estimate in groups[:MOST_ROWS]]
     table(["group", "about", "from", "to"], rows, right=["about", "from", "to"])
     if len(groups) > MOST_ROWS:
         say(f"{len(groups) - MOST_ROWS} more groups; --json gives all.")
@@ -99,16 +98,5 @@ def answer_document(condition: str, estimate: Estimate) -> dict[str, Any]:
 
 
 def answer_in_words(estimate: Estimate) -> str:
-    """The answer to a condition in words; the interval is rounded outwards."""
-    if estimate.confidence == 1:
-        return f"exactly {estimate.value:,.0f}, from {estimate.source!r}"
-    value, lower, upper = _numbers(estimate)
-    return f"about {value} ({float(100 * estimate.confidence):.4g}%: {lower} to {upper}), from {estimate.source!r}"
-
-
-def _numbers(estimate: Estimate) -> tuple[str, str, str]:
-    """Value and ends as whole numbers, the ends rounded outwards; with decimals where the interval is short."""
-    if estimate.upper - estimate.lower < 5 and estimate.value != round(estimate.value):
-        lower, upper = math.floor(100 * estimate.lower) / 100, math.ceil(100 * estimate.upper) / 100
-        return f"{estimate.value:,.2f}", f"{lower:,.2f}", f"{upper:,.2f}"
-    return f"{estimate.value:,.0f}", f"{math.floor(estimate.lower):,}", f"{math.ceil(estimate.upper):,}"
+    """The answer to a condition in words."""
+    return f"{estimate.words}, from {estimate.source!r}"

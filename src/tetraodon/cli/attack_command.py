@@ -8,7 +8,8 @@ import typer
 
 from tetraodon.cli.command_boundary import Edge, WrongUse
 from tetraodon.cli.drawing import Chart, draw, drawable
-from tetraodon.cli.output import Json, emit, heading, say, shown_number, table, working, wrapped
+from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
+from tetraodon.wording import shown_number
 
 if TYPE_CHECKING:
     from tetraodon.attacks import Attack, Story

@@ -11,6 +11,8 @@ from tetraodon.cli.command_boundary import Edge
 from tetraodon.cli.output import Json, emit, heading, listed, say, working, wrapped
 
 QUESTION = "age between 30 and 39"
+SURVEY = "people.csv"
+"""A made-up survey that the documentation goes on with."""
 
 
 def demo(
@@ -54,8 +56,8 @@ def demo(
         ledger_file, folder = out / "ledger.db", out / "release"
         try:
             out.mkdir(parents=True, exist_ok=True)
-            for file in (policy_file, table_file):
-                shutil.copyfile(bundled / file.name, file)
+            for name in (policy_file.name, table_file.name, SURVEY):
+                shutil.copyfile(bundled / name, out / name)
             ledger_file.unlink(missing_ok=True)  # a demonstration begins anew; a real ledger is kept for good
         except OSError:
             raise ReleaseError("the folder cannot be written", fix="choose another --out", where=str(out)) from None

@@ -114,14 +114,3 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status(Text(text)) as status:
         yield lambda stage: status.update(Text(stage))
-
-
-def shown_number(number: float) -> str:
-    """A number with as many digits as matter: `12,965`, `0.35`, `1.2e-05`.
-
-    >>> shown_number(12964.8), shown_number(3.14159), shown_number(0.0), shown_number(25.0)
-    ('12,965', '3.14', '0', '25')
-    """
-    if number == 0 or abs(number) >= 100 or float(number).is_integer():
-        return f"{number:,.0f}"
-    return f"{number:.3g}"

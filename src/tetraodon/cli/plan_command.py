@@ -176,24 +176,8 @@ def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]
 
 def show_plan(plan: Plan) -> None:
     """Print a plan's table."""
-    from tetraodon.cli.plan_in_words import error_in_words, ratio_in_words
-    from tetraodon.ledger import shown_above
-    from tetraodon.questions.query import asked_in_words
+    from tetraodon.releasing.plan_table import PLAN_HEADS, plan_rows
 
-    domain = plan.policy.domain
     heading(f"Plan for {plan.policy.title or plan.policy.dataset}: no data was touched")
     say()
-    rows = [
-        [
-            item.name,
-            asked_in_words(item.item.query),
-            item.strategy.mechanism.words,
-            shown_above(item.epsilon),
-            error_in_words(item.expected_error, item.item.query.unit(domain)),
-            error_in_words(item.baseline_error, ""),
-            ratio_in_words(item),
-        ]
-        for item in plan
-    ]
-    names = ["item", "what is asked", "how", "epsilon", "expected error", "plain DP", "ratio"]
-    table(names, rows, right=names[3:])
+    table(PLAN_HEADS, plan_rows(plan), right=PLAN_HEADS[3:])

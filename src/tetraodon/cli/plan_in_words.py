@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tetraodon.cli.output import shown_number
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
 from tetraodon.policy.words import listing
 from tetraodon.rational import decimal_text
+from tetraodon.releasing.plan_table import error_in_words
+from tetraodon.wording import shown_number
 
 if TYPE_CHECKING:
-    from tetraodon.releasing.plan import Plan, PlannedItem
+    from tetraodon.releasing.plan import Plan
 
 EXACT_ENOUGH = 1e-9
 
@@ -49,18 +50,6 @@ def _record(
 
 def _and(parts: Sequence[str]) -> str:
     return listing(parts, most=len(parts))
-
-
-def error_in_words(error: float, unit: str) -> str:
-    """An expected error: `±12 records`, or the word for none."""
-    return "none" if error == 0 else f"±{shown_number(error)} {unit}".rstrip()
-
-
-def ratio_in_words(item: PlannedItem) -> str:
-    """How many times the error of plain differential privacy is larger."""
-    if item.baseline_error == 0:
-        return "1"
-    return "∞" if item.expected_error == 0 else f"{item.baseline_error / item.expected_error:.3g}"
 
 
 def notes(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:

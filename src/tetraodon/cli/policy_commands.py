@@ -10,12 +10,10 @@ from tetraodon.cli.command_boundary import REFUSED, Edge, existing_policy, exist
 from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
 
 if TYPE_CHECKING:
-    from tetraodon.engine import ColumnReport, DataRefusal
-    from tetraodon.policy.policy import Policy
-    from tetraodon.releasing.readable import Fitness
+    from tetraodon.engine import ColumnReport
+    from tetraodon.releasing.checking import Checked
 
 PolicyPath = Annotated[str, typer.Argument(metavar="POLICY", help="The policy file.", show_default=False)]
-CURATOR_ONLY = "For the curator only: these counts are exact. Do not publish them or pass them on."
 
 
 def check(
@@ -47,17 +45,13 @@ def check(
     with Edge(as_json, valid=False):
         existing_policy(policy, data)
         source = None if data is None else existing_table(data)
-        from tetraodon.policy.load import load_policy
         from tetraodon.rational import decimal_text
+        from tetraodon.releasing.checking import check
         from tetraodon.releasing.documents import number
 
-        read = load_policy(policy)
         with working("finding the worst case of each item"):
-            queries = _queries(read)
-        found: tuple[list[ColumnReport], list[Fitness]] | None = None
-        if source is not None:
-            with working("counting what does not fit"):
-                found = _dry_run(read, source)
+            found = check(policy, source)
+        read, queries = found.policy, _queries(found)
         if as_json:
             emit(
                 {
@@ -66,10 +60,10 @@ def check(
                     "epsilon": number(read.epsilon),
                     "epsilon_exact": decimal_text(read.epsilon),
                     "queries": queries,
-                    "table": None if found is None else _table_document(read, *found),
+                    "table": None if source is None else _table_document(found),
                 }
             )
-            if found is not None and _refusals(read, found[1]):
+            if found.refusals:
                 raise typer.Exit(REFUSED)
             return
         say(f"{policy} is valid: data set {read.dataset}, epsilon {decimal_text(read.epsilon)}.")
@@ -84,20 +78,20 @@ def check(
             wrapped("Nothing is released yet: list items under `release`.")
         if read.adversary is not None:
             wrapped("It names an adversary, so a view can be published: `tetraodon plan` says how far off it would be.")
-        if found is not None:
-            _show_reports(*found)
+        if source is not None:
+            _show_reports(found)
             from tetraodon.releasing.readable import check_readable
 
-            check_readable(read, found[1])
+            check_readable(read, found.fitness)
 
 
-def _queries(policy: Policy) -> list[dict[str, Any]]:
-    from tetraodon.certificate.sensitivity import sensitivity
+def _queries(found: Checked) -> list[dict[str, Any]]:
     from tetraodon.releasing.documents import certificate_document
 
+    policy = found.policy
     return [
         {"name": item.name, "kind": item.query.words[0]}
-        | certificate_document(sensitivity(policy, item.query), policy.domain)
+        | certificate_document(found.sensitivities[item.name], policy.domain)
         for item in policy.items
     ]
 
@@ -111,25 +105,12 @@ def _worst(query: dict[str, Any]) -> str:
     return (pair_in_words(query["witness"]) if query["witness"] else query["method"]) + bound
 
 
-def _dry_run(policy: Policy, source: str) -> tuple[list[ColumnReport], list[Fitness]]:
-    from tetraodon.releasing.counting import open_policy_table
-    from tetraodon.releasing.readable import fitness
-
-    with open_policy_table(policy, source) as engine:
-        reports = engine.dry_run()
-    return reports, fitness(policy, reports)
-
-
-def _refusals(policy: Policy, found: list[Fitness]) -> list[DataRefusal]:
-    return [refusal for one in found if (refusal := one.refusal(policy.unreadable))]
-
-
-def _table_document(policy: Policy, reports: list[ColumnReport], found: list[Fitness]) -> dict[str, Any]:
+def _table_document(found: Checked) -> dict[str, Any]:
     return {
         "curator_only": True,
-        "columns": [_report_document(report) for report in reports],
-        "becomes": [sentence for one in found for sentence in one.sentences()],
-        "refused": [{"what": r.what, "where": r.where, "fix": r.fix} for r in _refusals(policy, found)],
+        "columns": [_report_document(report) for report in found.columns],
+        "becomes": list(found.becomes),
+        "refused": [{"what": r.what, "where": r.where, "fix": r.fix} for r in found.refusals],
     }
 
 
@@ -143,7 +124,10 @@ def _report_document(report: ColumnReport) -> dict[str, Any]:
     }
 
 
-def _show_reports(reports: list[ColumnReport], found: list[Fitness]) -> None:
+def _show_reports(found: Checked) -> None:
+    from tetraodon.releasing.checking import CURATOR_ONLY
+
+    reports = found.columns
     say()
     heading("Dry run")
     wrapped(CURATOR_ONLY)
@@ -153,7 +137,7 @@ def _show_reports(reports: list[ColumnReport], found: list[Fitness]) -> None:
     table(names, rows, right=names[1:])
     if any(report.rows == 0 for report in reports):
         wrapped("The table has no rows.")
-    for one in found:
+    for one in found.fitness:
         if one.report.another_type:
             wrapped(
                 f"No value of {one.attribute.name} can be read: the column holds another type than the policy expects. "

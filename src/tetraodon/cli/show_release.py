@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tetraodon.cli.drawing import bar, sparkline, squeezed
-from tetraodon.cli.output import heading, say, shown_number, table, wrapped
-from tetraodon.policy.words import number_of
+from tetraodon.cli.output import heading, say, table, wrapped
+from tetraodon.wording import number_of, shown_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
+
+from tetraodon.displayed import Displayed
 
 CONFIDENCE = Fraction(95, 100)
 """Every released interval holds the true answer with at least this probability, one number at a time."""
 
 
-class Estimate(float):
+class Estimate(Displayed, float):
     """A number with its interval: it is a float, and knows `lower`, `upper` and `confidence`, 1 where it is certain.
 
     `source` names what was asked: the table of a release that answered, or the view; it is empty elsewhere.
@@ -52,6 +55,26 @@ class Estimate(float):
     def interval(self) -> tuple[float, float]:
         """Lower and upper end, holding the truth with at least the probability `confidence`."""
         return self.lower, self.upper
+
+    @property
+    def words(self) -> str:
+        """The number and its interval as a person reads them; the interval is rounded outwards.
+
+        >>> Estimate(12964.6, 12854.2, 13103.5).words, Estimate.certain(5).words
+        ('about 12,965 (95%: 12,854 to 13,104)', 'exactly 5')
+        """
+        if self.confidence == 1:
+            return f"exactly {self.value:,.0f}"
+        value, lower, upper = self.rounded
+        return f"about {value} ({float(100 * self.confidence):.4g}%: {lower} to {upper})"
+
+    @property
+    def rounded(self) -> tuple[str, str, str]:
+        """Value and ends as whole numbers, the ends rounded outwards; with decimals where the interval is short."""
+        if self.upper - self.lower < 5 and self.value != round(self.value):
+            lower, upper = math.floor(100 * self.lower) / 100, math.ceil(100 * self.upper) / 100
+            return f"{self.value:,.2f}", f"{lower:,.2f}", f"{upper:,.2f}"
+        return f"{self.value:,.0f}", f"{math.floor(self.lower):,}", f"{math.ceil(self.upper):,}"
 
     def document(self) -> dict[str, Any]:
         return {"value": float(self), "lower": self.lower, "upper": self.upper, "confidence": float(self.confidence)}

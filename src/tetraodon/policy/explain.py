@@ -50,6 +50,9 @@ class Explanation:
     dataset: str
     parts: tuple[Part, ...]
 
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.dataset}: {listing(part.title for part in self.parts)}>"
+
     @property
     def examples(self) -> tuple[Example, ...]:
         return tuple(example for part in self.parts for example in part.examples)

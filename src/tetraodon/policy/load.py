@@ -28,7 +28,7 @@ from tetraodon.policy.document import VERSION, Budget, PolicyDocument
 from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.policy.source import KeyPath, Plain, Source, read_source
+from tetraodon.policy.source import KeyPath, Plain, Source, is_text, read_source
 from tetraodon.wording import listing
 
 USUAL_DELTA = Fraction(1, 10**6)
@@ -45,7 +45,7 @@ AnyPolicy: TypeAlias = Policy | str | os.PathLike[str] | Mapping[str, Any]
 
 
 def load_policy(source: AnyPolicy) -> Policy:
-    """The policy in a YAML file, or in a dict of the same form; a policy stays what it is.
+    """The policy in a YAML file, in the text of one, or in a dict of the same form; a policy stays what it is.
 
     Post  `load_policy(policy.document) == policy`. Whatever takes a policy takes any of these in its place.
     Raises PolicyError with the line of everything that is wrong, and Refused for what has no safe meaning yet.
@@ -61,7 +61,7 @@ def load_policy(source: AnyPolicy) -> Policy:
     document = _document(read, problems)
     domain = build_domain(document, problems)
     _check_promises(document, problems)
-    folder = Path() if isinstance(source, Mapping) else Path(source).parent
+    folder = Path() if isinstance(source, Mapping) or is_text(source) else Path(source).parent
     with problems.part():
         _check_apart(document, domain, problems)
     with problems.part():

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.policy.adversary import Adversary
@@ -16,7 +17,8 @@ from tetraodon.policy.attackers import INDEPENDENT, Attackers
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.questions import Query
-from tetraodon.rational import decimal_text, rational
+from tetraodon.rational import Number, decimal_text, rational
+from tetraodon.wording import number_of
 from tetraodon.zcdp import epsilon_at
 
 LEAST, MOST = Fraction(1, 10**9), 10**6
@@ -44,7 +46,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Displayed):
     """A policy file, understood. `document` is the file as plain data; equal policies have equal documents."""
 
     dataset: str
@@ -121,20 +123,22 @@ class Policy:
         both = amount | ({"delta": self.delta} if self.delta else {})
         return {name: int(a) if a.denominator == 1 else decimal_text(a) for name, a in both.items()}
 
-    def with_epsilon(self, epsilon: Fraction) -> Policy:
+    def with_epsilon(self, epsilon: Number) -> Policy:
         """The same promise at another price."""
         return self.with_budget(epsilon)
 
-    def with_budget(self, epsilon: Fraction | None = None, delta: Fraction | None = None) -> Policy:
-        """The same promise at another price, where one is given."""
-        delta = self.delta if delta is None else delta
+    def with_budget(self, epsilon: Number | None = None, delta: Number | None = None) -> Policy:
+        """The same promise at another price, where one is given. Numbers are exact: 0.1 is one tenth."""
+        forgiven = self.delta if delta is None else rational(delta, name="delta")
         if epsilon is None and self.rho is not None:
-            return self.with_rho(self.rho, delta)
-        return self._priced(self.epsilon if epsilon is None else epsilon, delta, None)
+            return self.with_rho(self.rho, forgiven)
+        price = self.epsilon if epsilon is None else rational(epsilon, name="epsilon")
+        return self._priced(price, forgiven, None)
 
-    def with_rho(self, rho: Fraction, delta: Fraction) -> Policy:
+    def with_rho(self, rho: Number, delta: Number) -> Policy:
         """The same promise at a price in zCDP."""
-        return self._priced(epsilon_at(rho, delta), delta, rho)
+        spent, forgiven = rational(rho, name="rho"), rational(delta, name="delta")
+        return self._priced(epsilon_at(spent, forgiven), forgiven, spent)
 
     def _priced(self, epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> Policy:
         priced = replace(self, epsilon=epsilon, delta=delta, rho=rho)
@@ -145,3 +149,7 @@ class Policy:
         independent.
         """
         return replace(self, graph=complete_graph(self.graph), attackers=INDEPENDENT)
+
+    def __repr__(self) -> str:
+        size = f"{number_of(len(self.domain.names), 'attribute')}, {number_of(len(self.items), 'item')}"
+        return f"<Policy {self.dataset}: {size}, epsilon {decimal_text(self.epsilon)}>"

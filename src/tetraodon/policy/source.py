@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import yaml
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import decimal_text
+from tetraodon.rational import decimal_text, rational
 
 Plain: TypeAlias = "str | list[Plain] | dict[str, Plain] | None"
 KeyPath: TypeAlias = tuple[str | int, ...]
@@ -51,16 +52,27 @@ class Source:
 
 
 def read_source(source: str | os.PathLike[str] | Mapping[str, object]) -> Source:
-    """A policy file, or a dict in its place.
+    """A policy file, or a dict in its place, or the text of one: a text of several lines is no path.
 
     Raises PolicyError for anything that cannot be read as one map of text, lists and maps.
     """
     if isinstance(source, Mapping):
         return Source("", _plain(source, 0))
+    if is_text(source):
+        return parse(str(source).encode("utf-8", "replace"), "the text")
     if not isinstance(source, str | os.PathLike):
         raise PolicyError("this is neither a path nor a dict", fix="give the path of a policy file")
     path = Path(source)
     return parse(_bytes_of(path), path.name)
+
+
+def is_text(source: object) -> bool:
+    """Whether a text is a policy itself, rather than the path of its file.
+
+    >>> is_text("people.policy.yaml"), is_text("dataset: people\\nbudget: {epsilon: 1}")
+    (False, True)
+    """
+    return isinstance(source, str) and "\n" in source
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -210,8 +222,10 @@ def _plain(value: object, depth: int) -> Plain:
         return decimal_text(value)
     if isinstance(value, float):
         return float.__repr__(value)
-    if isinstance(value, Decimal) or (isinstance(value, int) and value.bit_length() < 4096):
+    if isinstance(value, Decimal) or (isinstance(value, Integral) and int(value).bit_length() < 4096):
         return str(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):  # a number of NumPy's
+        return decimal_text(rational(value))
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, Mapping):

@@ -21,6 +21,7 @@ from tetraodon.publishing.series import Series
 from tetraodon.publishing.tuple_files import PARTS, TUPLES
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.manifest import read_manifest
+from tetraodon.wording import listing
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.question import read_question
 
@@ -61,6 +62,9 @@ class View:
     n: int | None = None
     public: Mapping[str, Path] = field(default_factory=dict, hash=False)
     seen: Seen | None = None
+
+    def __repr__(self) -> str:
+        return f"<View {self.name}: {listing(self.domain.names, most=4)}>"
 
     def ask(self, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Estimate | Groups:
         """The unbiased estimate of a count, sum or average, with an interval that holds the truth with `confidence`.

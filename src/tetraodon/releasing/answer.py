@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(Displayed):
     """The released answer to one item."""
 
     item: PlannedItem
@@ -66,13 +67,14 @@ class Answer:
         return columns_of(self.item, self.domain, self.measured, self.values)
 
     def between(self, low: object, high: object, *, attribute: str | None = None) -> Estimate:
-        """How many records have a value from `low` to `high`, both included."""
+        """How many records have a value from `low` to `high`, both included; of a table in bins, whole bins only."""
         table = self.table
-        name = table.ordered_name(attribute)
+        name = table.ordered_name(attribute, binned=True)
         first, last = self.domain[name].code_from(low), self.domain[name].code_up_to(high)
         if first > last + 1:
             raise QueryError("the range is empty", fix="write the smaller end first")
-        return table.add_up(table.slab(name, first, last))
+        codes = np.arange(self.domain[name].size)
+        return table.add_up(cells_where(table, (name,), (codes >= first) & (codes <= last)))
 
     def between_many(self, low: Sequence[object], high: Sequence[object]) -> Columns:
         """Many ranges at once, as columns: the count of each, and the ends of its 95% interval."""

@@ -6,6 +6,7 @@ report.html         a chart per answer, then the promise in words; opens offline
 answers/            one Parquet and one CSV file per item
 measurements/       the noisy numbers that the answers were inferred from
 README.md           a few lines of code to load it
+release.ipynb       a notebook that shows the answers
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tetraodon.policy.source import dump_policy
 from tetraodon.questions import linear
 from tetraodon.releasing.codec import measurement_from, split_from
 from tetraodon.releasing.column_files import write_columns
+from tetraodon.releasing.companions import companion_names, companion_texts
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns
 from tetraodon.releasing.manifest import BROKEN, VERSION, file_hash, read_manifest, software, write_manifest
@@ -62,13 +64,19 @@ def fill_files(release: Release, folder: Path) -> None:
     (folder / "policy.yaml").write_text(dump_policy(release.plan.policy.document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(release), encoding="utf-8")
     (folder / "README.md").write_text(_readme(release), encoding="utf-8")
+    for name, text in companion_texts(release).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
-def file_names(plan: Plan) -> tuple[str, ...]:
-    """Every file that a release of this plan consists of, but release.json, which names them."""
+def file_names(plan: Plan, *, companions: bool = True) -> tuple[str, ...]:
+    """Every file that a release of this plan consists of, but release.json, which names them.
+
+    Earlier folders have no `companions`.
+    """
     answers = [f"answers/{item.name}.{ending}" for item in plan for ending in ("csv", "parquet")]
     measured = [f"measurements/{item.name}.parquet" for item in plan]
-    return tuple(sorted(["README.md", "policy.yaml", "report.html", *answers, *measured]))
+    beside = companion_names(plan) if companions else ()
+    return tuple(sorted(["README.md", "policy.yaml", "report.html", *answers, *measured, *beside]))
 
 
 def _flat(arrays: tuple[NDArray[np.int64], ...]) -> dict[str, NDArray[Any]]:
@@ -112,6 +120,8 @@ or without Tetraodon:
 
     import polars
     polars.read_parquet("answers/{first.name}.parquet")
+
+`release.ipynb` is a notebook that shows all of them. Run it in a copy of this folder.
 
 Every number lies with its truth between `lower` and `upper` with at least 95% probability.
 `tetraodon verify .` recomputes the privacy certificate and every hash in `release.json`, without the data.

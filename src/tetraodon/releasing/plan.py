@@ -15,6 +15,7 @@ from typing import TypeAlias
 from tetraodon.certificate.against_attackers import certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.mechanism.exact import EXACT
@@ -25,8 +26,9 @@ from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_name
 from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.rational import Number, rational
+from tetraodon.rational import Number, decimal_text
 from tetraodon.releasing.budget import Limit, fill, limit_of
+from tetraodon.wording import number_of
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
 ROUNDS = 4
@@ -67,9 +69,12 @@ class PlannedItem:
     def measurements(self) -> tuple[Measurement, ...]:
         return self.strategy.measurements(self.scale)
 
+    def __repr__(self) -> str:
+        return f"<PlannedItem {self.name}: {self.mechanism}, expected error {self.expected_error:.3g}>"
+
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Displayed):
     """What will be measured for every item, and the certificate of all of it together."""
 
     policy: Policy
@@ -93,6 +98,9 @@ class Plan:
         """What the whole release loses. Never more than the items' losses added up, and often less."""
         return Fraction(self.certificate.epsilon)
 
+    def __repr__(self) -> str:
+        return f"<Plan {self.policy.dataset}: {number_of(len(self), 'item')}, epsilon {decimal_text(self.epsilon)}>"
+
 
 @on_one_thread
 def plan(
@@ -111,10 +119,7 @@ def plan(
     """
     policy = load_policy(policy)
     if epsilon is not None or delta is not None:
-        policy = policy.with_budget(
-            None if epsilon is None else rational(epsilon, name="epsilon"),
-            None if delta is None else rational(delta, name="delta"),
-        )
+        policy = policy.with_budget(epsilon, delta)
     law = None if noise is None else law_named(noise)
     if law is not None and law.currency is not Currency.PURE and not policy.delta:
         raise PolicyError(f"{law.words} noise needs a delta", fix="write `budget: {epsilon: 1, delta: 1e-6}`")

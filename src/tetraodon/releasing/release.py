@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tetraodon.displayed import Displayed
 from tetraodon.errors import QueryError, did_you_mean
 from tetraodon.inference.estimate import Estimate
 from tetraodon.mechanism.strategy import Measured
@@ -19,7 +20,7 @@ from tetraodon.workload.condition.question import read_question
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Displayed):
     """Answers by name, inferred from noisy measurements that a plan with its certificate asked for (`infer`).
 
     `when` is the UTC day of the release; `charged` what the ledger took for it, as text.
@@ -42,6 +43,9 @@ class Release:
 
     def __len__(self) -> int:
         return len(self.answers)
+
+    def __repr__(self) -> str:
+        return f"<Release {self.plan.policy.dataset} of {self.when}: {listing(self.answers)}>"
 
     def ask(self, condition: str) -> Estimate:
         """How many records satisfy a condition, from the table that was planned to know it best: its `source`."""

@@ -82,7 +82,7 @@ def _answer(release: Release, answer: Answer) -> dict[str, Any]:
         "headline": number,
         "confidence": confidence,
         "chart": chart_spec(answer),
-        "table": _table(answer),
+        "table": answer_table(answer),
         "facts": {
             "How it was answered": mechanism(item, domain),
             "Expected error": error(item, domain),
@@ -104,15 +104,15 @@ def _headline(answer: Answer) -> tuple[str, str]:
     return number, "exactly" if exact else f"between {lower} and {upper} with 95% confidence"
 
 
-def _table(answer: Answer) -> PageTable:
+def answer_table(answer: Answer, most: int = MOST_ROWS) -> PageTable:
     """The first rows of an answer."""
     columns = answer.columns
     word = value_column(columns)
     rows = len(columns[word])
-    head = {name: column[:MOST_ROWS] for name, column in columns.items()}
+    head = {name: column[:most] for name, column in columns.items()}
     decimals = places(columns["lower"], columns["upper"]) if answer.item.item.query.numbers else None
     texts = [_cells(name, column, word, decimals) for name, column in head.items()]
-    told = f"the first {MOST_ROWS} of {rows:,} rows" if rows > MOST_ROWS else "all rows" if rows > 1 else "one row"
+    told = f"the first {most} of {rows:,} rows" if rows > most else "all rows" if rows > 1 else "one row"
     rounding = "records are rounded" if word == CLUSTERS else "intervals are rounded outwards"
     return PageTable(
         f"{answer.name}: {told}; {rounding}.",

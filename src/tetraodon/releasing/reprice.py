@@ -7,6 +7,7 @@ is multiplied by distances in a graph. What was told exactly and moves there cos
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -63,11 +64,14 @@ class Repricing:
         return composed([ReleaseLoss(Fraction(one.epsilon), one.rho) for one in found], delta, self.total)
 
 
-def reprice(ledger: Ledger, policy: AnyPolicy) -> Repricing:
+def reprice(ledger: Ledger | str | os.PathLike[str], policy: AnyPolicy) -> Repricing:
     """What the releases of a policy's data set, as they stand in a ledger, lose under that policy instead.
 
     Nothing is changed. An exact answer that moves under the other policy costs infinity.
     """
+    if not isinstance(ledger, Ledger):
+        with Ledger(ledger) as book:
+            return reprice(book, policy)
     other = load_policy(policy)
     return repriced(ledger.entries(other.dataset), other, ledger.account(other.dataset).total)
 

@@ -108,9 +108,9 @@ class TableAnswer:
 
     # -- along an ordered attribute ------------------------------------------------------------
 
-    def ordered_name(self, attribute: str | None) -> str:
-        """The ordered attribute that a range is about, if only one can be meant."""
-        able = [s.name for s in self.item.strategy.table if s.bins is None and self.domain[s.name].ordered]
+    def ordered_name(self, attribute: str | None, *, binned: bool = False) -> str:
+        """The ordered attribute that a range is about, if only one can be meant; `binned` ones too, if asked for."""
+        able = [s.name for s in self.item.strategy.table if self.domain[s.name].ordered and (binned or s.bins is None)]
         if attribute is not None:
             self.domain.position(attribute)
         if attribute is None and len(able) == 1:

@@ -23,6 +23,7 @@ from tetraodon.ledger.signature import SIGNATURE, STATEMENT
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import SIZE_LIMIT, dump_policy, parse
+from tetraodon.releasing.companions import companion_names
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.folder import (
     MANIFEST,
@@ -65,7 +66,8 @@ def verify(path: str | Path) -> list[Check]:
     found = files_beside(folder, MANIFEST)
     try:
         plan = plan_from_manifest(manifest, folder)
-        checks = check_files(folder, manifest["files"], file_names(plan), found)
+        companions = not {*manifest["files"], *found}.isdisjoint(companion_names(plan))
+        checks = check_files(folder, manifest["files"], file_names(plan, companions=companions), found)
         policy_hash = document_hash(manifest["policy"])
         checks.append(Check("policy hash", policy_hash == manifest.get("policy_sha256"), policy_hash))
         checks += _check_plan(plan, manifest["plan"])
@@ -137,7 +139,8 @@ def _check_contents(folder: Path, release: Release, manifest: Mapping[str, Any])
             same = same_columns(folder / f"{name}.parquet", dict(answer.columns))
             same = same and same_text(folder / f"{name}.csv", (again / f"{name}.csv").read_text(encoding="utf-8"))
             checks.append(Check(f"answers of {answer.name} follow from its measurements", same, ""))
-        for name in ("report.html", "README.md") if pages else ():
+        beside = [name for name in companion_names(release.plan) if name in manifest["files"]]
+        for name in ("report.html", "README.md", *beside) if pages else ():
             checks.append(check_text(folder, name, (again / name).read_text(encoding="utf-8")))
     return checks
 
@@ -162,8 +165,8 @@ def unchecked_pages(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     if manifest.get("software") == software():
         return ()
     return (
-        f"what report.html, README.md and other texts for people say: {str(manifest.get('software'))[:60]} made them, "
-        f"and this is {software()}",
+        "what report.html, README.md, release.ipynb and other texts for people say: "
+        f"{str(manifest.get('software'))[:60]} made them, and this is {software()}",
     )
 
 

@@ -1,0 +1,39 @@
+"""A plan as a table: what is asked, how it is answered, what that costs and how far off it is."""
+
+from __future__ import annotations
+
+from tetraodon.ledger import shown_above
+from tetraodon.questions.query import asked_in_words
+from tetraodon.releasing.plan import Plan, PlannedItem
+from tetraodon.wording import shown_number
+
+PLAN_HEADS = ("item", "what is asked", "how", "epsilon", "expected error", "plain DP", "ratio")
+
+
+def plan_rows(plan: Plan) -> list[list[str]]:
+    """One row of texts for every item, in the order of `PLAN_HEADS`."""
+    domain = plan.policy.domain
+    return [
+        [
+            item.name,
+            asked_in_words(item.item.query),
+            item.strategy.mechanism.words,
+            shown_above(item.epsilon),
+            error_in_words(item.expected_error, item.item.query.unit(domain)),
+            error_in_words(item.baseline_error, ""),
+            _ratio(item),
+        ]
+        for item in plan
+    ]
+
+
+def error_in_words(error: float, unit: str) -> str:
+    """An expected error: `±12 records`, or the word for none."""
+    return "none" if error == 0 else f"±{shown_number(error)} {unit}".rstrip()
+
+
+def _ratio(item: PlannedItem) -> str:
+    """How many times the error of plain differential privacy is larger."""
+    if item.baseline_error == 0:
+        return "1"
+    return "∞" if item.expected_error == 0 else f"{item.baseline_error / item.expected_error:.3g}"

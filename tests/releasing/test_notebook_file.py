@@ -1,0 +1,50 @@
+"""The notebook of a release folder runs, in that folder and with nothing else, and shows every answer."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import nbclient
+import nbformat
+import polars as pl
+import pytest
+from tests.releasing.conftest import POLICY
+from tests.releasing.made import release_with, silent
+
+import tetraodon as td
+from tetraodon.releasing.notebook_file import NOTEBOOK, notebook_text
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_it_runs_in_the_folder_and_shows_every_answer(
+    policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, tmp_path: Path
+) -> None:
+    td.release(policy, table, ledger=ledger, out=tmp_path / "out")
+    notebook = nbformat.read(tmp_path / "out" / NOTEBOOK, as_version=4)
+    nbformat.validate(notebook)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path / "out")}}).execute()
+    shown = {
+        cell.source: "".join(output.data["text/html"] for output in cell.outputs)
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    }
+    assert "The promise" in next(iter(shown.values())) or "the promise" in next(iter(shown.values()))
+    assert list(shown)[1:] == [f'release["{item.name}"]' for item in policy.items]
+    charts = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', shown['release["ages"]'])
+    assert [base64.b64decode(chart)[:4] for chart in charts] == [b"<svg"]
+    assert all(check.passed for check in td.verify(tmp_path / "out")), "running it changes nothing in the folder"
+
+
+def test_words_of_the_policy_are_not_read_as_html(table: pl.DataFrame) -> None:
+    title = "<img src=x onerror=alert(1)>"
+    made = release_with(td.load_policy({**POLICY, "title": title}), table, silent)
+    notebook = nbformat.reads(notebook_text(made), as_version=4)
+    assert title not in notebook_text(made)
+    assert notebook.cells[0].source.startswith("# &lt;img")
+
+
+def test_the_same_release_makes_the_same_notebook(policy: td.Policy, table: pl.DataFrame) -> None:
+    made = release_with(policy, table, silent)
+    assert notebook_text(made) == notebook_text(made)
