@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import tetraodon as td
-from tetraodon.one_thread import on_one_thread
+from tetraodon.one_thread import on_one_thread, searching
 from tetraodon.releasing import plan as room
 
 
@@ -21,7 +24,25 @@ def test_one_thread_while_it_works_and_as_many_as_before_afterwards() -> None:
     with threadpool_limits(limits=2, user_api="blas"):
         before = threads()
         assert set(on_one_thread(threads)()) == {1}
+        assert set(searching(threads)()) == {1}
         assert threads() == before
+
+
+ALONE = """
+import sys
+import numpy as np
+from threadpoolctl import threadpool_info
+from tetraodon.one_thread import on_one_thread, searching
+def threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+assert set(on_one_thread(threads)()) == {1}
+assert "scipy" not in sys.modules
+assert len(searching(threads)()) == 2 and set(searching(threads)()) == {1}
+"""
+
+
+def test_scipy_is_imported_by_searches_only_and_limited_there_from_the_start() -> None:
+    subprocess.run([sys.executable, "-c", ALONE], check=True)
 
 
 def test_planning_works_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise import laplace_variance
+from tetraodon.one_thread import searching
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Cells, Query
@@ -156,6 +157,7 @@ class _Algebra:
             if p and set(part) <= set(seen)
         )
 
+    @searching
     def best(self, asks: dict[Names, float], supports: Sequence[Names]) -> dict[Names, float]:
         """One over the noise of every marginal worth measuring, by descent; only their ratios mean anything.
 

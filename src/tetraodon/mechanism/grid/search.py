@@ -20,6 +20,7 @@ from tetraodon.arrays import Floats
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import Refused
 from tetraodon.mechanism.grid.least_squares import Side
+from tetraodon.one_thread import searching
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Measurement, Split
@@ -97,6 +98,7 @@ def _queries(names: tuple[str, str], sizes: list[int], widths: tuple[int, int]) 
     return found
 
 
+@searching
 def _best_shares(sizes: list[int], widths: tuple[int, int], costs: Floats) -> list[tuple[float, Floats]]:
     """Least errors at a budget of one, and the shares of the budget that reach them: with strips, and hardly any.
 

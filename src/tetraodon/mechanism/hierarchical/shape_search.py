@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tetraodon.mechanism.hierarchical.least_squares import Level, SmoothFit, hats_matrix, prefix_bins
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
+from tetraodon.one_thread import searching
 
 SPARSE = 20_000
 """Attributes up to this long are fitted to tell how good a shape is."""
@@ -207,6 +208,7 @@ def _outlines(size: int, reach: int, noise: NoiseLaw) -> Iterator[tuple[tuple[in
         yield (fine, fine**2, fine**3), ()
 
 
+@searching
 def _with_best_shares(
     size: int, reach: int, bins: tuple[int, ...], running: tuple[int, ...], noise: NoiseLaw
 ) -> tuple[float, Shape]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
+from tetraodon.one_thread import searching
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 
 ROUNDS = 60
@@ -61,6 +62,7 @@ class _Error:
         return float(np.log(value)), slope / value
 
 
+@searching
 def _descend_by_columns(error: _Error, first: Floats) -> Floats:
     """Columns of non-negative rows, all with the same sum s: the loss is at most 2 + 2 s."""
     from scipy.optimize import minimize
@@ -89,6 +91,7 @@ def _descend_by_columns(error: _Error, first: Floats) -> Floats:
     return height * shares
 
 
+@searching
 def _descend_by_edges(error: _Error, first: Floats, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
     """Any rows; the largest loss over edges is softened, more and more sharply."""
     from scipy.optimize import minimize
