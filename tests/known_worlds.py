@@ -18,8 +18,9 @@ from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything,
 from tetraodon.policy.known import Known, Rectangle, known_query
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.questions import count, histogram
-from tetraodon.workload.contribution import Number, One, Prefix, Table
+from tetraodon.workload.contribution import One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Split, splits
+from tetraodon.workload.number import Number
 
 
 @dataclass(frozen=True)

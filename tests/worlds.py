@@ -11,8 +11,9 @@ from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 
@@ -87,6 +88,8 @@ def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
                 "number",
                 "squares",
                 "weighted",
+                "centred",
+                "covariance",
                 "table",
                 "ranges",
                 "hats",
@@ -109,6 +112,10 @@ def queries(draw: st.DrawFn, domain: Domain) -> LinearQuery:
             contribution = Number(main, squared=True)
         case "weighted" if len(names) > 1:
             contribution = Number(main, domain[names[1]])
+        case "centred":
+            contribution = Number(main, centred=True)
+        case "covariance" if len(names) > 1:
+            contribution = Number(main, domain[names[1]], centred=True)
         case "table":
             over = tuple(names[: draw(st.integers(1, min(2, len(names))))])
             cells = domain.project(over).size

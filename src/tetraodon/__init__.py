@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from tetraodon.publishing.view import View as View, load_view as load_view
     from tetraodon.questions import (
         cdf as cdf,
+        correlation as correlation,
         count as count,
+        covariance as covariance,
         histogram as histogram,
         kmeans as kmeans,
         mean as mean,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         quantiles as quantiles,
         ranges as ranges,
         rectangles as rectangles,
+        regression as regression,
         total as total,
         standard_deviation as standard_deviation,
         variance as variance,
@@ -84,8 +87,8 @@ _NAMES = {
     "tetraodon.publishing.perturb": "Perturbed load_perturbed perturb",
     "tetraodon.publishing.publish": "publish",
     "tetraodon.publishing.view": "View load_view",
-    "tetraodon.questions": "cdf count histogram kmeans mean median quantiles ranges rectangles standard_deviation "
-    "total variance",
+    "tetraodon.questions": "cdf correlation count covariance histogram kmeans mean median quantiles ranges rectangles "
+    "regression standard_deviation total variance",
     "tetraodon.releasing.checking": "check",
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",

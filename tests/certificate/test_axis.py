@@ -13,13 +13,14 @@ from tetraodon.certificate.axis import (
     Peak,
     Term,
     best_edge,
+    convex_from_each_end,
     crossing_masks,
     linear_in_code,
-    linear_in_each_code,
     weighted,
 )
 from tetraodon.domain import Attribute, Integers
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 
 huge = st.one_of(st.integers(-9, 9), st.integers(-(2**62), 2**62))
@@ -94,8 +95,8 @@ def test_others_are_not_taken_for_it(contribution: Contribution) -> None:
     assert not linear_in_code(Term(0, contribution, 1))
 
 
-def test_a_weighted_sum_is_linear_in_each_code_alone() -> None:
-    term = Term(0, Number(X, Attribute("w", Integers(0, 2))), 1)
-    assert not linear_in_code(term)
-    assert linear_in_each_code(term)
+def test_products_and_squares_are_convex_from_each_end_alone() -> None:
+    for kind in (Number(X, Attribute("w", Integers(0, 2))), Number(X, squared=True)):
+        assert not linear_in_code(Term(0, kind, 1))
+        assert convex_from_each_end(Term(0, kind, 1))
     assert linear_in_code(Term(0, One(), 1))

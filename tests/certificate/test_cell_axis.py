@@ -21,8 +21,9 @@ from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph, complete_graph
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Contribution, Prefix, Table
 from tetraodon.workload.linear import Measurement, Split
+from tetraodon.workload.number import Number
 
 
 @st.composite

@@ -16,8 +16,9 @@ from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import Number, One, Prefix, Table
+from tetraodon.workload.contribution import One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.number import Number
 
 
 def world(**sizes: tuple[int, AttributeGraph]) -> SecretGraph:

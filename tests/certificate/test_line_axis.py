@@ -14,8 +14,9 @@ from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
 from tetraodon.workload.linear import Split
+from tetraodon.workload.number import Number
 
 
 @st.composite

@@ -26,8 +26,9 @@ from tetraodon.policy.known import Known
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, Groups, SecretGraph, no_secrets
 from tetraodon.questions import cdf, count, histogram, linear
-from tetraodon.workload.contribution import AllRanges, Number, One, Prefix
+from tetraodon.workload.contribution import AllRanges, One, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.workload.number import Number
 
 
 def random_groups(rng: random.Random, sizes: Sequence[int], *, absent: bool) -> SecretGraph:

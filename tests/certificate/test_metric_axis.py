@@ -22,8 +22,9 @@ from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.joint_metric import JointMetric, Metric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import Number, One, Prefix
+from tetraodon.workload.contribution import One, Prefix
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Soft
 

@@ -14,8 +14,9 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Grid, Integers
 from tetraodon.questions import mean, total, variance
 from tetraodon.questions.query import Query
-from tetraodon.workload.contribution import Answerers, Number
+from tetraodon.workload.contribution import Answerers
 from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.workload.number import Number
 from tetraodon.workload.squared import Squared
 
 SECRETS: list[Any] = [

@@ -10,8 +10,9 @@ import pytest
 from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
 from tetraodon.certificate.worst_edge import at_value
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.workload.number import Number
 
 DOMAIN = Domain((Attribute("g", Integers(-1, 2)), Attribute("a", Integers(0, 2)), Attribute("b", Integers(0, 1))))
 QUERIES = [
@@ -22,6 +23,8 @@ QUERIES = [
     LinearQuery(Number(DOMAIN["g"]), (Split("a"),)),
     LinearQuery(Number(DOMAIN["a"], times=DOMAIN["g"]), (Split("b"),)),
     LinearQuery(Number(DOMAIN["g"], times=DOMAIN["a"])),
+    LinearQuery(Number(DOMAIN["g"], DOMAIN["a"], centred=True), (Split("b"),)),
+    LinearQuery(Number(DOMAIN["a"], DOMAIN["g"], centred=True)),
     LinearQuery(AllRanges("g", 4), (Split("b"),)),
     LinearQuery(Table(("a", "g"), np.arange(24).reshape(2, 12) - 7), (Split("b"),)),
 ]

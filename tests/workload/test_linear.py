@@ -17,8 +17,9 @@ from tests.worlds import attributes, queries
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.whole_sums import LARGEST
-from tetraodon.workload.contribution import AllRanges, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, One, Prefix, Table
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Measurement, Split, splits
+from tetraodon.workload.number import Number
 
 
 def sparse(query: LinearQuery, domain: Domain, cells: list[int]) -> tuple[np.ndarray, np.ndarray]:

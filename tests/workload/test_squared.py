@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Integers
-from tetraodon.workload.contribution import AllRanges, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.squared import Squared, squared
 
@@ -26,7 +27,7 @@ def contributions(draw: st.DrawFn) -> tuple[Contribution, int]:
     made: dict[str, Contribution] = {
         "prefix": Prefix("a", size, size - 1),
         "number": Number(number),
-        "times": Number(number, Attribute("b", Integers(-1, 1))),
+        "times": Number(number, Attribute("b", Integers(-1, 1)), centred=draw(st.booleans())),
         "table": Table(("a",), np.array(draw(st.lists(entries, min_size=1, max_size=3)))),
         "ranges": AllRanges("a", size),
         "hats": Hats("a", size, width),

@@ -17,8 +17,9 @@ import numpy as np
 from tetraodon.arrays import Bools, Ints
 from tetraodon.policy.attribute_graph import Codes, Everything, Within
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.contribution import AllRanges, Answerers, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Answerers, One, Prefix, Table
 from tetraodon.workload.linear import Split
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.squared import Measured, Squared
@@ -198,16 +199,12 @@ def linear_in_code(term: Term) -> bool:
             assert_never(term.contribution)
 
 
-def linear_in_each_code(term: Term) -> bool:
-    """Whether the contribution is linear in the code of each attribute while the others stay: weighted sums too."""
-    kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return linear_in_code(term) or (isinstance(kind, Number) and not kind.squared and not kind.attribute.separate)
-
-
 def convex_from_each_end(term: Term) -> bool:
-    """Whether, for steps of one length, what is moved is convex in where they begin: squares of distances too."""
+    """Whether, for steps of one length, what is moved is convex in where they begin along any one attribute: that of
+    linear functions, of products of them, and of squared distances from the middle.
+    """
     kind = term.contribution.of if isinstance(term.contribution, Squared) else term.contribution
-    return linear_in_code(term) or (isinstance(kind, Number) and kind.squared and not kind.attribute.separate)
+    return linear_in_code(term) or (isinstance(kind, Number) and not kind.attribute.separate)
 
 
 def linear_but_for_missing(term: Term) -> bool:

@@ -147,7 +147,11 @@ class ClassAxis(CellAxis):
     @cached_property
     def _cells(self) -> Ints:
         """One or two cells of every class: two where the class has more than one, since it holds a step then."""
-        rows = [np.asarray(term.contribution.columns()[:, self._local(term)]) for term in self.terms]
+        terms = sorted(self.terms, key=lambda term: len(term.contribution.names))
+        written = [
+            term.contribution.columns() for term in terms
+        ]  # what is too large is refused before cells are listed
+        rows = [np.asarray(table[:, self._local(term)]) for table, term in zip(written, terms, strict=True)]
         rows += [crossing.split.of(self._codes[crossing.split.name])[None, :] for crossing in self.crossings]
         label = np.zeros(self.graph.domain.size, np.int64)
         for row in np.concatenate(rows):

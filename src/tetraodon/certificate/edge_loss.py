@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from tetraodon.certificate import corner_axis
-from tetraodon.certificate.axis import Axis, Crossing, Peak, Term, by_value, linear_in_each_code
+from tetraodon.certificate.axis import Axis, Crossing, Peak, Term, by_value, convex_from_each_end
 from tetraodon.certificate.cell_axis import ClassAxis, GridAxis
 from tetraodon.certificate.combinations import combinations
 from tetraodon.certificate.corner_axis import CornerAxis
@@ -22,8 +22,9 @@ from tetraodon.certificate.metric_axis import by_metric
 from tetraodon.policy.attribute_graph import Everything, Public
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
-from tetraodon.workload.contribution import Number, One
+from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.number import Number
 from tetraodon.workload.squared import Measured, signed, squared
 
 Weighted: TypeAlias = tuple[LinearQuery, Fraction]
@@ -95,10 +96,10 @@ def at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) -
         number = query.contribution
         if isinstance(number, Number) and number.times is not None:
             weight = number.times
-            looked_at = any(weight.name in q.contribution.names and not _weighted_by(q, weight.name) for q in queries)
+            looked_at = any(weight.name in q.contribution.names and not _weighted_alike(q, number) for q in queries)
             if isinstance(graph.factor_of(weight.name).graph, Public) and not looked_at:
                 ends = (0, weight.size - 1)
-                heaviest[weight.name] = max(ends, key=lambda code: abs(weight.number(code)))
+                heaviest[weight.name] = max(ends, key=lambda code: number.at(weight.name, code)[1])
     return heaviest
 
 
@@ -109,13 +110,14 @@ def with_fixed_weight(
     number = query.contribution
     if not isinstance(number, Number) or number.times is None or number.times.name not in fixed:
         return query, weight
-    factor = abs(number.times.number(fixed[number.times.name])) / Number(number.times).unit
-    return LinearQuery(Number(number.attribute), query.by), weight * int(factor) ** (2 if squares else 1)
+    rest, factor = number.at(number.times.name, fixed[number.times.name])
+    return LinearQuery(rest, query.by), weight * factor ** (2 if squares else 1)
 
 
-def _weighted_by(query: LinearQuery, name: str) -> bool:
+def _weighted_alike(query: LinearQuery, by: Number) -> bool:
+    """Whether a query is weighted by the same attribute, counted from the same place."""
     number = query.contribution
-    return isinstance(number, Number) and number.times is not None and number.times.name == name
+    return isinstance(number, Number) and (number.times, number.centred) == (by.times, by.centred)
 
 
 def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:
@@ -165,10 +167,13 @@ def _axis(
     part = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
     if isinstance(first, JointMetric) and len(factors) == 1:
         return by_metric(part, first, terms, crossings) or GridAxis(part, terms, crossings)
-    if corner_axis.fits(factors) and by_value(crossings) and all(linear_in_each_code(t) for t in terms):
+    at_corners = by_value(crossings) and all(convex_from_each_end(term) for term in terms)
+    if corner_axis.fits(factors) and at_corners:
         return CornerAxis(part, terms, crossings)
     if part.domain.size <= MATRIX_LIMIT:
         return GridAxis(part, terms, crossings)
+    if at_corners and not any(isinstance(factor.graph, JointMetric) for factor in factors):
+        return CornerAxis(corner_axis.widened(part), terms, crossings, exact=False)
     complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)
     return ClassAxis(part, terms, crossings, exact=complete)
 

@@ -15,8 +15,9 @@ from tetraodon.certificate.product_bounds import largest_with_products, needs_st
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.contribution import Number, One, Table
+from tetraodon.workload.contribution import One, Table
 from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.number import Number
 from tetraodon.workload.squared import squared
 
 
@@ -33,10 +34,22 @@ def worst_edge(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool
 
 
 def _whoever(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
-    """The worst edge where secrets are the same for everybody, among records that have the given codes."""
+    """The worst edge where secrets are the same for everybody, among records that have the given codes.
+
+    Why  products tie attributes together, which may have too many values for what else is measured of them. No step
+         moves both more than the worst steps of each do.
+    """
     if needs_stand_in(graph, queries):
         return largest_with_products(graph, queries, given, squares=squares)
-    return largest_over_edges(graph, queries, given, squares=squares)
+    try:
+        return largest_over_edges(graph, queries, given, squares=squares)
+    except Refused:
+        products = [one for one in queries if isinstance(one[0].contribution, Number) and one[0].contribution.times]
+        others = [one for one in queries if one not in products]
+        if not products or not others:
+            raise
+    parts = [largest_over_edges(graph, part, given, squares=squares) for part in (products, others)]
+    return Loss(parts[0].value + parts[1].value, parts[0].witness, exact=False)
 
 
 def _worst_group(graph: SecretGraph, by: str, queries: Sequence[Weighted], squares: bool) -> Loss:
@@ -81,9 +94,8 @@ def _one(query: LinearQuery, weight: Fraction, domain: Domain, name: str, code: 
         alone = (squared(given) if squares else given).alone(np.array(code))
         return LinearQuery(One(), by), weight * int(alone)
     if isinstance(given, Number) and given.times is not None:
-        fixed, rest = (given.attribute, given.times) if given.attribute.name == name else (given.times, given.attribute)
-        times = abs(fixed.number(code) / Number(fixed).unit)
-        return LinearQuery(Number(rest), by), weight * times ** (2 if squares else 1)
+        rest, times = given.at(name, code)
+        return LinearQuery(rest, by), weight * times ** (2 if squares else 1)
     if isinstance(given, Table):
         sizes = [domain[other].size for other in given.names]
         rows = given.matrix.reshape(len(given.matrix), *sizes)

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.domain import Domain
+from tetraodon.domain import Attribute, Domain
 from tetraodon.mechanism.one_scale import OneScale
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
 from tetraodon.wording import listing
-from tetraodon.workload.contribution import Answerers, Number, One
+from tetraodon.workload.contribution import Answerers, One
 from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.workload.number import Number
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,15 @@ class Direct(OneScale):
     tells_answers = True
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
-        """The last of the sums that no secret changes are told exactly."""
+        """Of several sums those that no secret changes are told exactly, unless none would be left."""
         sums = query.sums(policy.domain)
         if sums:
-            noisy = list(sums)
-            while len(noisy) > 1 and policy.size_is_public and sensitivity_of(policy.graph, noisy[-1]).value == 0:
-                noisy.pop()
-            yield Strategy(self, tuple(noisy), sums[len(noisy) :], weights=_equal_costs(noisy, policy))
+            able = len(sums) > 1 and policy.size_is_public
+            exact = tuple(one for one in sums if able and sensitivity_of(policy.graph, one).value == 0)
+            noisy = tuple(one for one in sums if one not in exact)
+            if not noisy:
+                noisy, exact = sums, ()
+            yield Strategy(self, noisy, exact, weights=_equal_costs(noisy, policy))
 
     def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
         return 1.0
@@ -59,6 +62,8 @@ def _called(query: LinearQuery) -> str:
             return "the number of records"
         case Answerers((name,)):
             return f"the number of those whose {name} is not missing"
+        case Number(attribute=attribute, times=Attribute() as times):
+            return f"the sum of products of {attribute.name} and {times.name}"
         case Number(attribute=attribute, squared=squared):
             return f"the sum of {'squares of ' if squared else ''}{attribute.name}"
         case _:

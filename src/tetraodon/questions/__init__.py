@@ -3,7 +3,9 @@
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.questions.cdf import Cdf, cdf
+from tetraodon.questions.correlation import Correlation, correlation
 from tetraodon.questions.count import Count, count
+from tetraodon.questions.covariance import Covariance, covariance
 from tetraodon.questions.histogram import Histogram, histogram
 from tetraodon.questions.kmeans import KMeans, kmeans
 from tetraodon.questions.mean import Mean, mean
@@ -11,6 +13,7 @@ from tetraodon.questions.quantiles import Quantiles, median, quantiles
 from tetraodon.questions.query import Query
 from tetraodon.questions.ranges import Ranges, ranges
 from tetraodon.questions.rectangles import Rectangles, rectangles
+from tetraodon.questions.regression import Regression, regression
 from tetraodon.questions.standard_deviation import StandardDeviation, standard_deviation
 from tetraodon.questions.total import Total, total
 from tetraodon.questions.variance import Variance, variance
@@ -25,6 +28,9 @@ KINDS: tuple[type[Query], ...] = (
     Mean,
     Variance,
     StandardDeviation,
+    Covariance,
+    Correlation,
+    Regression,
     Quantiles,
     Rectangles,
     KMeans,
@@ -35,8 +41,8 @@ KINDS: tuple[type[Query], ...] = (
 def linear(query: Query, domain: Domain) -> LinearQuery:
     """The linear query over the domain that a question asks for.
 
-    A mean is the sum it divides, a variance the sum of squares; quantiles are the running counts they are read from;
-    rectangles and clusters are the table of the values they are about.
+    A mean is the sum it divides, a variance the sum of squares, a covariance that of products; quantiles are the
+    running counts they are read from; rectangles and clusters are the table of the values they are about.
     """
     if not isinstance(query, Query):
         raise QueryError(
@@ -49,7 +55,9 @@ def linear(query: Query, domain: Domain) -> LinearQuery:
 __all__ = [
     "KINDS",
     "Cdf",
+    "Correlation",
     "Count",
+    "Covariance",
     "Histogram",
     "KMeans",
     "Mean",
@@ -57,11 +65,14 @@ __all__ = [
     "Query",
     "Ranges",
     "Rectangles",
+    "Regression",
     "StandardDeviation",
     "Total",
     "Variance",
     "cdf",
+    "correlation",
     "count",
+    "covariance",
     "histogram",
     "kmeans",
     "linear",
@@ -70,6 +81,7 @@ __all__ = [
     "quantiles",
     "ranges",
     "rectangles",
+    "regression",
     "standard_deviation",
     "total",
     "variance",

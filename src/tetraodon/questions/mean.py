@@ -29,8 +29,8 @@ from tetraodon.questions.query import (
     with_unit,
 )
 from tetraodon.questions.total import weighted_sum
-from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.number import Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from tetraodon.questions.query import (
     titled,
     with_unit,
 )
-from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.number import Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from tetraodon.questions.query import (
     splits_of,
     with_unit,
 )
-from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.number import Number
 
 
 @dataclass(frozen=True, slots=True)

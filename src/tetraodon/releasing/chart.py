@@ -30,7 +30,10 @@ def chart_spec(answer: Answer) -> Spec | None:
     Post  `description` says what is drawn, for those who cannot see it; `usermeta.caption` how to read it.
     """
     query = answer.item.item.query
-    return _clusters(answer, query) if isinstance(query, KMeans) else chart(picture_of(answer))
+    if isinstance(query, KMeans):
+        return _clusters(answer, query)
+    drawn = query.drawing(answer.domain, answer.item.strategy.table) is not None
+    return chart(picture_of(answer)) if drawn else None
 
 
 def chart_svg(answer: Answer) -> str | None:
@@ -101,7 +104,7 @@ def picture_of(answer: Answer) -> Picture:
     """The whole of an answer, nothing left out. Axes with a single position are dropped."""
     query, columns = answer.item.item.query, answer.columns
     drawing = query.drawing(answer.domain, answer.item.strategy.table)
-    assert drawing is not None, "it has a chart of its own"
+    assert drawing is not None, "it has no such chart"
     axes = tuple(axis for side in drawing.sides if (axis := axis_of(side, answer.domain)).size > 1)
     head = drawing.head + (f" by {listing(query.by)}" if query.by else "")
     if drawing.names_sides and axes:

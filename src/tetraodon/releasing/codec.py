@@ -13,17 +13,9 @@ from tetraodon.errors import ReleaseError
 from tetraodon.noise.laws import law_from
 from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text
-from tetraodon.workload.contribution import (
-    AllRanges,
-    Answerers,
-    Contribution,
-    Number,
-    One,
-    Prefix,
-    Table,
-    WeightedSums,
-)
+from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 
@@ -68,6 +60,13 @@ def _whole(number: Any, least: int, most: int) -> int:
     return number
 
 
+def _centred(counts: Mapping[str, Any]) -> bool:
+    """Whether numbers are distances from the middle of the declared values."""
+    if counts.get("from", "middle") != "middle":
+        raise ValueError("numbers that are counted from an unknown place")
+    return "from" in counts
+
+
 def _contribution_document(contribution: Contribution) -> dict[str, Any]:
     match contribution:
         case One():
@@ -78,11 +77,14 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
             return {"kind": "running", "attribute": contribution.name, "rows": contribution.rows}
         case Number():
             times = {} if contribution.times is None else {"times": contribution.times.name}
+            centred = {"from": "middle"} if contribution.centred else {}
             return {
                 "kind": "squares" if contribution.squared else "sum",
                 "attribute": contribution.attribute.name,
                 "unit": decimal_text(contribution.unit),
-            } | times
+                **times,
+                **centred,
+            }
         case WeightedSums():
             rows = contribution.matrix.tolist()
             return {
@@ -155,7 +157,7 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = Product(tuple(_soft_from(part, domain) for part in counts["of"]))
             case "sum":
                 times = domain[counts["times"]] if "times" in counts else None
-                contribution = Number(domain[counts["attribute"]], times)
+                contribution = Number(domain[counts["attribute"]], times, centred=_centred(counts))
             case "squares":
                 contribution = Number(domain[counts["attribute"]], squared=True)
             case "asked":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
@@ -14,6 +16,7 @@ from tetraodon.questions import KMeans
 from tetraodon.questions.answered import Columns, MeasuredSum
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
+from tetraodon.workload.contribution import Contribution, Table
 from tetraodon.workload.linear import Measurement, Split
 
 
@@ -58,7 +61,10 @@ class AnsweredItem:
 
             return MeasuredSum(self.measured[place], measurement.query.contribution.unit, not scale, reach)
 
-        return tuple(made(measurement, place) for place, measurement in enumerate(self.item.measurements))
+        found = [made(measurement, place) for place, measurement in enumerate(self.item.measurements)]
+        kinds = [query.contribution for query in self.item.item.query.sums(self.domain)]
+        order = [_place(measurement.query.contribution, kinds) for measurement in self.item.measurements]
+        return tuple(one for _, one in sorted(zip(order, found, strict=True), key=itemgetter(0)))
 
     def clusters(self) -> tuple[Floats, Floats]:
         """Centres of clusters, the largest first, and about how many records each has."""
@@ -68,3 +74,10 @@ class AnsweredItem:
         known = (strategy.exact[0], self.measured[1]) if strategy.noisy and strategy.exact else None
         variance = strategy.noise.variance(self.item.scale) if strategy.noisy else 0.0
         return centres_of(query, self.domain, table, self.measured[0], variance, known)
+
+
+def _place(measured: Contribution, asked: Sequence[Contribution]) -> int:
+    """Which of the sums that a question asks was measured. It asks about one condition at most."""
+    condition = isinstance(measured, Table)
+    found = (n for n, one in enumerate(asked) if one == measured or (condition and isinstance(one, Table)))
+    return next(found, len(asked))

@@ -15,8 +15,8 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.readable import check_readable, fitness
 from tetraodon.wording import listing
-from tetraodon.workload.contribution import Number
 from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.number import Number
 
 
 def count(

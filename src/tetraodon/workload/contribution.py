@@ -8,7 +8,6 @@ contribution's own attributes, numbered row by row.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,12 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.arrays import Ints
-from tetraodon.domain import Attribute
-from tetraodon.errors import QueryError, Refused
+from tetraodon.errors import QueryError
+from tetraodon.workload.number import Number, writable
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
-
-WRITE_LIMIT = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Answerers:
         return None
 
     def columns(self) -> Ints:
-        _writable(self.size)
+        writable(self.size)
         return self.alone(np.arange(self.size))[None, :]
 
 
@@ -95,94 +92,8 @@ class Prefix:
         return np.minimum(x, self.rows)
 
     def columns(self) -> Ints:
-        _writable(self.rows * self.size)
+        writable(self.rows * self.size)
         return (np.arange(self.rows)[:, None] >= np.arange(self.size)[None, :]).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Number:
-    """The value of a numeric attribute, for sums; `times` another numeric attribute for weighted sums.
-
-    `squared` is the square of its distance from the middle of the declared values: a variance does not depend on where
-    values are counted from, and from there squares are shortest.
-
-    >>> from tetraodon.domain import Integers
-    >>> squares = Number(Attribute("x", Integers(10, 13)), squared=True)
-    >>> squares.values(np.arange(4)).tolist(), squares.unit
-    ([9, 1, 1, 9], Fraction(1, 4))
-    """
-
-    attribute: Attribute
-    times: Attribute | None = None
-    rows: int = 1
-    squared: bool = False
-
-    def __post_init__(self) -> None:
-        if self.times is not None and (self.attribute.separate or self.times.separate):
-            raise QueryError("missing values that stand apart are not weighted", fix="leave the weight out")
-        if self.squared and self.times is not None:
-            raise QueryError("a square is not weighted", fix="leave the weight out")
-        if self.squared and self.longest >= 2**60:
-            raise Refused(f"squares of {self.attribute.name} are too long to add up", fix="use a coarser grid")
-        if self.times is not None and _longest(self.attribute) * _longest(self.times) >= 2**60:
-            raise Refused(
-                f"{self.attribute.name} times {self.times.name} is too long to add up", fix="use a coarser grid"
-            )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.attribute.name,) if self.times is None else (self.attribute.name, self.times.name)
-
-    @cached_property
-    def unit(self) -> Fraction:
-        if self.squared:
-            return self.attribute.step**2 / 4
-        weight = Fraction(1) if self.times is None else _grain(self.times)
-        return _grain(self.attribute) * weight
-
-    @property
-    def linear(self) -> bool:
-        """Whether it is a linear function of one attribute's code."""
-        return self.times is None and not self.squared and not self.attribute.separate
-
-    @property
-    def signed(self) -> bool:
-        """Whether some value is negative."""
-        if self.squared:
-            return False
-        factors = (self.attribute,) if self.times is None else (self.attribute, self.times)
-        return any(factor.number(0) < 0 for factor in factors)
-
-    @property
-    def longest(self) -> int:
-        """The largest absolute value, in units."""
-        if self.squared:
-            return (self.attribute.values.size - 1) ** 2
-        return _longest(self.attribute) * (1 if self.times is None else _longest(self.times))
-
-    def values(self, x: Ints) -> Ints:
-        """a(x), in units."""
-        if self.squared:
-            from_middle = 2 * np.asarray(x, np.int64) - (self.attribute.values.size - 1)
-            return _answered(self.attribute, x, np.asarray(from_middle * from_middle))
-        if self.times is None:
-            return _numbers(self.attribute, x)
-        value, weight = np.divmod(x, self.times.size)
-        return _numbers(self.attribute, value) * _numbers(self.times, weight)
-
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(np.abs(self.values(x)))
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        return np.asarray(np.abs(self.values(x) - self.values(y)))
-
-    def potential(self, x: Ints) -> Ints | None:
-        return self.values(x) if self.linear else None
-
-    def columns(self) -> Ints:
-        size = self.attribute.size * (1 if self.times is None else self.times.size)
-        _writable(size)
-        return self.values(np.arange(size))[None, :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,41 +169,10 @@ class AllRanges:
         return None
 
     def columns(self) -> Ints:
-        _writable(self.rows * self.size)
+        writable(self.rows * self.size)
         code = np.arange(self.size)
         low, high = np.triu_indices(self.size)
         return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
 
 
 Contribution: TypeAlias = One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product
-
-
-def _grain(attribute: Attribute) -> Fraction:
-    """The largest number that every value of the attribute is a whole multiple of."""
-    low, step = attribute.number(0), attribute.step
-    unit = math.lcm(low.denominator, step.denominator)
-    return Fraction(math.gcd(int(low * unit), int(step * unit)), unit)
-
-
-def _longest(attribute: Attribute) -> int:
-    """The largest absolute value, in grains."""
-    ends = (attribute.number(0), attribute.number(attribute.values.size - 1))
-    return int(max(abs(end) for end in ends) / _grain(attribute))
-
-
-def _numbers(attribute: Attribute, codes: Ints) -> Ints:
-    grain = _grain(attribute)
-    first, step = int(attribute.number(0) / grain), int(attribute.step / grain)
-    if _longest(attribute) >= 2**62:
-        raise Refused(f"the values of {attribute.name} are too long to add up", fix="use a coarser grid")
-    return _answered(attribute, codes, first + step * np.asarray(codes, np.int64))
-
-
-def _answered(attribute: Attribute, codes: Ints, values: Ints) -> Ints:
-    """The values, zero where they are missing and stand apart."""
-    return np.where(np.asarray(codes) == attribute.missing, 0, values) if attribute.separate else values
-
-
-def _writable(entries: int) -> None:
-    if entries > WRITE_LIMIT:
-        raise Refused("the matrix is too large to be written out", fix="use fewer or coarser attributes")

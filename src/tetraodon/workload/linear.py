@@ -15,7 +15,8 @@ from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.whole_sums import add_up, cut_off, fits
-from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 
@@ -130,11 +131,12 @@ class LinearQuery:
              the sum of the values is first * count + step * (sum of the codes).
         """
         assert isinstance(self.contribution, Number)
-        attribute, unit, shape = self.contribution.attribute, self.contribution.unit, self.shape(domain)
+        shape = self.shape(domain)
         place = np.zeros(len(counts), np.int64)
         for axis, split in enumerate(self.by):
             place = place * shape[axis] + split.of(codes[:, axis])
-        first, step = int(attribute.number(0) / unit), int(attribute.step / unit)
+        first, second = self.contribution.values(np.arange(2)).tolist()
+        step = second - first
         groups = math.prod(shape[:-1])
         if fits(self.contribution.longest):
             return _add_up(groups, place, first * counts + step * sums).reshape(shape)

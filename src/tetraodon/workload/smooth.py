@@ -18,6 +18,7 @@ import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
+from tetraodon.workload.number import writable
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class _Smoothed(ABC):
         """The answers, in units, of counts along the last axis."""
 
     def columns(self) -> Ints:
+        writable(self.size**2)
         return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
 
 

@@ -12,7 +12,8 @@ from typing import TypeAlias, assert_never
 import numpy as np
 
 from tetraodon.arrays import Ints
-from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, Number, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
+from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 

@@ -1,0 +1,45 @@
+"""Intervals of products, squares, averages and variances hold whatever their parts allow."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.questions.released import answered
+from tests.questions.test_covariance import DOMAIN, records_of
+
+from tetraodon.questions import correlation
+from tetraodon.questions.moments import Between, Moments, half, middle
+
+ends = st.tuples(st.integers(-5, 5), st.integers(-5, 5)).map(sorted)
+
+
+def between(pair: list[int]) -> Between:
+    low, high = (np.array(float(end)) for end in pair)
+    return Between((low + high) / 2, low, high)
+
+
+@given(ends, ends)
+def test_products_and_squares_are_between_their_ends(one: list[int], other: list[int]) -> None:
+    products = [a * b for a in one for b in other]
+    found = between(one).times(between(other))
+    assert (found.lower, found.upper) == (min(products), max(products))
+    squares = [a * a for a in range(one[0], one[1] + 1)]
+    found = between(one).square()
+    assert (found.lower, found.upper) == (min(squares), max(squares))
+
+
+@given(st.data())
+def test_averages_and_variances_are_between_their_ends(data: st.DataObject) -> None:
+    records = np.array(data.draw(records_of))
+    reach = tuple(data.draw(st.integers(0, most)) for most in (40, 60, 60, 20, 20, 4))
+    noise = tuple(data.draw(st.integers(-far, far)) for far in reach)
+    query = correlation("age", "pay")
+    moments = Moments(answered(query, DOMAIN, records, noise, reach), query.pairs)  # type: ignore[arg-type]
+    for name, codes in zip(("age", "pay"), records.T, strict=True):
+        attribute = DOMAIN[name]
+        values = codes + float(attribute.number(0)) - middle(attribute)
+        average, variance = moments.average(name), moments.covariance(name, name)
+        assert -half(attribute) <= average.lower - 0 <= values.mean() + 1e-9 <= average.upper + 2e-9
+        assert 0 <= variance.lower <= values.var() + 1e-9
+        assert values.var() - 1e-9 <= variance.upper <= half(attribute) ** 2
