@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tetraodon.wording import listing, number_of
+from tetraodon.wording import listing, number_of, of_one
 
 
 def test_listings() -> None:
@@ -13,3 +13,9 @@ def test_listings() -> None:
 
 def test_one_and_many() -> None:
     assert [number_of(n, "row") for n in (1, 0, 2000)] == ["1 row", "0 rows", "2,000 rows"]
+
+
+def test_units_of_one() -> None:
+    told = {"years": "year", "hours a week": "hour a week", "records": "record", "day": "day", "USD": "USD", "": ""}
+    assert {unit: of_one(unit) for unit in told} == told
+    assert [of_one(unit) for unit in ("glass", "address", "s", "lens")] == ["glass", "address", "s", "lens"]

@@ -102,7 +102,7 @@ def _answer(answer: Answer, *, drawn: bool = True) -> Iterator[Piece]:
     picture = _picture(answer) if drawn else None
     told = [item.item.query.sentence(domain), error(item, domain)]
     table = answer_table(answer, MOST_ROWS)
-    yield Piece(answer.name, told, picture, table if picture is None else None)
+    yield Piece(item.item.title or answer.name, told, picture, table if picture is None else None)
     if picture is not None:
         yield Piece("The numbers", table=table, folded=True)
 

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+THINGS = ("record", "year", "month", "week", "day", "hour", "minute", "second")
+"""What is counted often: words that lose their last letter where there is one."""
+
+
+def of_one(unit: str) -> str:
+    """A unit as it stands after the number one, where its first word is one that we know.
+
+    >>> of_one("hours a week"), of_one("records"), of_one("USD")
+    ('hour a week', 'record', 'USD')
+    """
+    first, blank, rest = unit.partition(" ")
+    return f"{first.removesuffix('s')}{blank}{rest}" if first.removesuffix("s") in THINGS else unit
+
 
 def number_of(count: int, thing: str) -> str:
     """`1 row`, `3 rows`."""

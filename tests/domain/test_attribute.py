@@ -71,3 +71,15 @@ def test_what_can_be_done_with_it(
     assert (attribute.ordered, attribute.numeric, attribute.step, attribute.labels) == (ordered, numeric, step, labels)
     if values.ordered and not isinstance(values, Categories):
         assert attribute.number(1) - attribute.number(0) == step
+
+
+def test_values_are_followed_by_the_unit_that_their_number_needs() -> None:
+    hours = Attribute("work", Integers(0, 9), unit="hours a week")
+    assert [hours.measured(code) for code in (0, 1, 2)] == ["0 hours a week", "1 hour a week", "2 hours a week"]
+    family = Attribute("family", Integers(0, 9), unit="children", singular="child")
+    assert [family.measured(code) for code in (1, 2)] == ["1 child", "2 children"]
+    assert family.unit_of(Fraction(3, 2)) == "children"
+    apart = Attribute("family", Integers(0, 9), missing=10, unit="children", separate=True)
+    assert [apart.measured(code) for code in (9, 10)] == ["9 children", "missing"]
+    assert Attribute("day", days, unit="in January").measured(0) == "2020-01-01 in January"
+    assert Attribute("size", Integers(0, 9)).measured(1) == "1"

@@ -58,3 +58,22 @@ def test_the_order_of_attributes_and_ranges_survives_sorted_keys() -> None:
     kept = load_policy(json.loads(json.dumps(policy.document, sort_keys=True)))
     assert kept.domain.names == ("z", "a")
     assert [name for name, _, _ in kept.items[0].query.named] == ["old", "all"]
+
+
+def test_the_office_s_words_for_items_and_units_survive() -> None:
+    item = {"name": "n", "title": "How many", "notes": "Not those\n  abroad.", "count": "all"}
+    policy = load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"x": {"integer": [0, 9], "unit": ["child", "children"]}},
+            "budget": {"epsilon": 1},
+            "release": [item, {"name": "m", "mean": "x", "notes": ["One.", "Two."]}],
+        }
+    )
+    assert [(item.title, item.notes) for item in policy.items] == [
+        ("How many", ("Not those abroad.",)),
+        ("", ("One.", "Two.")),
+    ]
+    assert policy.domain["x"].measured(1) == "1 child"
+    assert load_policy(json.loads(json.dumps(policy.document))) == policy
+    assert "title" not in policy.document["release"][1]

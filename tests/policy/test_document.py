@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from tetraodon.policy.document import PolicyDocument
 
@@ -44,3 +45,11 @@ def test_defaults_are_the_strongest_protection() -> None:
     assert document.secrets == {}
     assert document.together.at_most is None
     assert [entry.kind for entry in document.attackers] == ["independent"]
+
+
+def test_a_unit_is_one_word_or_two() -> None:
+    said = {"attributes": {"a": {"integer": ["0", "9"], "unit": ["child", "children"]}}}
+    assert read(**said).attributes["a"].unit == ("child", "children")
+    assert read(attributes={"a": {"integer": ["0", "9"], "unit": "EUR"}}).attributes["a"].unit == ("EUR",)
+    with pytest.raises(ValidationError, match="of one and of several"):
+        read(attributes={"a": {"integer": ["0", "9"], "unit": ["a", "b", "c"]}})

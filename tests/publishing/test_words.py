@@ -34,7 +34,7 @@ def test_errors_stop_at_single_tuples() -> None:
 
 def test_the_formula() -> None:
     told = estimator(CopyChannel(Fraction(1, 2), Fraction(1, 101)))
-    assert told == "(rows of the view - 1/100 * tuples of the domain) / (1/2)"
+    assert told == "(rows of the view - 0.01 * tuples of the domain) / 0.5"
 
 
 def test_a_chance_below_one_does_not_read_as_certainty() -> None:

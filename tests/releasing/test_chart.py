@@ -93,10 +93,9 @@ KINDS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
     "cdf by two": ({"cdf": "age", "by": ["sex", "region"]}, ["area", "line", "point"]),
     "every range": ({"ranges": "age"}, ["area", "line", "point"]),
     "named ranges": ({"ranges": {"age": {"young": [17, 29], "old": [60, 90]}}, "by": "sex"}, ["rule", "point"]),
-    "count": ({"count": "age > 30"}, ["rule", "point"]),
     "count by": ({"count": "age > 30", "by": "sex"}, ["rule", "point"]),
     "total": ({"total": "loss", "by": "region"}, ["rule", "point"]),
-    "mean": ({"mean": "mark"}, ["rule", "point"]),
+    "mean": ({"mean": "mark", "by": "sex"}, ["rule", "point"]),
     "mean by age": ({"mean": "mark", "by": "age"}, ["area", "line", "point"]),
     "quantiles": ({"quantiles": "age"}, ["rule", "point"]),
     "quantiles by": ({"quantiles": "age", "by": ["sex", "region"]}, ["rule", "point"]),
@@ -127,6 +126,12 @@ def test_pictures_for_the_documentation() -> None:
     assert "currentColor" not in svg
     assert png is not None
     assert png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("item", [{"count": "age > 30"}, {"mean": "mark"}, {"median": "day"}])
+def test_a_single_number_has_no_chart(item: Mapping[str, Any]) -> None:
+    (answer,) = made({"name": "it"} | item)
+    assert chart_spec(answer) is None
 
 
 def test_beyond_three_attributes_there_is_only_a_table() -> None:
@@ -195,7 +200,7 @@ def test_units_stand_on_the_axes() -> None:
     steps = spec_of({"cdf": "age"})["layer"][0]["encoding"]
     assert steps["x"]["title"] == "age (years)"
     assert steps["y"]["title"] == "records at or below the value"
-    assert spec_of({"total": "loss"})["layer"][0]["encoding"]["x"]["title"] == "sum of loss (USD)"
+    assert spec_of({"total": "loss", "by": "sex"})["layer"][0]["encoding"]["x"]["title"] == "sum of loss (USD)"
 
 
 def test_a_legend_and_its_shapes_agree() -> None:
@@ -212,6 +217,8 @@ def test_exact_answers_have_no_error_bars() -> None:
 
 def test_what_is_drawn_is_said_in_a_sentence() -> None:
     assert spec_of({"histogram": ["age", "sex"]})["description"] == "Histogram of age (years) and sex; 148 steps."
-    assert spec_of({"mean": "mark"})["description"] == "Average of mark; 1 point."
+    assert spec_of({"mean": "mark", "by": "sex"})["description"] == "Average of mark by sex; 2 points."
     assert spec_of({"quantiles": "age", "by": "sex"})["description"] == "Quantiles of age by sex; 6 points."
-    assert spec_of({"count": "age > 30"})["description"] == "Number of records with age > 30; 1 point."
+    assert spec_of({"count": "age > 30", "by": "sex"})["description"] == (
+        "Number of records with age > 30 by sex; 2 points."
+    )

@@ -11,22 +11,40 @@ import vl_convert
 from jinja2 import UndefinedError
 
 from tetraodon.errors import ReleaseError
+from tetraodon.policy.publisher import NOBODY, PHRASES, Publisher
 from tetraodon.report.page import FOLDER, PageTable, page_html, page_script, script, templates
 
 ATTACK = "</script><script>alert(1)</script>"
-VIEW: dict[str, Any] = {"title": "T", "sections": [("H", ["told"])], "errors": PageTable("C", ["h"], [["c"]])}
+VIEW: dict[str, Any] = {
+    "title": "T",
+    "figures": [{"label": "L", "number": "1", "unit": "row", "sure": "sure"}],
+    "off": ["off"],
+    "errors": PageTable("C", ["h"], [["c"]]),
+    "beliefs": [{"told": "before", "percent": "3"}],
+    "promise": ["promised"],
+    "exposed": ["exposed"],
+    "folded": [("What it costs", ["told"])],
+}
 
 
 def made(source: str, **values: object) -> str:
-    return templates().from_string(f'{{% import "parts.html.j2" as parts %}}{source}').render(**values)
+    whole = f'{{% import "parts.html.j2" as parts with context %}}{source}'
+    return templates().from_string(whole).render(publisher=NOBODY, words={}, **values)
 
 
 def test_every_value_is_escaped_wherever_it_stands() -> None:
     nasty = f"\"'{ATTACK}"
-    table = PageTable(nasty, [nasty], [[nasty]], [True], long=True)
-    page = page_html("view.html.j2", title=nasty, sections=[(nasty, [nasty])], errors=table)
+    values = VIEW | {
+        "title": nasty,
+        "figures": [dict.fromkeys(("label", "number", "unit", "sure"), nasty)],
+        "errors": PageTable(nasty, [nasty], [[nasty]], [True], long=True),
+        "beliefs": [{"told": nasty, "percent": nasty}],
+        "folded": [("What it costs", [nasty])],
+    }
+    office = Publisher(nasty, nasty, nasty, nasty, "de", (("What it costs", nasty),))
+    page = page_html("view.html.j2", publisher=office, **values)
     assert ATTACK not in page
-    assert page.count("alert(1)") == 8  # twice in the title, thrice in the text, caption and label and two cells
+    assert page.count("alert(1)") == 19
     assert "<script" not in page
     assert not re.search(r'="[^"<]*\'', page.replace("content=", ""))
 
@@ -71,3 +89,43 @@ def test_no_template_calls_a_value_safe() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (FOLDER / "templates").glob("*.j2")]
     assert len(sources) >= 4
     assert not [text for text in sources if re.search(r"\|\s*safe\b|autoescape|Markup", text)]
+
+
+# -- the office's words --------------------------------------------------------------------------------
+
+
+def test_every_phrase_of_a_template_may_be_said_in_another_language() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in (FOLDER / "templates").glob("*.j2"))
+    said = {*re.findall(r'(?:say|folded)\("([^"]+)"', sources)}
+    assert said <= {*PHRASES}
+    elsewhere = {"Source", "Contact", "Licence", "What this is", "How to count with it", "What it costs"}
+    assert {phrase for phrase in PHRASES if len(phrase) < 60} == said | elsewhere
+
+
+def test_a_page_is_in_the_language_of_the_office_and_says_where_it_is_not() -> None:
+    office = Publisher("Amt", "Erhebung", language="de", words=(("Source", "Quelle"),))
+    page = page_html("view.html.j2", publisher=office, **VIEW)
+    assert '<html lang="de">' in page
+    assert "<dt>Quelle</dt><dd>Erhebung</dd>" in page
+    assert '<h2><span lang="en">What it promises</span></h2>' in page
+    assert '<p lang="en">promised</p>' in page
+    ours = page_html("view.html.j2", publisher=Publisher(source="Survey"), **VIEW)
+    assert '<html lang="en">' in ours
+    assert "<dt>Source</dt><dd>Survey</dd>" in ours
+    assert ours.count("lang=") == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "leads"),
+    [
+        ("press@office.example", "mailto:press@office.example"),
+        ("https://office.example/data?year=2026", "https://office.example/data?year=2026"),
+        ("Press office, 12 High Street", ""),
+        ("javascript:alert(1)", ""),
+        ('https://office.example/"onclick=x', ""),
+        ("a@b", ""),
+    ],
+)
+def test_addresses_lead_somewhere_and_nothing_else_does(told: str, leads: str) -> None:
+    page = page_html("view.html.j2", publisher=Publisher(contact=told), **VIEW)
+    assert re.findall('href="([^"]*)"', page) == [leads] * bool(leads)

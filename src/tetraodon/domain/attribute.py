@@ -9,6 +9,7 @@ from tetraodon.domain.date_format import written_days
 from tetraodon.domain.values import Categories, Dates, Grid, Integers, Value, Values
 from tetraodon.errors import DomainError
 from tetraodon.rational import rational
+from tetraodon.wording import of_one
 
 MISSING = "missing"
 """What the cell of missing values is called where it stands apart."""
@@ -26,7 +27,8 @@ class Attribute:
     With `separate`, missing and unreadable values have a code of their own, the last one, called `missing`. It has no
     number and no place in an order: sums are over those who answered, and the attribute is neither ordered nor numeric.
 
-    `format` says how days are written in text, and `trim` that blanks around a text do not count.
+    `format` says how days are written in text, and `trim` that blanks around a text do not count. `unit` stands after
+    numbers, and `singular` in its place after one; where only the unit is given, that of times is known.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Attribute:
     format: str = ""
     trim: bool = False
     separate: bool = False
+    singular: str = ""
     declared: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -128,6 +131,24 @@ class Attribute:
         if self._apart(code):
             raise DomainError("a missing value has no number", fix="leave it out", where=self.name)
         return self.values.number(code)
+
+    def unit_of(self, number: Fraction) -> str:
+        """The unit as it stands after a number.
+
+        >>> hours = Attribute("work", Integers(0, 99), unit="hours a week")
+        >>> hours.unit_of(Fraction(1)), hours.unit_of(Fraction(2))
+        ('hour a week', 'hours a week')
+        """
+        if number != 1:
+            return self.unit
+        return self.singular or of_one(self.unit)
+
+    def measured(self, code: int) -> str:
+        """The value at a position with its unit: `1 hour`, `2 hours`."""
+        if self._apart(code) or not self.unit:
+            return self.text(code)
+        number = self.number(code) if self.adds_up else Fraction(0)
+        return f"{self.text(code)} {self.unit_of(number)}"
 
     def _apart(self, code: int) -> bool:
         return self.separate and code == self.missing

@@ -135,8 +135,8 @@ def beliefs(adversary: Adversary, prior: Fraction | None) -> list[str]:
 
     Post  the prior is rounded down and what may be believed after is rounded up, so that no more is said than holds.
     """
-    most = f"{decimal_text(adversary.k or Fraction(0))} n/m" if prior is None else _short(prior, ROUND_FLOOR)
-    after = f"{_short(100 * adversary.gamma, ROUND_CEILING)}%"
+    most = f"{decimal_text(adversary.k or Fraction(0))} n/m" if prior is None else short(prior, ROUND_FLOOR)
+    after = f"{short(100 * adversary.gamma, ROUND_CEILING)}%"
     if adversary.kind == "exclusive":
         return [
             f"Somebody who knows groups of tuples of which exactly one is in the table, and believed before in each of "
@@ -149,11 +149,12 @@ def beliefs(adversary: Adversary, prior: Fraction | None) -> list[str]:
     ]
     if prior is not None:
         told.append(
-            f"Nor will their belief in it fall below {_short(prior / adversary.gamma, ROUND_FLOOR)} of what it was."
+            f"Nor will their belief in it fall below {short(prior / adversary.gamma, ROUND_FLOOR)} of what it was."
         )
     return told
 
 
-def _short(number: Fraction, rounding: str) -> str:
+def short(number: Fraction, rounding: str) -> str:
+    """A number to four digits, rounded one way."""
     context = Context(prec=4, rounding=rounding)
     return f"{float(context.divide(Decimal(number.numerator), Decimal(number.denominator))):.4g}"

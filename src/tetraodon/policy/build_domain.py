@@ -58,10 +58,11 @@ def _attribute(name: str, section: AttributeSection) -> Attribute:
         values,
         missing,
         other,
-        section.unit or "",
+        section.unit[-1] if section.unit else "",
         section.format or "",
         trim=section.trim,
         separate=separate,
+        singular=section.unit[0] if len(section.unit) > 1 else "",
         declared=declared,
     )
 

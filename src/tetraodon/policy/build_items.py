@@ -91,7 +91,7 @@ def _item(section: ItemSection, graph: SecretGraph) -> Item:
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {users[0]}")
     query = kind.read(written, DeclaredValues(graph))
     require_possible(linear(query, graph.domain))
-    return Item(section.name, query, section.share, written.get("whole", False))
+    return Item(section.name, query, section.share, written.get("whole", False), section.title or "", section.notes)
 
 
 def require_possible(asked: LinearQuery) -> None:

@@ -28,6 +28,7 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
         "tetraodon": VERSION,
         "dataset": policy.dataset,
         **({"title": policy.title} if policy.title else {}),
+        **({"publisher": policy.publisher.document()} if policy.publisher.document() else {}),
         "individuals": {"key": policy.key, "at most": policy.rows_per_person} if policy.key else ONE_ROW_EACH,
         "presence": policy.presence,
         "attributes": [_attribute(attribute) for attribute in policy.domain],
@@ -80,7 +81,8 @@ def _attribute(attribute: Attribute) -> Json:
         form["other"] = plain(attribute.value(attribute.other))
     form |= {"format": attribute.format} if attribute.format else {}
     form |= {"trim": True} if attribute.trim else {}
-    return {**form, "unit": attribute.unit} if attribute.unit else form
+    unit = [attribute.singular, attribute.unit] if attribute.singular else attribute.unit
+    return {**form, "unit": unit} if unit else form
 
 
 def _missing(attribute: Attribute) -> Any:
@@ -137,4 +139,5 @@ def _known(entry: Known) -> Json:
 
 def _item(item: Item) -> Json:
     by: Json = {"by": list(item.query.by)} if item.query.by else {}
-    return {"name": item.name, **item.query.document(), **by, "share": plain(item.share), "whole": item.whole}
+    told: Json = ({"title": item.title} if item.title else {}) | ({"notes": list(item.notes)} if item.notes else {})
+    return {"name": item.name, **told, **item.query.document(), **by, "share": plain(item.share), "whole": item.whole}

@@ -11,6 +11,7 @@ from pydantic import Field, WithJsonSchema
 from tetraodon.policy.adversary import AdversarySection, PriorSection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
+from tetraodon.policy.publisher import PublisherSection
 from tetraodon.policy.section import AttackersEntry, AttackersSection, ChainSection, KnownSection, Section, choice
 from tetraodon.policy.typed import Exact, Rows, Scalar, Share, Short, Text, Truth, Whole, refuse, shown
 
@@ -19,6 +20,16 @@ ONE_ROW_EACH = "one row each"
 ONE_AT_A_TIME = "one attribute at a time"
 ALL_AT_ONCE = "all at once"
 NOTHING = "none"
+
+
+def _unit(value: object) -> object:
+    """One word for a unit, or two: that of one, and that of several."""
+    if isinstance(value, list) and len(value) != 2:
+        refuse("a unit is one word, or two: of one and of several", "write unit: EUR, or unit: [child, children]")
+    return [value] if isinstance(value, str) else value
+
+
+Unit = Annotated[tuple[Text, ...], Short(_unit, {"type": "string"})]
 
 
 class IndividualsSection(Section):
@@ -45,7 +56,7 @@ class AttributeSection(Section):
     other: Scalar | None = None
     format: Text | None = None
     trim: Truth = False
-    unit: Text | None = None
+    unit: Unit = ()
 
 
 class SecretSection(Section):
@@ -159,6 +170,7 @@ class PolicyDocument(Section):
     tetraodon: Whole = VERSION
     dataset: Text
     title: Text | None = None
+    publisher: PublisherSection = Field(default_factory=PublisherSection)
     individuals: Annotated[IndividualsSection | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None
     presence: choice("public", "secret") = "secret"  # type: ignore[valid-type]
     attributes: Annotated[dict[Text, AttributeEntry], Short(_attributes, _NAMED_LIST)]
@@ -175,6 +187,7 @@ class PolicyDocument(Section):
 
 
 SECTIONS: dict[str, type[Section]] = {
+    "publisher": PublisherSection,
     "individuals": IndividualsSection,
     "attributes": AttributeSection,
     "secrets": SecretSection,

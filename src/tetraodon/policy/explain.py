@@ -32,6 +32,8 @@ from tetraodon.policy.table_in_words import (
 from tetraodon.policy.words import as_if, listing, moves, odds
 
 WIDTH = 100
+UNPROTECTED = "What is not protected"
+"""The title of the part that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _secrets(policy: Policy, own: People | None = None) -> list[Part]:
         if by not in factor.names
     ]
     parts = [*factors, _record(policy, start), _open(policy, by)]
-    if not _steps_join(policy):
+    if not policy.steps_join:
         parts = [*(_edges_only(part, first_only=True) for part in parts[:-1]), _edges_only(parts[-1], first_only=False)]
     return [part for part in parts if part.sentences]
 
@@ -132,15 +134,14 @@ def _promise(policy: Policy) -> Part:
     sentences = [
         f"Somebody who wonders which of two {whom} sees the release, and changes their mind. "
         f"Two values that must not be told apart are one step apart, and for them the odds between the two move "
-        f"{one}."
-        + (f" For two values that two steps join, they move {two}, and so on." if _steps_join(policy) else ""),
+        f"{one}." + (f" For two values that two steps join, they move {two}, and so on." if policy.steps_join else ""),
         f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. {as_if(epsilon)}",
     ]
     if policy.delta:
         sentences.append(forgiven(policy))
     if policy.key:
         sentences.append(rows_in_a_step(policy))
-    if not policy.known and not _steps_join(policy):
+    if not policy.known and not policy.steps_join:
         sentences.append(
             "Nothing is promised about values that are further apart than one step: with the start that this file "
             "states, a value between them may be impossible, and no chain of steps leads over it."
@@ -153,11 +154,6 @@ def _promise(policy: Policy) -> Part:
     if not policy.graph.has_edges:
         sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
     return Part("The promise", tuple(sentences))
-
-
-def _steps_join(policy: Policy) -> bool:
-    """Whether a chain of steps bounds the odds between its ends: what lies on it must be possible to an attacker."""
-    return not policy.known and not (isinstance(policy.attackers, Chain) and not policy.attackers.always_possible)
 
 
 def _known(policy: Policy) -> Part:
@@ -208,16 +204,16 @@ def _record(policy: Policy, start: tuple[int, ...] | None) -> Part:
 def _open(policy: Policy, by: str) -> Part:
     """What is not protected at all."""
     if policy.graph.absent and policy.known:
-        return Part("What is not protected", ("Values that are more than one step apart.",))
+        return Part(UNPROTECTED, ("Values that are more than one step apart.",))
     if policy.graph.absent and by:
         told = f"Their {by}. Two records with the same {by} are at most two steps apart, {why_two_steps(policy)}."
-        return Part("What is not protected", (told,))
+        return Part(UNPROTECTED, (told,))
     if policy.graph.absent:
         told = (
             f"Any two records are at most two steps apart, {why_two_steps(policy)}: "
             "nothing about a person is left wholly unprotected."
         )
-        return Part("What is not protected", (told,))
+        return Part(UNPROTECTED, (told,))
     sentences = ["The number of records is not protected: it is taken to be known."]
     for factor in policy.graph.factors:
         size = policy.domain.project(factor.names).size
@@ -228,7 +224,7 @@ def _open(policy: Policy, by: str) -> Part:
         elif isinstance(factor.graph, Blocks) and not factor.complete:
             sentences.append(f"The block that a person's {factor.names[0]} is in is not protected.")
     sentences.append("What this policy file says is public: the attributes, their lists of values and their bounds.")
-    return Part("What is not protected", tuple(sentences))
+    return Part(UNPROTECTED, tuple(sentences))
 
 
 def _costs(policy: Policy) -> Part:

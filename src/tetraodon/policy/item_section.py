@@ -10,7 +10,7 @@ from pydantic import PlainValidator, WithJsonSchema, create_model
 
 from tetraodon.errors import QueryError
 from tetraodon.policy.section import Section
-from tetraodon.policy.typed import Exact, Names, Text, Truth, Whole, refuse
+from tetraodon.policy.typed import Exact, Names, Paragraphs, Text, Truth, Whole, refuse
 from tetraodon.questions import KINDS, Query
 from tetraodon.questions.query import Key
 
@@ -24,6 +24,8 @@ class ItemShape(Section):
     one_of = tuple(KIND_OF)
 
     name: Text
+    title: Text | None = None
+    notes: Paragraphs = ()
     share: Exact = Fraction(1)
 
     @property

@@ -92,6 +92,7 @@ def load_policy(source: AnyPolicy) -> Policy:
         key=document.individuals.key if document.individuals else "",
         rows_per_person=document.individuals.at_most if document.individuals else 1,
         title=document.title or "",
+        publisher=document.publisher.publisher(),
         adversary=adversary,
         public=tuple(sorted(document.public.items())),
         source=read.name,

@@ -13,8 +13,9 @@ from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.attackers import INDEPENDENT, Attackers
+from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain
 from tetraodon.policy.known import Known
+from tetraodon.policy.publisher import NOBODY, Publisher
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.questions import Query
 from tetraodon.rational import Number, decimal_text, rational
@@ -29,12 +30,17 @@ UNREADABLE = Fraction(1, 100)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to release. `whole` asks for non-negative whole numbers, at the price of a bias."""
+    """One thing to release. `whole` asks for non-negative whole numbers, at the price of a bias.
+
+    `title` and `notes` are the office's words for the report, where there are any.
+    """
 
     name: str
     query: Query
     share: Fraction = Fraction(1)
     whole: bool = False
+    title: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\w[\w.-]{0,63}", self.name) or len(self.name.encode()) > 200:
@@ -58,6 +64,7 @@ class Policy(Displayed):
     key: str = ""
     rows_per_person: int = 1
     title: str = ""
+    publisher: Publisher = NOBODY
     adversary: Adversary | None = None
     public: tuple[tuple[str, str], ...] = ()
     attackers: Attackers = INDEPENDENT
@@ -89,6 +96,11 @@ class Policy(Displayed):
     def known(self) -> tuple[Known, ...]:
         """What is public about the data already. It travels with the graph, where every certificate sees it."""
         return self.graph.known
+
+    @property
+    def steps_join(self) -> bool:
+        """Whether a chain of steps bounds the odds between its ends: all of it must be possible to an attacker."""
+        return not self.known and not (isinstance(self.attackers, Chain) and not self.attackers.always_possible)
 
     @property
     def size_is_public(self) -> bool:

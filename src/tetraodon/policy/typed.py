@@ -69,6 +69,16 @@ def text(value: object) -> str:
     return value
 
 
+def paragraph(value: object) -> str:
+    """A few sentences, which may have been folded over several lines."""
+    told = " ".join(value.split()) if isinstance(value, str) else ""
+    if not told or len(told) > 2_000 or not told.isprintable():
+        refuse(
+            f"{shown(value)} is not a note", "write a few sentences, at most 2,000 characters, or a list of such notes"
+        )
+    return told
+
+
 def rows(value: object) -> int:
     """A number of rows: 3, `3` or `3 rows`."""
     if isinstance(value, str):
@@ -116,6 +126,8 @@ Truth = Annotated[bool, PlainValidator(truth), WithJsonSchema({"type": "boolean"
 Text = Annotated[str, PlainValidator(text), WithJsonSchema(WORD)]
 Scalar = Annotated[str, WithJsonSchema(SCALAR)]
 Names = Annotated[tuple[Text, ...], Short(_one_or_more, {"type": "string"})]
+Paragraph = Annotated[str, PlainValidator(paragraph), WithJsonSchema({"type": "string"})]
+Paragraphs = Annotated[tuple[Paragraph, ...], Short(_one_or_more, {"type": "string"})]
 Share = Annotated[
     Fraction,
     PlainValidator(share),

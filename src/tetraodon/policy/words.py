@@ -95,14 +95,13 @@ def length(attribute: Attribute, positions: int) -> str:
         return number_of(positions, "day")
     if isinstance(attribute.values, Categories):
         return number_of(positions, "rank")
-    return f"{decimal_text(positions * attribute.step)} {attribute.unit}".strip()
+    far = positions * attribute.step
+    return f"{decimal_text(far)} {attribute.unit_of(far)}".strip()
 
 
 def valued(attributes: Sequence[Attribute], codes: Sequence[int], *, most: int = 6) -> str:
     """Values with their units, and with their names if there are several: `age 34, loss 100 USD`."""
-    texts = [
-        f"{attribute.text(code)} {attribute.unit}".strip() for attribute, code in zip(attributes, codes, strict=True)
-    ]
+    texts = [attribute.measured(code) for attribute, code in zip(attributes, codes, strict=True)]
     if len(texts) == 1:
         return texts[0]
     words = [f"{attribute.name} {text}" for attribute, text in zip(attributes, texts, strict=True)]

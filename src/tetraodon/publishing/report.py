@@ -8,6 +8,9 @@ from tetraodon.publishing import words
 from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.report.page import PageTable, page_html
+from tetraodon.report.rounding import about
+
+OF_ALL = "of a count of all records"
 
 
 def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> list[tuple[str, Sequence[str]]]:
@@ -23,6 +26,7 @@ def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> li
                 "Any condition can be asked about. Count the rows of the view that satisfy it, and the tuples of the "
                 "domain that do, whether anybody has them or not; then the estimate is",
                 words.estimator(plan.channel),
+                words.exact_estimator(plan.channel),
                 "It is unbiased: right on average over all views that could have been drawn. It may be below zero for "
                 "counts that are small; do not cut it off before adding up. estimate.sql does this in DuckDB.",
             ],
@@ -49,11 +53,21 @@ def report_text(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) ->
 
 
 def report_html(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> str:
-    """The report as a page."""
+    """The report as a page: how far off counts are and what is promised, the rest folded."""
     head, *rows = words.errors(plan)
+    told = dict(sections(plan, tuples, charged, exposed))
     return page_html(
         "view.html.j2",
+        publisher=plan.policy.publisher,
         title=plan.policy.title or plan.policy.dataset,
-        sections=sections(plan, tuples, charged, exposed),
+        figures=[
+            {"label": "", "number": f"{tuples:,}", "unit": "row" if tuples == 1 else "rows", "sure": "in this view"},
+            {"label": "", "number": f"±{about(plan.worst_error)}", "unit": "expected error", "sure": OF_ALL},
+        ],
+        off=told.pop("How far off it is"),
         errors=PageTable("Expected errors of counts, by size", head, rows, (False, True, True)),
+        beliefs=words.beliefs_before_and_after(plan),
+        promise=told.pop("What it promises"),
+        exposed=told.pop("Whom it exposes"),
+        folded=list(told.items()),
     )

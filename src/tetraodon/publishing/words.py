@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 
-from tetraodon.policy.attackers_in_words import beliefs, limits
+from tetraodon.policy.attackers_in_words import beliefs, limits, short
 from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, ViewChannel
@@ -131,7 +132,24 @@ def plan_in_words(plan: ViewPlan) -> list[str]:
 
 def estimator(channel: ViewChannel) -> str:
     """How a count is estimated, as a formula."""
-    return f"(rows of the view - {_exact(channel.added_per_tuple)} * tuples of the domain) / ({_exact(channel.keep)})"
+    added, keep = (f"{float(number):.9g}" for number in (channel.added_per_tuple, channel.keep))
+    return f"(rows of the view - {added} * tuples of the domain) / {keep}"
+
+
+def exact_estimator(channel: ViewChannel) -> str:
+    """The two numbers in it, where they are short; view.json holds them anyway."""
+    told = f"Exactly, these are {_exact(channel.added_per_tuple)} and {_exact(channel.keep)}"
+    return f"{told}; view.json holds them as fractions."
+
+
+def beliefs_before_and_after(plan: ViewPlan) -> list[dict[str, str]]:
+    """How far a belief can move, as two bars: the prior rounded down, what may be believed after rounded up."""
+    before, after = float(plan.prior), float(plan.adversary.gamma)
+    told = {
+        f"Believed before with at most {short(100 * plan.prior, ROUND_FLOOR)}%": before,
+        f"Believed after with at most {short(100 * plan.adversary.gamma, ROUND_CEILING)}%": after,
+    }
+    return [{"told": words, "percent": f"{100 * belief:.4f}"} for words, belief in told.items()]
 
 
 def _exact(number: Fraction) -> str:

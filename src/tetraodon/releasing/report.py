@@ -12,24 +12,35 @@ from typing import Any
 import numpy as np
 
 from tetraodon.policy.examples import Example
-from tetraodon.policy.explain import Part, explain
+from tetraodon.policy.explain import UNPROTECTED, Explanation, Part, explain
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.publisher import EXACT, NOISY, OURS
 from tetraodon.policy.words import HOPELESS, WORTHLESS, listing, percent, times
+from tetraodon.questions.query import asked_in_words
+from tetraodon.rational import stated_number
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import CLUSTERS, chart_spec, value_column
 from tetraodon.releasing.release import Release
 from tetraodon.releasing.words import baseline, epsilon_text, error, mechanism, proof, witness
+from tetraodon.report.odds_strip import odds_strips
 from tetraodon.report.page import PageTable, page_html, page_script
 from tetraodon.report.picture import Numbers
 from tetraodon.report.rounding import date_text, places, rounded, shown
 from tetraodon.report.vega_bundle import vega_bundle
+from tetraodon.wording import of_one
 
-MOST_ROWS = 200
+MOST_ROWS, MOST_FIGURES = 200, 6
 _HEADINGS = {
     "records": "records, about",
     "at_most": "at most this value",
     "lower": "lower (95%)",
     "upper": "upper (95%)",
     "quantile": "share",
+}
+_PLACES = {
+    "promise": "The promise",
+    "together": "The release as a whole",
+    "reading": "How to read and check it",
 }
 _EXAMPLES = ("One record says", "another says", "steps apart", "odds move at most", "truthful answer, at most")
 
@@ -41,21 +52,24 @@ def report_html(release: Release) -> str:
     """
     policy = release.plan.policy
     answers = [_answer(release, answer) for answer in release]
+    told = explain(policy)
     drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
     whole = [answer.name for answer in release if answer.item.item.whole and answer.item.strategy.noisy]
     return page_html(
         "release.html.j2",
         [*drawing, page_script()],
+        publisher=policy.publisher,
         title=policy.title or policy.dataset,
+        day=release.when,
+        released=date_text(release.when) if policy.publisher.language == OURS else release.when,
+        lede=NOISY if any(answer.item.strategy.noisy for answer in release) else EXACT,
         facts=_facts(release),
         links=[
-            *((f"answer-{answer.name}", answer.name) for answer in release),
-            ("promise", "The promise"),
-            ("together", "The release as a whole"),
-            ("reading", "How to read and check it"),
+            *((f"answer-{answer['name']}", answer["title"], answer["theirs"]) for answer in answers),
+            *((place, text, False) for place, text in _PLACES.items()),
         ],
         answers=answers,
-        promise=[_promise(part) for part in explain(policy).parts],
+        promise=_promise(policy, told),
         together=list(_together(release)),
         whole=listing(whole) if whole else "",
     )
@@ -67,41 +81,61 @@ def _facts(release: Release) -> dict[str, str]:
         "Data set": plan.policy.dataset,
         "Released": date_text(release.when),
         "Epsilon of the release": epsilon_text(plan.epsilon) + (f" at delta {float(delta):g}" if delta else ""),
-        "Charged to the budget": release.charged,
+        "Charged to the budget": epsilon_text(stated_number(release.charged)),
+        **_exactly(f"epsilon {plan.epsilon}, charged {release.charged}"),
         "Answers": str(len(release)),
     }
 
 
+def _exactly(told: str) -> dict[str, str]:
+    """The exact figures behind what is shown in decimals, where that is not all of them."""
+    return {"Exactly": told} if "/" in told else {}
+
+
 def _answer(release: Release, answer: Answer) -> dict[str, Any]:
     """What the page shows of one answer."""
-    item, domain = answer.item, answer.domain
-    number, confidence = _headline(answer)
+    item, domain, query = answer.item, answer.domain, answer.item.item.query
+    asked = asked_in_words(query)
+    figures, chart = _figures(answer), chart_spec(answer)
     return {
         "name": answer.name,
-        "question": item.item.query.sentence(domain),
-        "headline": number,
-        "confidence": confidence,
-        "chart": chart_spec(answer),
+        "title": item.item.title or asked[:1].upper() + asked[1:],
+        "theirs": bool(item.item.title),
+        "question": query.sentence(domain),
+        "notes": item.item.notes,
+        "figures": figures,
+        "short": len(figures) == 1 and chart is None,
+        "chart": chart,
         "table": answer_table(answer),
         "facts": {
             "How it was answered": mechanism(item, domain),
             "Expected error": error(item, domain),
             "Plain differential privacy": baseline(item, release.plan.policy),
             "Certificate": f"{proof(item.certificate)} {witness(item.certificate, domain)}".strip(),
+            **_exactly(f"epsilon {item.epsilon}, scale of the noise {item.scale}"),
         },
     }
 
 
-def _headline(answer: Answer) -> tuple[str, str]:
-    """The answer itself and how sure it is, where it is a single number."""
-    columns = answer.columns
+def _figures(answer: Answer) -> list[dict[str, str]]:
+    """The answer itself and how sure it is, where it is a few numbers."""
+    columns, query = answer.columns, answer.item.item.query
     word = value_column(columns)
-    if len(columns[word]) != 1 or not answer.item.item.query.numbers:
-        return "", ""
-    decimals = places(columns["lower"], columns["upper"])
-    number, lower, upper = (_cells(name, columns[name], word, decimals)[0] for name in (word, "lower", "upper"))
-    exact = not answer.item.strategy.noisy
-    return number, "exactly" if exact else f"between {lower} and {upper} with 95% confidence"
+    if word == CLUSTERS or len(columns[word]) > MOST_FIGURES:
+        return []
+    drawing = query.drawing(answer.domain, answer.item.strategy.table)
+    assert drawing is not None, "only clusters have a chart of their own"
+    decimals = places(columns["lower"], columns["upper"]) if query.numbers else None
+    texts = {name: _cells(name, column, word, decimals) for name, column in columns.items()}
+    found = []
+    for place, number in enumerate(texts[word]):
+        label = ", ".join(texts[name][place] for name in columns if name not in (word, "lower", "upper"))
+        unit = "" if len(texts[word]) > 1 else of_one(drawing.title) if number == "1" else drawing.title
+        low, high = texts["lower"][place], texts["upper"][place]
+        sure = f"between {low} and {high} with 95% confidence" if low != high else "with 95% confidence"
+        told = {"label": label, "number": number, "unit": unit}
+        found.append({**told, "sure": sure if answer.item.strategy.noisy else "exactly"})
+    return found
 
 
 def answer_table(answer: Answer, most: int = MOST_ROWS) -> PageTable:
@@ -144,7 +178,20 @@ def _is_number(column: Numbers) -> bool:
     return bool(np.issubdtype(column.dtype, np.number))
 
 
-def _promise(part: Part) -> dict[str, Any]:
+def _promise(policy: Policy, told: Explanation) -> dict[str, Any]:
+    """The promise: what everybody should read, a picture, and the rest."""
+    first, *parts = told.parts
+    unprotected = [part for part in parts if part.title == UNPROTECTED]
+    return {
+        "head": first.sentences[:2],
+        "strips": odds_strips(policy),
+        "open": unprotected,
+        "more": first.sentences[2:],
+        "parts": [_part(part) for part in parts if part not in unprotected],
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
     """A part of the promise, its examples as a table."""
     rows = [_example(example) for example in part.examples]
     table = PageTable(f"{part.title}: examples, near and far", _EXAMPLES, rows) if rows else None
@@ -171,8 +218,9 @@ def _together(release: Release) -> Iterator[str]:
             "They need not add up: the step that is worst for one answer may hardly touch another. The "
             "certificate is computed for all answers at once, over every step that the policy protects."
         )
-    if release.charged != epsilon_text(plan.epsilon):
+    charged = stated_number(release.charged)
+    if charged != plan.epsilon:
         yield (
-            f"{release.charged} was charged to the data set's budget: the loss of this release under the policy "
+            f"{epsilon_text(charged)} was charged to the data set's budget: the loss of this release under the policy "
             "that governs the data set."
         )

@@ -22,7 +22,7 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
                 where=asked.dataset,
             )
         theirs = governing.domain[attribute.name]
-        if replace(attribute, unit="") != replace(theirs, unit=""):
+        if replace(attribute, unit="", singular="") != replace(theirs, unit="", singular=""):
             raise Refused(
                 f"{attribute.name} is declared otherwise in the governing policy",
                 fix="declare it as the governing policy does",

@@ -13,7 +13,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing
 from tetraodon.releasing.plan import PlannedItem
-from tetraodon.report.rounding import about
+from tetraodon.report.rounding import about, decimal_above
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import Split
 
@@ -109,16 +109,20 @@ def witness(certificate: Certificate, domain: Domain) -> str:
         )
     if x is ABSENT or y is ABSENT:
         present = y if x is ABSENT else x
-        parts = [f"{a.name} {a.text(a.code(value))} {a.unit}".strip() for a, value in zip(domain, present, strict=True)]
+        parts = [f"{a.name} {a.measured(a.code(value))}" for a, value in zip(domain, present, strict=True)]
         return f"The worst step: somebody with {listing(parts, most=4)} is in the data, or is not."
     both = [(a, a.code(p), a.code(q)) for a, p, q in zip(domain, x, y, strict=True)]
-    moved = [f"{a.name} from {a.text(p)} to {a.text(q)} {a.unit}".strip() for a, p, q in both if p != q]
-    kept = [f"{a.name} {a.text(p)} {a.unit}".strip() for a, p, q in both if p == q]
+    moved = [f"{a.name} from {a.text(p)} to {a.measured(q)}" for a, p, q in both if p != q]
+    kept = [f"{a.name} {a.measured(p)}" for a, p, q in both if p == q]
     where = f" (with {listing(kept, most=4)})" if kept else ""
     return f"The worst step changes one person's {listing(moved)}{where}, and nothing else."
 
 
 def epsilon_text(epsilon: Fraction) -> str:
-    """An epsilon, exact where that is short and rounded up where it is not."""
+    """An epsilon in decimals: exact where that is short, and rounded up where it is not.
+
+    >>> epsilon_text(Fraction(1, 4)), epsilon_text(Fraction(1, 3))
+    ('0.25', '0.3334')
+    """
     text = shown_above(epsilon)
-    return text if "/" not in text else f"{text} (about {float(epsilon):.3g})"
+    return text if "/" not in text and len(text) < 10 else decimal_above(epsilon)

@@ -68,9 +68,7 @@ def standing_alone(spec: Spec, width: int = 680) -> Spec:
 def _layout(picture: Picture) -> Layout | None:
     """Where each axis goes: the longest along the chart, few values as colours, a third as small charts."""
     axes = picture.axes
-    if not axes:
-        return Layout("points", None)
-    if len(axes) > 3:
+    if not 1 <= len(axes) <= 3:  # a single number is said, and needs no picture
         return None
     along = _longest(picture)
     others = sorted((n for n in range(len(axes)) if n != along), key=lambda n: -axes[n].size)

@@ -1,7 +1,13 @@
 (function () {
   "use strict";
-  // Tables are open in the file, so that they can be read without scripts; with charts above them they can wait.
+  // What can wait is open in the file, so that it can be read without scripts.
   document.querySelectorAll("details.closes").forEach(function (details) { details.open = false; });
+  function unfold() {
+    var place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (place && place.matches("details")) { place.open = true; }
+  }
+  window.addEventListener("hashchange", unfold);
+  unfold();
   if (typeof vegaEmbed !== "function") { return; }
 
   function fitted(spec, width) {
@@ -20,6 +26,7 @@
       .then(function () {
         var svg = place.querySelector("svg");
         if (svg) { svg.setAttribute("role", "presentation"); svg.setAttribute("aria-hidden", "true"); }
+        place.dataset.drawn = "true";
       })
       .catch(function () { place.textContent = "The chart cannot be drawn here; the table below holds the same numbers."; });
   }

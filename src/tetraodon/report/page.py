@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tetraodon.errors import ReleaseError
+from tetraodon.policy.publisher import NOBODY, Publisher
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
+_MAIL, _PAGE = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+"), re.compile(r"https?://[\w.-]+(/[\w./?&=%~#+-]*)?")
 _ENDS_SCRIPT = re.compile("</script|<!--", re.IGNORECASE)
 
 
@@ -36,13 +38,14 @@ class PageTable:
     long: bool = False
 
 
-def page_html(template: str, codes: Sequence[str] = (), **values: object) -> str:
+def page_html(template: str, codes: Sequence[str] = (), *, publisher: Publisher = NOBODY, **values: object) -> str:
     """A template of this room filled with values, as a page that loads nothing and runs only the given scripts.
 
     Post  no value is ever read as HTML or as a script; a name that the template needs and does not get is an error.
     """
-    scripts = [script(code) for code in codes]
-    return templates().get_template(template).render(rules=_rules(codes), scripts=scripts, **values)
+    scripts, words = [script(code) for code in codes], dict(publisher.words)
+    made = templates().get_template(template)
+    return made.render(rules=_rules(codes), scripts=scripts, publisher=publisher, words=words, **values)
 
 
 @cache
@@ -58,6 +61,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.tests["an_address"] = lambda told: bool(_link(told))
+    made.filters["as_link"] = _link
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return made
 
@@ -71,9 +76,14 @@ def script(code: str) -> Markup:
     return Markup(code)
 
 
+def _link(told: str) -> str:
+    """Where a text leads that is an address of mail or of a page; nothing for any other."""
+    return f"mailto:{told}" if _MAIL.fullmatch(told) else told if _PAGE.fullmatch(told) else ""
+
+
 def page_script() -> str:
-    """The script that draws the charts of a page."""
-    return (FOLDER / "page.js").read_text(encoding="utf-8")
+    """The script that draws the charts and the strips of a page."""
+    return "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("page.js", "strips.js"))
 
 
 def _rules(codes: Sequence[str]) -> str:

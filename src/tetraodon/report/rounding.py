@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import math
 from calendar import month_name
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,16 @@ def date_text(text: str) -> str:
     except ValueError:
         return text
     return f"{day.day} {month_name[day.month]} {day.year}"
+
+
+def decimal_above(number: Fraction) -> str:
+    """An exact number in decimals, to four digits and rounded up.
+
+    >>> decimal_above(Fraction(1, 3)), decimal_above(Fraction(109, 110)), decimal_above(Fraction(200_001, 2))
+    ('0.3334', '0.991', '100100')
+    """
+    short = Context(prec=4, rounding=ROUND_CEILING).divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"{short:f}".rstrip("0").rstrip(".") if "." in f"{short:f}" else f"{short:f}"
 
 
 def about(number: float) -> str:
