@@ -124,13 +124,13 @@ def _figures(answer: Answer) -> list[dict[str, str]]:
     if word == CLUSTERS or len(columns[word]) > MOST_FIGURES:
         return []
     drawing = query.drawing(answer.domain, answer.item.strategy.table)
-    assert drawing is not None, "only clusters have a chart of their own"
+    title = "" if drawing is None else drawing.title
     decimals = places(columns["lower"], columns["upper"]) if query.numbers else None
     texts = {name: _cells(name, column, word, decimals) for name, column in columns.items()}
     found = []
     for place, number in enumerate(texts[word]):
         label = ", ".join(texts[name][place] for name in columns if name not in (word, "lower", "upper"))
-        unit = "" if len(texts[word]) > 1 else of_one(drawing.title) if number == "1" else drawing.title
+        unit = "" if len(texts[word]) > 1 else of_one(title) if number == "1" else title
         low, high = texts["lower"][place], texts["upper"][place]
         sure = f"between {low} and {high} with 95% confidence" if low != high else "with 95% confidence"
         told = {"label": label, "number": number, "unit": unit}
