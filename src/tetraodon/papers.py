@@ -24,5 +24,7 @@ PAPERS: Final = {
     "ICML 2023.",
     "CKS20": "C. L. Canonne, G. Kamath and T. Steinke. The discrete Gaussian for differential privacy. "
     "arXiv 2004.00010, 2020.",
+    "DVGM22": "D. Desfontaines, J. Voss, B. Gipson and C. Mandayam. Differentially private partition selection. "
+    "PoPETs 2022(1).",
 }
 """Where a paper and mathematics disagree, mathematics wins: see the page on errata in the documentation."""

@@ -19,6 +19,7 @@ import pytest
 import tetraodon as td
 from tetraodon import certificate
 from tetraodon.certificate.certificate import _SEAL, CERTIFYING, Certificate
+from tetraodon.certificate.names_above import NamesAbove
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
 from tetraodon.questions import histogram, linear
 from tetraodon.workload.linear import Measurement
@@ -113,6 +114,24 @@ def shifted(certify: Certify) -> tuple[float, Certificate]:
     return truth, certify(3, LAPLACE, Fraction(5), method="test", exact=True)
 
 
+def named(certify: Certify) -> tuple[float, Certificate]:
+    """Two names of which one may become the other: the worst ratio of outputs that both tables allow."""
+    scale, most = Fraction(2), 3
+
+    def chance(seen: int, there: int) -> float:
+        weights = {n: math.exp(-abs(n) / scale) for n in range(-most, most + 1)}
+        passed = {n + there: w for n, w in weights.items() if n + there > most}
+        weight = sum(weights.values()) - sum(passed.values()) if seen == 0 else passed.get(seen, 0.0)
+        return weight / sum(weights.values())
+
+    def worst(first: int, second: int) -> float:
+        shared = [s for s in range(40) if chance(s, first) and chance(s, second) and s]
+        return max(math.log(chance(s, first) / chance(s, second)) for s in shared)
+
+    here = policy(attributes={"x": {"integer": [0, 2]}, "word": {"open": "text"}})
+    return worst(9, 8) + worst(8, 9), certify(here, [NamesAbove("word", scale, most)])
+
+
 ORACLES: dict[str, Callable[[Certify], tuple[float, Certificate]]] = {
     "kernel.certify_measurements": measured,
     "against_attackers.certify_release": released,
@@ -120,6 +139,7 @@ ORACLES: dict[str, Callable[[Certify], tuple[float, Certificate]]] = {
     "direct_losses.certify_view": viewed,
     "direct_losses.certify_replacement": replaced,
     "direct_losses.certify_shift": shifted,
+    "names_above.certify_names": named,
 }
 
 
@@ -142,6 +162,15 @@ def test_it_is_the_truth_and_a_tenth_less_is_noticed(name: str) -> None:
         return dataclasses.replace(found, epsilon=found.epsilon * Fraction(9, 10), seal=_SEAL)
 
     assert not holds(*ORACLES[name](mutant))
+
+
+def test_a_tenth_less_delta_is_noticed() -> None:
+    """One person's name becomes another: either of two names may show what the other table cannot."""
+    here = policy(attributes={"x": {"integer": [0, 2]}, "word": {"open": "text"}})
+    found = CERTIFYING["names_above.certify_names"](here, [NamesAbove("word", Fraction(2), 3)])
+    weights = [math.exp(-abs(n) / 2) for n in range(-3, 4)]
+    truth = 1 - (1 - weights[0] / sum(weights)) ** 2
+    assert truth * (1 - 1e-9) <= float(found.delta) <= truth * (1 + 1e-9)
 
 
 def test_a_rho_is_held_to_its_square() -> None:

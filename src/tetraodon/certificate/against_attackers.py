@@ -13,6 +13,7 @@ from tetraodon.arrays import Bools
 from tetraodon.certificate.certificate import Certificate, Computed, certifying
 from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.markov_quilt import quilt_budget, quilt_loss
+from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent
@@ -23,9 +24,13 @@ from tetraodon.workload.linear import Measurement
 
 @certifying
 def certify_release(
-    policy: Policy, measurements: Sequence[Measurement], *, delta: Fraction | None = None
+    policy: Policy,
+    measurements: Sequence[Measurement],
+    *,
+    delta: Fraction | None = None,
+    names: Sequence[NamesAbove] = (),
 ) -> Certificate | Computed:
-    """The privacy loss of releasing all the measurements together, against the attackers of the policy.
+    """The privacy loss of releasing all the measurements, and names, together, against the attackers of the policy.
 
     Pre   with Gaussian noise, at `delta`; left out, the policy's.
     Post  not below the largest factor by which the output moves anybody's odds between two values that are a secret.
@@ -34,6 +39,8 @@ def certify_release(
           is, each of them; and so is the row itself, since counting at most so many rows of a group may put another in
           its place.
     """
+    if names:
+        return _beside_names(certify_release(policy, measurements), certify_names(policy, names))
     at = policy.delta if delta is None else delta
     alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
@@ -59,6 +66,23 @@ def certify_release(
             return Computed(loss, None, "upper bound of the Markov quilt", False)
         case _:
             assert_never(policy.attackers)
+
+
+def _beside_names(rest: Certificate, named: Certificate) -> Certificate | Computed:
+    """The loss of names and of measurements together.
+
+    Why   on every output but those that names need their delta for, the log ratios of both add up.
+    """
+    if rest.rho is not None:
+        raise Refused(
+            "names that nobody listed are not priced beside Gaussian noise",
+            fix="plan with Laplace noise, or release them by themselves",
+            where="release",
+        )
+    if rest.epsilon == 0:
+        return named
+    method = f"upper bound: {rest.method}, and {named.method}, added up"
+    return Computed(rest.epsilon + named.epsilon, None, method, False, chance=named.delta)
 
 
 def priced_for_each(policy: Policy) -> Policy:

@@ -38,6 +38,8 @@ class Certificate:
 
     With Gaussian noise `rho` is the loss, in zCDP, over the worst pair, and `exact` speaks of it; `epsilon` is what
     [CKS20] Cor. 13 makes of it at `delta`, never too small, and infinite where no delta is allowed.
+
+    Where names that nobody listed are told, `delta` is what they need beside `epsilon`, and there is no rho.
     """
 
     epsilon: Fraction | float
@@ -67,6 +69,8 @@ class Computed:
     exact: bool
     delta: Fraction | None = None
     """Given where the loss is a rho."""
+    chance: Fraction = Fraction(0)
+    """With which the loss, an epsilon, may not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,8 @@ def certifying(compute: Callable[P, Computed | Certificate]) -> Callable[P, Cert
         if not found.loss >= 0:  # nor is it where it is no number
             raise Refused("what was computed is no loss", fix="give scales and rates of noise above zero")
         if found.delta is None or not found.loss:
-            return Certificate(found.loss, found.witness, found.method, found.exact, _SEAL)
+            chance = found.chance
+            return Certificate(found.loss, found.witness, found.method, found.exact, _SEAL, delta=chance)
         rho = Fraction(found.loss)
         epsilon = epsilon_at(rho, found.delta) if found.delta else math.inf
         return Certificate(epsilon, found.witness, found.method, found.exact, _SEAL, rho, found.delta)

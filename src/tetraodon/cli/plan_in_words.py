@@ -54,7 +54,9 @@ def _and(parts: Sequence[str]) -> str:
 
 def notes(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
     """Everything a curator should know that does not fit into the table."""
-    return [*_total(plan), *_groups(plan), *_known(plan), *_exact(plan), *_presence(plan, if_public), *_gain(plan)]
+    named = [f"{item.name}: {item.sentence}" for item in plan.names]
+    rest = [*_exact(plan), *_presence(plan, if_public), *_gain(plan)]
+    return [*_total(plan), *_groups(plan), *_known(plan), *named, *rest]
 
 
 def _groups(plan: Plan) -> list[str]:
@@ -128,7 +130,7 @@ def _kind_of_noise(plan: Plan) -> list[str]:
             f"The noise is Gaussian: the loss is rho {float(plan.certificate.rho):.4g} in zCDP, and epsilon is what "
             f"follows from it at delta {float(plan.certificate.delta):g}."
         ]
-    if plan.policy.delta:
+    if plan.policy.delta and not plan.names:
         return ["The noise is Laplace noise: for these items its errors are smaller, and no delta is used."]
     return []
 
@@ -143,7 +145,7 @@ def _presence(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
             "It is a secret how many rows a person has, even though presence is public: so no count of rows is "
             "published exactly. `individuals: one row each` would allow it, if that is true of the table."
         ]
-    if if_public is None:
+    if if_public is None or not plan.items:
         return []
     told = "Whether a person is in the data is secret here"
     changed = [i for i in plan if i.expected_error - if_public[i.name] > EXACT_ENOUGH * (i.expected_error or 1)]

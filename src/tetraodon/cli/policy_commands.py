@@ -74,7 +74,9 @@ def check(
                 [[q["name"], q["kind"], f"{q['sensitivity']:,}", _worst(q)] for q in queries],
                 right=["one person moves it by"],
             )
-        if not queries and read.adversary is None:
+        for item in read.names:
+            wrapped(f"{item.name} tells names in {item.column}: `tetraodon plan` says how many people must share one.")
+        if not queries and not read.names and read.adversary is None:
             wrapped("Nothing is released yet: list items under `release`.")
         if read.adversary is not None:
             wrapped("It names an adversary, so a view can be published: `tetraodon plan` says how far off it would be.")

@@ -130,10 +130,11 @@ def release(
                         }
                         for answer in made
                     ],
+                    "names": [{"name": name, "rows": len(answer.told)} for name, answer in made.names.items()],
                 }
             )
             return
-        say(f"Released {', '.join(answer.name for answer in made)} to {out}.")
+        say(f"Released {', '.join([*(answer.name for answer in made), *made.names])} to {out}.")
         say(charged_in_words(edge, made.charged, read.dataset, left))
         say(f"The report: {out / 'report.html'}")
 
@@ -155,7 +156,8 @@ def show(
 
     \b
     --json gives {"dataset", "title", "date", "epsilon", "charged", "promise", "confidence",
-      "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}]}; of a view,
+      "answers": [{"name", "kind", "mechanism", "rows", "columns": {NAME: [VALUE]}}], and where names that nobody
+      listed were told, "names": [{"name", "threshold", "rows", "columns"}]}; of a view,
       {"dataset", "title", "date", "charged", "tuples", "exposure", "n", "m", "channel",
       "plan"}.
     """
@@ -173,11 +175,12 @@ def show(
 
         with working("reading the release"):
             found = load_release(folder)
-        answers = list(found) if item is None else [found[item]]
+        named = [answer for answer in found.names.values() if item in (None, answer.name)]
+        answers = list(found) if item is None else [] if named else [found[item]]
         if as_json:
-            emit(release_document(found, answers, rows))
+            emit(release_document(found, answers, named, rows))
         else:
-            show_release(found, answers, 10 if rows is None else rows)
+            show_release(found, answers, named, 10 if rows is None else rows)
 
 
 def _show_view(folder: Path, as_json: bool) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tetraodon.releasing.answer import Answer
+    from tetraodon.releasing.names_answer import NamesAnswer
     from tetraodon.releasing.release import Release
 
 PICTURE_WIDTH = 72
@@ -25,7 +26,9 @@ def promise_of(release: Release) -> str:
     return " ".join(explain(release.plan.policy).parts[0].sentences)
 
 
-def release_document(release: Release, answers: Sequence[Answer], rows: int | None) -> dict[str, Any]:
+def release_document(
+    release: Release, answers: Sequence[Answer], named: Sequence[NamesAnswer], rows: int | None
+) -> dict[str, Any]:
     """A release as JSON, with the first rows of each answer, or with all."""
     from tetraodon.inference.estimate import CONFIDENCE
     from tetraodon.releasing.documents import number
@@ -49,10 +52,20 @@ def release_document(release: Release, answers: Sequence[Answer], rows: int | No
             }
             for answer in answers
         ],
+        **({"names": [_names_document(answer, rows) for answer in named]} if named else {}),
     }
 
 
-def show_release(release: Release, answers: Sequence[Answer], rows: int) -> None:
+def _names_document(answer: NamesAnswer, rows: int | None) -> dict[str, Any]:
+    return {
+        "name": answer.name,
+        "threshold": answer.item.above.threshold,
+        "rows": len(answer.told),
+        "columns": {name: column[:rows] for name, column in answer.document().items()},
+    }
+
+
+def show_release(release: Release, answers: Sequence[Answer], named: Sequence[NamesAnswer], rows: int) -> None:
     """Print a release."""
     policy = release.plan.policy
     heading(policy.title or policy.dataset)
@@ -62,6 +75,23 @@ def show_release(release: Release, answers: Sequence[Answer], rows: int) -> None
     for answer in answers:
         say()
         _show_answer(answer, rows)
+    for told in named:
+        say()
+        _show_names(told, rows)
+
+
+def _show_names(answer: NamesAnswer, rows: int) -> None:
+    heading(f"{answer.name}: {answer.item.asked}")
+    wrapped(answer.item.sentence)
+    document = answer.document()
+    top = float(max(document["count"], default=0))
+    shown = [
+        [*(_cell(column[place]) for column in document.values()), bar(float(document["count"][place]), top, width=16)]
+        for place in range(min(rows, len(answer.told)))
+    ]
+    table([*document, ""], shown, right=list(document)[1:])
+    if len(answer.told) > rows:
+        say(f"... {number_of(len(answer.told) - rows, 'more row')}; --rows {len(answer.told)} shows all")
 
 
 def _how(answer: Answer) -> str:

@@ -33,6 +33,7 @@ from tetraodon.engine.dialect import (
 )
 from tetraodon.engine.expressions import answered, code, outside, present, read
 from tetraodon.engine.individuals import Individuals
+from tetraodon.engine.open_names import names_query, require_open, texts_of
 from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
 
 
@@ -42,15 +43,19 @@ class Engine:
     The table's columns are checked when the engine is made; no record is looked at before `counts`.
     """
 
-    def __init__(self, table: CountableTable, domain: Domain, individuals: Individuals) -> None:
+    def __init__(
+        self, table: CountableTable, domain: Domain, individuals: Individuals, open_text: Sequence[str] = ()
+    ) -> None:
         self._table = table
         self._dialect = table.dialect
         self._domain = domain
         self._individuals = individuals
-        require(table.columns, [*domain.names, *([individuals.key] if individuals.key else [])])
+        require(table.columns, [*domain.names, *([individuals.key] if individuals.key else []), *open_text])
         for attribute in domain:
             require_kind(attribute, self._column(attribute.name))
             self._code(attribute.name, self._read(attribute.name))  # whatever cannot be numbered is refused now
+        for title in open_text:
+            require_open(self._column(title))
         if individuals.key:
             require_key(self._column(individuals.key))
 
@@ -99,6 +104,25 @@ class Engine:
         ]
         keyed = names is None and self._individuals.key
         return reports + ([self._key_report(keyed, rows)] if keyed else [])
+
+    def names(self, title: str, *, longest: int, trim: bool) -> dict[str, int]:
+        """How many individuals have each text of a column that was opened as open text.
+
+        Post  whoever has more rows than allowed has none, and rows of nobody count for none. A text that is missing,
+              longer than allowed or not printable is none.
+        Raises TableError on an engine that tells no texts.
+        """
+        key = self._individuals.key
+        tree = names_query(
+            self._column(title),
+            self._dialect,
+            trim=trim,
+            longest=longest,
+            key=None if key is None else self._key(key),
+            at_most=self._individuals.at_most,
+        )
+        found = texts_of(self._table)(lambda origin: self._dialect.text(tree(exp.Table(this=exp.Var(this=origin)))))
+        return {text: number for text, number in found if text.isprintable()}
 
     def close(self) -> None:
         """Let go of the table. Nothing of it stays behind on disk."""

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -20,6 +20,8 @@ from tetraodon.errors import DataRefusal, TableError
 
 Origin: TypeAlias = Callable[[], AbstractContextManager[str]]
 """A way to scan a table, as SQL that is good for one query."""
+Run: TypeAlias = duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation
+T = TypeVar("T")
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",  # nothing is fetched from anywhere
@@ -84,14 +86,21 @@ class DuckDBTable:
 
     def fetch(self, query: Callable[[str], str]) -> dict[str, Ints]:
         """Run the query that `query` makes of an origin. Raises DataRefusal, with nothing from DuckDB in it."""
+        found = self._tried(query, lambda done: done.fetchnumpy())
+        return {name: np.asarray(found[name], np.int64) for name in found}
+
+    def _tried(self, query: Callable[[str], str], take: Callable[[Run], T]) -> T:
         while self.origins:
             with suppress(duckdb.Error, OSError, EOFError, zlib.error), self.origins[0]() as origin:
-                found = self._run(query(origin)).fetchnumpy()
-                return {name: np.asarray(found[name], np.int64) for name in found}
+                return take(self._run(query(origin)))
             if len(self.origins) == 1:
                 break
             self.origins = self.origins[1:]
         raise DataRefusal("the table cannot be counted", fix="check that the file is whole and well-formed")
+
+    def fetch_texts(self, query: Callable[[str], str]) -> list[tuple[str, int]]:
+        """Run a query that gives texts with their numbers. Raises DataRefusal, with nothing from DuckDB in it."""
+        return [(str(text), int(number)) for text, number in self._tried(query, lambda done: done.fetchall())]
 
     def close(self) -> None:
         if self.relation is not None:
@@ -101,7 +110,7 @@ class DuckDBTable:
         self.connection.close()
         self._folder.remove()
 
-    def _run(self, sql: str) -> duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation:
+    def _run(self, sql: str) -> Run:
         if self.relation is not None:
             return self.relation.query(self.view, sql)
         return self.connection.execute(sql)

@@ -49,9 +49,14 @@ DATABASE = re.compile(r"(?P<file>.+?\.(?:duckdb|ddb|db))(?:#(?P<table>.*))?", re
 
 
 def open_table(
-    source: Source, domain: Domain, individuals: Individuals = EVERYBODY, *, csv: CsvFormat | None = None
+    source: Source,
+    domain: Domain,
+    individuals: Individuals = EVERYBODY,
+    *,
+    csv: CsvFormat | None = None,
+    open_text: Sequence[str] = (),
 ) -> Engine:
-    """The engine that counts a table by the attributes of a domain.
+    """The engine that counts a table by the attributes of a domain, and by columns of open text.
 
     Pre   `source` is the path of a CSV file (may end in .gz), of a Parquet file or pattern of files, or of
           a DuckDB file as `file.duckdb#table`; or the address of a table in Postgres or Spark, see
@@ -67,9 +72,9 @@ def open_table(
     ...     engine.counts([("age",)])[0].codes.tolist()
     [[99]]
     """
-    table = opened(source, [*domain.names, *([individuals.key] if individuals.key else [])], csv)
+    table = opened(source, [*domain.names, *([individuals.key] if individuals.key else []), *open_text], csv)
     try:
-        return Engine(table, domain, individuals)
+        return Engine(table, domain, individuals, open_text)
     except BaseException:
         table.close()
         raise

@@ -55,7 +55,8 @@ class Entry:
     state:    `reserved` until the release is written; charged either way.
     when:     when it was reserved, in UTC.
     document: the policy, plan and certificate of the release.
-    delta:    zero, or for a release with Gaussian noise the delta at which it was charged.
+    delta:    zero, or for a release with Gaussian noise the delta at which it was charged; where names are told, what
+              that needs.
     settled:  when it was settled, and `manifest_hash` of what; empty until then.
     """
 
@@ -72,12 +73,14 @@ class Entry:
 
     @property
     def loss(self) -> ReleaseLoss:
-        """What the release lost: its epsilon, or with Gaussian noise its rho, of which `charged` is what follows at
-        `delta`.
+        """What the release lost: its epsilon, with a delta of its own if it told names; or with Gaussian noise its rho,
+        of which `charged` is what follows at `delta`.
         """
         if not self.delta:
             return ReleaseLoss(self.charged)
         try:
+            if "names" in self.document["plan"]:
+                return ReleaseLoss(self.charged, delta=self.delta)
             return ReleaseLoss(self.charged, amount_from_text(self.document["certificate"]["rho_exact"]))
         except (KeyError, TypeError):
             raise LedgerError(

@@ -11,7 +11,7 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger.account import DOCUMENT_PARTS, Account, Entry, dataset_name
 from tetraodon.ledger.amount import amount, shown_above, shown_below
-from tetraodon.ledger.compose import ReleaseLoss, composed
+from tetraodon.ledger.compose import ReleaseLoss, composed, spent_delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,31 @@ def certificate_document(certificate: Certificate) -> dict[str, Any]:
         "method": certificate.method,
         "exact": certificate.exact,
     }
+    if certificate.delta or certificate.rho is not None:
+        found["delta"] = str(certificate.delta)
     if certificate.rho is not None:
-        found |= {"delta": str(certificate.delta), "rho_exact": str(certificate.rho)}
+        found["rho_exact"] = str(certificate.rho)
     return found
+
+
+def _check_delta(account: Account, earlier: Sequence[ReleaseLoss], new: Entry) -> None:
+    """Refuse a release that tells names where what is left of the delta does not cover it.
+
+    Why   the first release with Gaussian noise takes all of the delta that is left. Were some of it spent afterwards,
+          by somebody who has seen answers, the same part could be used twice.
+    """
+    if any(loss.rho for loss in earlier):
+        raise BudgetExhausted(
+            f"data set {new.dataset!r} has releases with Gaussian noise, which took all of its delta",
+            fix="tell names before any such release, or open a new data set, which needs new data",
+        )
+    left = account.delta - spent_delta(earlier)
+    if new.loss.delta > left:
+        raise BudgetExhausted(
+            f"this release needs a delta of {float(new.loss.delta):.3g} to tell names, and data set {new.dataset!r} "
+            f"has {float(left):.3g} left",
+            fix="write a smaller delta in the policy's budget; a data set is opened with a total of it (--delta)",
+        )
 
 
 def check_affordable(account: Account, earlier: Sequence[ReleaseLoss], new: Entry, *, after: Fraction | None) -> None:
@@ -88,7 +110,11 @@ def check_affordable(account: Account, earlier: Sequence[ReleaseLoss], new: Entr
             f"another release of {new.dataset!r} was charged while this one was priced, and losses do not add up here",
             fix="run the same command again",
         )
-    if new.delta != (account.delta if new.delta else 0) or (after is not None and account.delta):
+    if new.loss.delta:
+        _check_delta(account, earlier, new)
+    elif new.loss.rho is not None and account.delta and spent_delta(earlier) >= account.delta:
+        raise BudgetExhausted("earlier releases took all of the delta", fix="leave delta out of the policy's budget")
+    elif new.delta != (account.delta if new.delta else 0) or (after is not None and account.delta):
         opened = f"for a delta of {shown_below(account.delta)}" if account.delta else "without a delta"
         raise BudgetExhausted(
             f"this release does not fit a data set that was opened {opened}",

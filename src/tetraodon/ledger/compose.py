@@ -16,21 +16,25 @@ from tetraodon.zcdp import best_order, epsilon_at_order
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLoss:
-    """What one release has lost: `epsilon` for certain, or `rho` in zCDP."""
+    """What one release has lost: `epsilon`, but for a chance of `delta`, or `rho` in zCDP."""
 
     epsilon: Fraction
     rho: Fraction | None = None
+    delta: Fraction = Fraction(0)
 
 
 def composed(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) -> Fraction:
     """What is charged for all the releases together, out of a total; their sum where delta is 0.
 
     Pre   the losses are in the order in which the releases were made. None is in zCDP where delta is 0. The noise of
-          different releases is independent; each may have been chosen after seeing all answers before it.
+          different releases is independent; each may have been chosen after seeing all answers before it. Those with a
+          delta of their own came before any in zCDP, and theirs add up to less than `delta`, or to it if there is none
+          in zCDP.
     Post  whoever keeps it at most `total` before every release loses (total, delta) at most. It never falls when a
           release is added, and Gaussian releases alone may spend all of the rho that gives (total, delta).
-    Why   pure losses are bounded on every path, so they add up outside. The rest of the loss, raised to one order that
-          was fixed before any of it was drawn, is a supermartingale whatever is chosen ([FZ21], [WRRW23]).
+    Why   pure losses are bounded on every path, so they add up outside, and the chances with which some are not add up
+          to what is left of delta. The rest of the loss, raised to one order that was fixed before any of it was drawn,
+          is a supermartingale whatever is chosen ([FZ21], [WRRW23]).
 
     >>> composed([ReleaseLoss(Fraction(1, 3)), ReleaseLoss(Fraction(1, 3))], Fraction(0), Fraction(1))
     Fraction(2, 3)
@@ -39,8 +43,14 @@ def composed(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) ->
     rho = sum((loss.rho for loss in losses if loss.rho is not None), Fraction(0))
     if not rho:
         return pure
-    assert delta, "a loss in zCDP needs a delta"
-    return pure + epsilon_at_order(fixed_order(losses, delta, total), rho, delta)
+    left = delta - spent_delta(losses)
+    assert left > 0, "a loss in zCDP needs a delta"
+    return pure + epsilon_at_order(fixed_order(losses, left, total), rho, left)
+
+
+def spent_delta(losses: Sequence[ReleaseLoss]) -> Fraction:
+    """What releases with a delta of their own took of the total delta."""
+    return sum((loss.delta for loss in losses if loss.rho is None), Fraction(0))
 
 
 def fixed_order(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) -> Fraction:

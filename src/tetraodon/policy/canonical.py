@@ -13,6 +13,7 @@ from tetraodon.policy.build_items import groups_of
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
+from tetraodon.policy.open_text import NamesItem, OpenText
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.questions import Count, Histogram
@@ -31,8 +32,8 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
         **({"publisher": policy.publisher.document()} if policy.publisher.document() else {}),
         "individuals": {"key": policy.key, "at most": policy.rows_per_person} if policy.key else ONE_ROW_EACH,
         "presence": policy.presence,
-        "attributes": [_attribute(attribute) for attribute in policy.domain],
-        **_secrets(policy.graph),
+        "attributes": [*(_attribute(attribute) for attribute in policy.domain), *map(_open, policy.open)],
+        **_all_secrets(policy),
         **({"groups": _groups(policy.graph, policy.graph.groups)} if policy.graph.groups else {}),
         "known": [_known(entry) for entry in policy.known],
         "attackers": attackers_document(policy.attackers),
@@ -40,8 +41,22 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
         **({"adversary": policy.adversary.document()} if policy.adversary else {}),
         **({"public": dict(policy.public)} if policy.public else {}),
         **({"table": {name: plain(hint) for name, hint in hints.items()}} if hints else {}),
-        "release": [_item(item) for item in policy.items],
+        "release": [*(_item(item) for item in policy.items), *map(_names, policy.names)],
     }
+
+
+def _all_secrets(policy: Policy) -> Json:
+    found = _secrets(policy.graph)
+    found["secrets"] |= {column.name: "everything" if column.secret else "public" for column in policy.open}
+    return found
+
+
+def _open(column: OpenText) -> Json:
+    return {"name": column.name, "open": "text", "longest": column.longest, **({"trim": True} if column.trim else {})}
+
+
+def _names(item: NamesItem) -> Json:
+    return {"name": item.name, **_told(item), "names": item.column, "share": plain(item.share)}
 
 
 def _secrets(graph: SecretGraph) -> Json:
@@ -139,5 +154,8 @@ def _known(entry: Known) -> Json:
 
 def _item(item: Item) -> Json:
     by: Json = {"by": list(item.query.by)} if item.query.by else {}
-    told: Json = ({"title": item.title} if item.title else {}) | ({"notes": list(item.notes)} if item.notes else {})
-    return {"name": item.name, **told, **item.query.document(), **by, "share": plain(item.share), "whole": item.whole}
+    return {"name": item.name, **_told(item), **item.query.document(), **by, "share": plain(item.share), "whole": item.whole}
+
+
+def _told(item: Item | NamesItem) -> Json:
+    return ({"title": item.title} if item.title else {}) | ({"notes": list(item.notes)} if item.notes else {})

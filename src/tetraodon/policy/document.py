@@ -42,7 +42,7 @@ class IndividualsSection(Section):
 class AttributeSection(Section):
     """The public set of values of one column."""
 
-    one_of = ("integer", "real", "date", "ordered", "categories", "boolean")
+    one_of = ("integer", "real", "date", "ordered", "categories", "boolean", "open")
 
     name: Text | None = None
     integer: tuple[Whole, ...] = Field(default=(), min_length=2, max_length=2)
@@ -57,6 +57,8 @@ class AttributeSection(Section):
     format: Text | None = None
     trim: Truth = False
     unit: Unit = ()
+    open: choice("text") = "text"  # type: ignore[valid-type]
+    longest: Whole | None = None
 
 
 class SecretSection(Section):

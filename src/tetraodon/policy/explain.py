@@ -24,6 +24,7 @@ from tetraodon.policy.secrets_in_words import (
 from tetraodon.policy.table_in_words import (
     cost_of_rows,
     fact_in_words,
+    names_sentences,
     reading_sentences,
     rows_in_a_step,
     stand_in_sentences,
@@ -97,7 +98,8 @@ def explain(policy: AnyPolicy) -> Explanation:
     secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
     view = Part("A published view", view_sentences(policy))
     stand_ins = Part("Values that should not be there", stand_in_sentences(policy) + reading_sentences(policy))
-    parts = [_promise(policy), _known(policy), *secrets, _costs(policy), view, _assumed(policy), stand_ins]
+    named = Part("Names that nobody listed", names_sentences(policy))
+    parts = [_promise(policy), _known(policy), *secrets, named, _costs(policy), view, _assumed(policy), stand_ins]
     return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
 
 

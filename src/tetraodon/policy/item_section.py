@@ -21,12 +21,13 @@ KIND_OF = {word: kind for kind in KINDS for word in kind.words}
 class ItemShape(Section):
     """One thing to release."""
 
-    one_of = tuple(KIND_OF)
+    one_of = (*KIND_OF, "names")
 
     name: Text
     title: Text | None = None
     notes: Paragraphs = ()
     share: Exact = Fraction(1)
+    names: Text = ""
 
     @property
     def asks(self) -> type[Query]:

@@ -25,6 +25,7 @@ from tetraodon.policy.build_items import build_items
 from tetraodon.policy.build_known import build_known
 from tetraodon.policy.canonical import canonical
 from tetraodon.policy.document import VERSION, Budget, PolicyDocument
+from tetraodon.policy.open_text import build_names, build_open
 from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
@@ -59,6 +60,7 @@ def load_policy(source: AnyPolicy) -> Policy:
     read = read_source(source)
     problems = Problems(read)
     document = _document(read, problems)
+    document, opened = build_open(document, problems)
     domain = build_domain(document, problems)
     _check_promises(document, problems)
     folder = Path() if isinstance(source, Mapping) or is_text(source) else Path(source).parent
@@ -78,6 +80,8 @@ def load_policy(source: AnyPolicy) -> Policy:
     if not problems.unread:
         with problems.part():
             items = build_items(document, graph, problems)
+        with problems.part():
+            names = build_names(document, opened, problems)
     problems.stop()
     graph = replace(graph, known=known)
     budget = document.budget
@@ -95,6 +99,8 @@ def load_policy(source: AnyPolicy) -> Policy:
         publisher=document.publisher.publisher(),
         adversary=adversary,
         public=tuple(sorted(document.public.items())),
+        open=opened,
+        names=names,
         source=read.name,
         folder=folder,
     )

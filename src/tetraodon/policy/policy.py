@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,6 +14,7 @@ from tetraodon.errors import PolicyError
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain
 from tetraodon.policy.known import Known
+from tetraodon.policy.open_text import NamesItem, OpenText, check_item
 from tetraodon.policy.publisher import NOBODY, Publisher
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.questions import Query
@@ -43,12 +43,7 @@ class Item:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\w[\w.-]{0,63}", self.name) or len(self.name.encode()) > 200:
-            raise PolicyError(
-                f"{self.name!r} cannot be the name of a file", fix="name items with letters, digits, - and _"
-            )
-        if self.share <= 0:
-            raise PolicyError(f"the share of {self.name} is not positive", fix="write a share above zero")
+        check_item(self.name, self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +70,9 @@ class Policy(Displayed):
     """Above zero, Gaussian noise may be used: the odds are then kept but for this probability."""
     rho: Fraction | None = None
     """The budget where it is given in zCDP; `epsilon` is then what follows at `delta`."""
+    open: tuple[OpenText, ...] = ()
+    names: tuple[NamesItem, ...] = ()
+    """What is to be told of columns of open text."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.delta < 1:
@@ -87,7 +85,7 @@ class Policy(Displayed):
                 fix=f"write a budget from {float(LEAST):g} to {MOST:,}",
                 where="budget",
             )
-        names = [item.name for item in self.items]
+        names = [*(item.name for item in self.items), *(item.name for item in self.names)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise PolicyError(f"two items are called {twice[0]!r}", fix="give each its own name", where="release")

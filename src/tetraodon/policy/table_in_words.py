@@ -43,6 +43,26 @@ def whose_rows(policy: Policy) -> str:
     return f"The column {policy.key} says whose row it is. {used}"
 
 
+def names_sentences(policy: Policy) -> tuple[str, ...]:
+    """What is promised about columns of open text."""
+    told = [
+        f"{column.name} is text of up to {number_of(column.longest, 'character')}. Nobody has listed its values, and "
+        + (
+            "any two of them are a secret: one step may change a person's name to any other."
+            if column.secret
+            else "what it says is not protected by itself; whether a person's row is there is."
+        )
+        for column in policy.open
+    ]
+    if policy.names:
+        told.append(
+            "A name in them is published only if enough people have it, and with noise on how many. One that a single "
+            f"person has is published with a chance of at most delta, {float(policy.delta):g}; and so is whatever "
+            "tells more than epsilon allows."
+        )
+    return tuple(told)
+
+
 def stand_in_sentences(policy: Policy) -> tuple[str, ...]:
     """How missing values and those outside the declared ones are read; a view refuses the latter."""
     only_view = policy.adversary is not None and not policy.items

@@ -116,12 +116,12 @@ class Answer(Displayed):
 
     def to_polars(self) -> polars.DataFrame:
         """The answer as a polars frame."""
-        frame: polars.DataFrame = _frames("polars").DataFrame(dict(self.columns))
+        frame: polars.DataFrame = frame_of("polars", self.columns)
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """The answer as a pandas frame."""
-        frame: pandas.DataFrame = _frames("pandas").DataFrame(dict(self.columns))
+        frame: pandas.DataFrame = frame_of("pandas", self.columns)
         return frame
 
     def document(self) -> Mapping[str, Any]:
@@ -132,10 +132,10 @@ class Answer(Displayed):
         return f"<Answer {self.name}: {self.kind}, {len(next(iter(self.columns.values())))} rows>"
 
 
-def _frames(name: str) -> Any:
-    """The library that makes frames, which not everybody has."""
+def frame_of(name: str, columns: Columns) -> Any:
+    """Columns as a frame of a library that not everybody has."""
     try:
-        return import_module(name)
+        return import_module(name).DataFrame(dict(columns))
     except ImportError:
         raise QueryError(f"{name} is not installed", fix=f"pip install {name}, or use .columns") from None
 

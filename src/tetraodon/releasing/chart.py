@@ -14,6 +14,7 @@ from tetraodon.questions import KMeans
 from tetraodon.questions.answered import Columns, column_name
 from tetraodon.questions.query import Places, titled
 from tetraodon.releasing.answer import Answer
+from tetraodon.releasing.names_answer import NamesAnswer
 from tetraodon.report.chart import chart, standing_alone
 from tetraodon.report.marks import CONFIG, PALETTE, Spec
 from tetraodon.report.picture import DrawnAxis, Picture
@@ -93,6 +94,23 @@ def _clusters(answer: Answer, query: KMeans) -> Spec:
             {"mark": {"type": "text"}, "encoding": sides | {"text": {"field": "n"}}},
         ],
     }
+
+
+def names_chart(answer: NamesAnswer) -> Spec | None:
+    """A bar for each of the most common names that passed; none where no two did."""
+    if len(answer.told) < 2:
+        return None
+    column = answer.item.above.column
+    names = tuple(name for name, _ in answer.told)
+    values, lower, upper = (answer.columns[name] for name in ("count", "lower", "upper"))
+
+    def sums(starts: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Ends of sums: those of their parts, added up."""
+        blocks = (np.add.reduceat(ends, starts[0][:-1]).astype(np.float64) for ends in (lower, upper))
+        return next(blocks), next(blocks)
+
+    what = f"Names in {column}"
+    return chart(Picture(what, (DrawnAxis(column, names),), "people", values, lower, upper, sums=sums))
 
 
 def value_column(columns: Columns) -> str:

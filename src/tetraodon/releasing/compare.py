@@ -50,6 +50,12 @@ def compare(
     default two values as far apart as the policy's own theta, or the two ends.
     """
     policy = load_policy(policy)
+    if policy.names:
+        raise Refused(
+            "policies are compared by the errors of numbers, and this one asks for names too",
+            fix="drop the items with `names` from a copy of the policy, and compare that",
+            where="release",
+        )
     if policy.graph.groups is not None:
         raise Refused(
             "policies are compared where everybody has the same secrets",

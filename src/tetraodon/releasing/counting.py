@@ -68,7 +68,8 @@ def open_policy_table(policy: Policy, table: Source, governing: Policy | None = 
     """
     reading = governing or policy
     csv = CsvFormat(**reading.table_hints) if reading.table_hints else None
-    return open_table(table, reading.domain, _individuals(policy), csv=csv)
+    opened = [column.name for column in reading.open]
+    return open_table(table, reading.domain, _individuals(policy), csv=csv, open_text=opened)
 
 
 def _individuals(policy: Policy) -> Individuals:

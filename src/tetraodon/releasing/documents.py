@@ -11,6 +11,7 @@ from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.codec import measurement_document, split_document
 from tetraodon.releasing.plan import Plan, PlannedItem
+from tetraodon.releasing.plan_names import PlannedNames
 
 
 def value_document(value: Any, domain: Domain) -> Any:
@@ -35,9 +36,10 @@ def certificate_document(certificate: Certificate | Sensitivity, domain: Domain)
     rest: dict[str, Any] = {"witness": pair, "method": certificate.method, "exact": certificate.exact}
     if isinstance(certificate, Sensitivity):
         return {"sensitivity": number(certificate.value), "sensitivity_exact": decimal_text(certificate.value)} | rest
+    if certificate.delta or certificate.rho is not None:
+        rest["delta"] = decimal_text(certificate.delta)
     if certificate.rho is not None:
-        exactly = {"delta": decimal_text(certificate.delta), "rho_exact": str(certificate.rho)}
-        rest |= {"rho": number(certificate.rho)} | exactly
+        rest |= {"rho": number(certificate.rho), "rho_exact": str(certificate.rho)}
     if not isinstance(certificate.epsilon, Fraction):
         return {"epsilon": None, "epsilon_exact": "infinite"} | rest
     return {"epsilon": number(certificate.epsilon), "epsilon_exact": decimal_text(certificate.epsilon)} | rest
@@ -70,4 +72,16 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "epsilon": number(plan.epsilon),
         "certificate": certificate_document(plan.certificate, domain),
         "queries": [item_document(item, domain) for item in plan],
+        **({"names": [names_document(item, domain) for item in plan.names]} if plan.names else {}),
+    }
+
+
+def names_document(item: PlannedNames, domain: Domain) -> dict[str, Any]:
+    """What is told of a column of open text, and what that costs."""
+    return {
+        "name": item.name,
+        "column": item.above.column,
+        "scale": decimal_text(item.above.scale),
+        "threshold": item.above.threshold,
+        "certificate": certificate_document(item.certificate, domain),
     }

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file
 from tetraodon.ledger import document_hash
@@ -32,13 +33,16 @@ from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.source import dump_policy
 from tetraodon.questions import linear
+from tetraodon.rational import rational
 from tetraodon.releasing.codec import measurement_from, split_from
 from tetraodon.releasing.column_files import write_columns
 from tetraodon.releasing.companions import companion_names, companion_texts
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns
 from tetraodon.releasing.manifest import BROKEN, VERSION, file_hash, read_manifest, software, write_manifest
+from tetraodon.releasing.names_answer import names_columns, stated_names
 from tetraodon.releasing.plan import Baseline, Plan, PlannedItem, planned_item
+from tetraodon.releasing.plan_names import PlannedNames
 from tetraodon.releasing.release import Release, infer
 from tetraodon.releasing.report import report_html
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
@@ -61,6 +65,9 @@ def fill_files(release: Release, folder: Path) -> None:
         write_columns(folder / "answers" / answer.name, dict(answer.columns))
     for name, arrays in release.measured.items():
         write_columns(folder / "measurements" / name, _flat(arrays), csv=False)
+    for named in release.names.values():
+        write_columns(folder / "answers" / named.name, dict(named.columns))
+        write_columns(folder / "measurements" / named.name, names_columns(named.told), csv=False)
     (folder / "policy.yaml").write_text(dump_policy(release.plan.policy.document), encoding="utf-8")
     (folder / "report.html").write_text(report_html(release), encoding="utf-8")
     (folder / "README.md").write_text(_readme(release), encoding="utf-8")
@@ -73,8 +80,9 @@ def file_names(plan: Plan, *, companions: bool = True) -> tuple[str, ...]:
 
     Earlier folders have no `companions`.
     """
-    answers = [f"answers/{item.name}.{ending}" for item in plan for ending in ("csv", "parquet")]
-    measured = [f"measurements/{item.name}.parquet" for item in plan]
+    names = [*(item.name for item in plan), *(item.name for item in plan.names)]
+    answers = [f"answers/{name}.{ending}" for name in names for ending in ("csv", "parquet")]
+    measured = [f"measurements/{name}.parquet" for name in names]
     beside = companion_names(plan) if companions else ()
     return tuple(sorted(["README.md", "policy.yaml", "report.html", *answers, *measured, *beside]))
 
@@ -105,7 +113,8 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _readme(release: Release) -> str:
-    first = next(iter(release))
+    first = next(iter((*release, *release.names.values())))
+    where = ".names" if first.name in release.names else ""
     policy = release.plan.policy
     return f"""# {policy.title or policy.dataset}
 
@@ -114,7 +123,7 @@ off they can be.
 
     import tetraodon as td
     release = td.load_release(".")
-    release["{first.name}"].to_polars()
+    release{where}["{first.name}"].to_polars()
 
 or without Tetraodon:
 
@@ -142,7 +151,8 @@ def stated_release(folder: Path, manifest: Mapping[str, Any], plan: Plan) -> Rel
     """The release that a folder states, with a plan that was found to be that of its manifest."""
     try:
         measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
-        return infer(plan, measured, str(manifest["date"]), str(manifest["charged"]))
+        names = stated_names(folder, plan)
+        return infer(plan, measured, str(manifest["date"]), str(manifest["charged"]), names)
     except FileNotFoundError:
         raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
     except BROKEN:
@@ -183,11 +193,24 @@ def plan_from_manifest(manifest: Mapping[str, Any], folder: Path, *, believed: b
             _item(document, item, parts, policy, _baseline(document) if believed else None)
             for document, item, parts in zip(stated, policy.items, measured, strict=True)
         )
+        names = _planned_names(manifest["plan"].get("names", []), policy)
     except FileNotFoundError:
         raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
     except BROKEN:
         raise broken() from None
-    return Plan(policy, items, certify_release(policy, [m for item in items for m in item.measurements]))
+    measurements, above = [m for item in items for m in item.measurements], [item.above for item in names]
+    return Plan(policy, items, certify_release(policy, measurements, names=above), names)
+
+
+def _planned_names(stated: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[PlannedNames, ...]:
+    """The items that tell names, as a manifest states them, certified anew."""
+    found = []
+    for document, item in zip(stated, policy.names, strict=True):
+        above = NamesAbove(item.column, rational(str(document["scale"])), document["threshold"])
+        if document["name"] != item.name or document["column"] != item.column:
+            raise broken()
+        found.append(PlannedNames(item, above, certify_names(policy, [above])))
+    return tuple(found)
 
 
 def broken() -> ReleaseError:

@@ -43,6 +43,12 @@ def plan_for_error(policy: AnyPolicy, error: Number, *, confidence: Number = 95)
           do, and two tell where the choice between them changes. Only there, and a few places below, are plans made.
     """
     asked = load_policy(policy)
+    if asked.names:
+        raise Refused(
+            "an error is kept for numbers, and this policy asks for names too",
+            fix="plan a copy of the policy without `names`",
+            where="release",
+        )
     limit, sure = rational(error, name="error"), rational(confidence, name="confidence") / 100
     if limit <= 0:
         raise PolicyError("the error is not positive", fix="write an error above zero")

@@ -28,6 +28,7 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, decimal_text
 from tetraodon.releasing.budget import Limit, fill, limit_of
+from tetraodon.releasing.plan_names import PlannedNames, plan_names
 from tetraodon.wording import number_of
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
@@ -80,6 +81,8 @@ class Plan(Displayed):
     policy: Policy
     items: tuple[PlannedItem, ...]
     certificate: Certificate
+    names: tuple[PlannedNames, ...] = ()
+    """What is told of columns of open text. Iterating over a plan gives the other items."""
 
     def __iter__(self) -> Iterator[PlannedItem]:
         return iter(self.items)
@@ -131,7 +134,7 @@ def offers(policy: Policy) -> tuple[Plan, ...]:
     if policy.rho is not None:
         return (_plan_with(policy, GAUSSIAN),)
     pure = _plan_with(policy, LAPLACE)
-    if not policy.delta:
+    if not policy.delta or policy.names:  # names need all of it
         return (pure,)
     try:
         return pure, _plan_with(policy, GAUSSIAN)
@@ -155,21 +158,23 @@ def keeps_budget(certificate: Certificate, policy: Policy) -> bool:
 
 
 def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
-    if not policy.items:
+    if not policy.items and not policy.names:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
-    priced = priced_for_each(policy)
-    chosen, scales = _settle(priced, limit_of(priced, noise))
+    names, rest = plan_names(policy)
+    priced = priced_for_each(rest)
+    chosen, scales = _settle(priced, limit_of(priced, noise)) if policy.items else ([], [])
     planned = tuple(
         planned_item(item, strategy, scale, policy)
         for item, (strategy, _), scale in zip(policy.items, chosen, scales, strict=True)
     )
-    certificate = certify_release(policy, [m for item in planned for m in item.measurements])
+    above = [item.above for item in names]
+    certificate = certify_release(policy, [m for item in planned for m in item.measurements], names=above)
     if not keeps_budget(certificate, policy):
         raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
     for item in planned:  # before anything is paid for
         for measurement in item.measurements:
             drawable(measurement.scale or 1, name=f"the scale of the noise on {item.name}")
-    return Plan(policy, planned, certificate)
+    return Plan(policy, planned, certificate, names)
 
 
 def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction]], list[Fraction]]:

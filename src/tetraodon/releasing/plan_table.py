@@ -24,6 +24,17 @@ def plan_rows(plan: Plan) -> list[list[str]]:
             _ratio(item),
         ]
         for item in plan
+    ] + [
+        [
+            item.name,
+            item.asked,
+            f"above {item.above.threshold:,}, with noise",
+            shown_above(item.epsilon),
+            error_in_words(item.expected_error, "people"),
+            "",
+            "",
+        ]
+        for item in plan.names
     ]
 
 

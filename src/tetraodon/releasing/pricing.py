@@ -35,11 +35,14 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     governing = load_policy(account.policy)
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
-    certificate = certify_release(governing, measurements, delta=account.delta)
-    if certificate.rho is not None and not account.delta:
+    certificate = certify_release(governing, measurements, delta=account.delta, names=[item.above for item in plan.names])
+    if (certificate.rho is not None or certificate.delta) and not account.delta:
         raise Refused(
-            "this release has Gaussian noise, and its data set was opened without a delta",
-            fix="leave delta out of the policy's budget; another total needs a new data set",
+            f"this release {'tells names' if plan.names else 'has Gaussian noise'}, and its data set was opened "
+            "without a delta",
+            fix="leave them out; another total needs a new data set"
+            if plan.names
+            else "leave delta out of the policy's budget; another total needs a new data set",
             where=plan.policy.dataset,
         )
     if not certificate.finite:

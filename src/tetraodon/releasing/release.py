@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tetraodon.displayed import Displayed
 from tetraodon.errors import QueryError, did_you_mean
@@ -13,6 +14,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import listing
 from tetraodon.releasing.answer import Answer, cells_where, truth_of
 from tetraodon.releasing.estimates import estimate_tables
+from tetraodon.releasing.names_answer import NamesAnswer, Told
 from tetraodon.releasing.plan import Plan
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.nodes import Truth
@@ -31,12 +33,15 @@ class Release(Displayed):
     when: str
     charged: str
     answers: Mapping[str, Answer]
+    names: Mapping[str, NamesAnswer] = field(default_factory=dict)
+    """What was told of columns of open text. Iterating over a release gives the other answers."""
 
     def __getitem__(self, name: str) -> Answer:
         try:
             return self.answers[name]
         except KeyError:
-            raise QueryError(f"the release has no item {name!r}", fix=did_you_mean(name, self.answers)) from None
+            fix = f"write release.names[{name!r}]" if name in self.names else did_you_mean(name, self.answers)
+            raise QueryError(f"the release has no item {name!r}", fix=fix) from None
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.answers.values())
@@ -52,7 +57,9 @@ class Release(Displayed):
         return ask(tuple(self), self.plan.policy, condition)
 
 
-def infer(plan: Plan, measured: Mapping[str, Measured], when: str, charged: str) -> Release:
+def infer(
+    plan: Plan, measured: Mapping[str, Measured], when: str, charged: str, names: Mapping[str, Told] | None = None
+) -> Release:
     """The release that follows from noisy measurements: tables that agree, and the answers read from them.
 
     Pre   they were measured as the plan says. No data is looked at, so this costs no privacy.
@@ -60,7 +67,8 @@ def infer(plan: Plan, measured: Mapping[str, Measured], when: str, charged: str)
     tables = estimate_tables(plan, measured)
     domain = plan.policy.domain
     answers = {i.name: Answer(i, domain, measured[i.name], tables.get(i.name)) for i in plan}
-    return Release(plan, measured, when, charged, answers)
+    told = {item.name: NamesAnswer(item, (names or {})[item.name]) for item in plan.names}
+    return Release(plan, measured, when, charged, answers, told)
 
 
 def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
@@ -73,6 +81,7 @@ def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
           is drawn misses the truth more often than any of them: where counts are small, an interval that noise has
           pushed below zero is cut there, and looks short.
     """
+    _check_closed(question, policy)
     names, holds = truth_of(_condition(question, policy), policy.domain)
     best: tuple[float, Answer] | None = None
     split: QueryError | None = None
@@ -90,6 +99,17 @@ def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
         raise split or _nobody_knows(answers, names)
     answer = best[1]
     return answer.table.add_up(cells_where(answer.table, names, holds)).of(answer.name)
+
+
+def _check_closed(question: str, policy: Policy) -> None:
+    """Refuse to be asked about open text: only names that enough people have were told, and these are listed."""
+    for column in policy.open:
+        if re.search(rf"\b{re.escape(column.name)}\b", question, re.IGNORECASE):
+            items = [item.name for item in policy.names if item.column == column.name]
+            raise QueryError(
+                f"{column.name} is open text, of which a release tells names and answers no questions",
+                fix=f"look the name up in answers/{items[0]}.csv" if items else "ask about another attribute",
+            )
 
 
 def _condition(question: str, policy: Policy) -> Truth | None:

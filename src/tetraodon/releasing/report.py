@@ -20,6 +20,7 @@ from tetraodon.questions.query import asked_in_words
 from tetraodon.rational import stated_number
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import CLUSTERS, chart_spec, value_column
+from tetraodon.releasing.names_report import named_answer
 from tetraodon.releasing.release import Release
 from tetraodon.releasing.words import baseline, epsilon_text, error, mechanism, proof, witness
 from tetraodon.report.odds_strip import odds_strips
@@ -52,6 +53,7 @@ def report_html(release: Release) -> str:
     """
     policy = release.plan.policy
     answers = [_answer(release, answer) for answer in release]
+    answers += [named_answer(answer) for answer in release.names.values()]
     told = explain(policy)
     drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
     whole = [answer.name for answer in release if answer.item.item.whole and answer.item.strategy.noisy]
@@ -62,7 +64,7 @@ def report_html(release: Release) -> str:
         title=policy.title or policy.dataset,
         day=release.when,
         released=date_text(release.when) if policy.publisher.language == OURS else release.when,
-        lede=NOISY if any(answer.item.strategy.noisy for answer in release) else EXACT,
+        lede=NOISY if release.names or any(answer.item.strategy.noisy for answer in release) else EXACT,
         facts=_facts(release),
         links=[
             *((f"answer-{answer['name']}", answer["title"], answer["theirs"]) for answer in answers),
@@ -83,7 +85,7 @@ def _facts(release: Release) -> dict[str, str]:
         "Epsilon of the release": epsilon_text(plan.epsilon) + (f" at delta {float(delta):g}" if delta else ""),
         "Charged to the budget": epsilon_text(stated_number(release.charged)),
         **_exactly(f"epsilon {plan.epsilon}, charged {release.charged}"),
-        "Answers": str(len(release)),
+        "Answers": str(len(release) + len(release.names)),
     }
 
 

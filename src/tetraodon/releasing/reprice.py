@@ -108,6 +108,11 @@ def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
             f"entry {entry.id} is a published view or table, which cannot be priced together with released answers",
             fix="plan the view under the other policy with `tetraodon plan`, and add its epsilon",
         )
+    if "names" in entry.document["plan"]:
+        raise Refused(
+            f"entry {entry.id} tells names that nobody listed, which cannot be priced together with other releases yet",
+            fix="plan the same items under the other policy with `tetraodon plan`",
+        )
     try:
         asked = load_policy(entry.document["policy"])
         documents: list[dict[str, Any]] = list(entry.document["plan"]["queries"])

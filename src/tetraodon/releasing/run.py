@@ -20,6 +20,7 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
+from tetraodon.releasing.names_answer import Told, count_names, draw_names, keep_names, kept_names
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.pricing import governing_certificate, terms
@@ -66,10 +67,10 @@ def release(
             progress(COMPLETE)
             return load_release(place.path)
         if way.drawn is None:
-            measured = _measure(plan, table, ledger, way, progress, warn)
+            measured, names = _measure(plan, table, ledger, way, progress, warn)
         else:
-            measured = read_measured(way.drawn, plan)
-        return _finish(plan, measured, way, place, progress)
+            measured, names = read_measured(way.drawn, plan), kept_names(way.drawn, plan)
+        return _finish(plan, measured, names, way, place, progress)
 
 
 def _measure(
@@ -79,27 +80,39 @@ def _measure(
     way: Passage,
     progress: Callable[[str], None],
     warn: Callable[[str], None],
-) -> Mapping[str, Measured]:
+) -> tuple[Mapping[str, Measured], Mapping[str, Told]]:
     """Count, charge, draw, and keep what was drawn."""
     account = ledger.account(plan.policy.dataset)
     certificate = governing_certificate(plan, account)
     progress("counting")
     with way.counting():
         exact = count(plan, table, load_policy(account.policy), warn)
+        named = count_names(plan, table, load_policy(account.policy))
     progress("charging the ledger")
     permit = way.spend(terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
     progress("adding noise")
     measured = {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}
-    way.keep(lambda folder: write_measured(folder, measured))
-    return measured
+    names = {item.name: draw_names(item, named[item.name], permit) for item in plan.names}
+
+    def keep(folder: Path) -> None:
+        write_measured(folder, measured)
+        keep_names(folder, names)
+
+    way.keep(keep)
+    return measured, names
 
 
 def _finish(
-    plan: Plan, measured: Mapping[str, Measured], way: Passage, place: Place | None, progress: Callable[[str], None]
+    plan: Plan,
+    measured: Mapping[str, Measured],
+    names: Mapping[str, Told],
+    way: Passage,
+    place: Place | None,
+    progress: Callable[[str], None],
 ) -> Release:
     """Infer the answers from noisy numbers that are paid for, publish them, and settle."""
     assert way.entry is not None
-    made = infer(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(way.entry.charged))
+    made = infer(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(way.entry.charged), names)
     if place is None:
         way.settle(document_hash(plan_document(plan)))
     else:

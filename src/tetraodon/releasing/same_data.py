@@ -28,6 +28,14 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
                 fix="declare it as the governing policy does",
                 where=asked.dataset,
             )
+    open_there = {column.name: replace(column, secret=True) for column in governing.open}
+    for column in asked.open:
+        if open_there.get(column.name) != replace(column, secret=True):
+            raise Refused(
+                f"{column.name} is not declared as open text in the same way in the governing policy",
+                fix="declare it as the governing policy does",
+                where=asked.dataset,
+            )
     if any(fact not in governing.known for fact in asked.known):
         raise Refused(
             "`known` lists something that the governing policy does not know",

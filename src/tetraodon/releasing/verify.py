@@ -97,6 +97,9 @@ def _check_plan(plan: Plan, stated: Mapping[str, Any]) -> list[Check]:
         checks.append(Check(f"certificate of {item.name}", good, f"epsilon {item.certificate.epsilon}"))
         rest = same_numbers({**mine, "certificate": 0}, {**theirs, "certificate": 0})
         checks.append(Check(f"stated errors of {item.name}", rest, f"expected error {item.expected_error:.6g}"))
+    for named, mine, theirs in zip(plan.names, found.get("names", []), stated.get("names", []), strict=True):
+        told = f"epsilon {named.certificate.epsilon} at delta {float(named.certificate.delta):.3g}"
+        checks.append(Check(f"certificate of {named.name}", mine == theirs, told))
     whole = plan.certificate
     good = keeps_budget(whole, plan.policy) and found["certificate"] == stated.get("certificate")
     good = good and same_numbers(found["epsilon"], stated.get("epsilon")) and found.keys() == stated.keys()
@@ -134,7 +137,7 @@ def _check_contents(folder: Path, release: Release, manifest: Mapping[str, Any])
     with tempfile.TemporaryDirectory() as place:
         again = Path(place)
         fill_files(release, again)
-        for answer in release:
+        for answer in (*release, *release.names.values()):
             name = f"answers/{answer.name}"
             same = same_columns(folder / f"{name}.parquet", dict(answer.columns))
             same = same and same_text(folder / f"{name}.csv", (again / f"{name}.csv").read_text(encoding="utf-8"))

@@ -94,7 +94,8 @@ def proof(certificate: Certificate) -> str:
             f"{certificate.method}), and the epsilon is a proven bound that follows from it."
         )
     kind = "This is the exact loss, not a bound" if certificate.exact else "This is a proven upper bound"
-    return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}. {kind} (method: {certificate.method})."
+    at = f" at delta {float(certificate.delta):.3g}" if certificate.delta else ""
+    return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}{at}. {kind} (method: {certificate.method})."
 
 
 def witness(certificate: Certificate, domain: Domain) -> str:
