@@ -195,7 +195,7 @@ def test_beside_other_answers_losses_add_up() -> None:
     ("place", "changes"),
     [
         ("known", {"known": [{"count": "x = 1"}]}),
-        ("groups", {"secrets": {"x": "public"}, "groups": {"by": "x", "rules": {"1": "none"}}}),
+        ("groups", {"presence": "secret", "secrets": {"x": "public"}, "groups": {"by": "x", "rules": {"1": "none"}}}),
         ("attackers", {"attackers": [{"groups": "house", "at most": 2}], "budget": {"epsilon": 1}}),
     ],
 )

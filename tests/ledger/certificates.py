@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import tetraodon as td
 from tetraodon.certificate import Certificate, certify_measurements
+from tetraodon.certificate.names_above import NamesAbove, certify_names, least_threshold
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.questions import count, linear
 from tetraodon.workload.linear import Measurement
@@ -25,3 +26,11 @@ def gaussian(delta: Fraction) -> Certificate:
     """A loss of rho 1/50: a count with Gaussian noise of scale 5."""
     query = linear(count(), POLICY.domain)
     return certify_measurements(POLICY.graph, [Measurement(query, Fraction(5), GAUSSIAN)], delta=delta)
+
+
+def named(delta: Fraction) -> Certificate:
+    """A loss of epsilon 1, with a delta up to this one: names above a threshold."""
+    policy = td.load_policy(
+        {"dataset": "d", "attributes": {"x": ["a"], "word": {"open": "text"}}, "budget": {"epsilon": 1}}
+    )
+    return certify_names(policy, [NamesAbove("word", Fraction(2), least_threshold(Fraction(2), 2, delta))])

@@ -9,14 +9,14 @@ from dataclasses import asdict
 from fractions import Fraction
 
 import pytest
-from tests.ledger.certificates import POLICY, gaussian, pure
+from tests.ledger.certificates import POLICY, gaussian, named, pure
 
 import tetraodon as td
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.account import Account, Entry
 from tetraodon.ledger.bill import Bill, check_affordable
-from tetraodon.ledger.compose import ReleaseLoss
+from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.document import document_hash
 
 Item = dict[str, object]
@@ -100,3 +100,46 @@ def test_what_is_computed_together_with_earlier_ones_is_held_to_its_own_loss_too
         ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=Fraction(0)))
     ledger.reserve("adult", Bill(asked=1, charged=1, item=one, after=Fraction(0)))
     ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=Fraction(1)))
+
+
+# -- releases with a delta of their own ------------------------------------------------------------------
+
+
+def spend(ledger: Ledger, item: Item, certificate: td.Certificate) -> None:
+    plan = {"names": []} if certificate.rho is None and certificate.delta else {}
+    priced = {**item, "plan": plan, "certificate": certificate}
+    ledger.reserve("births", Bill(asked=1, charged=Fraction(certificate.epsilon), item=priced))
+
+
+def test_deltas_of_names_add_up_and_gaussian_releases_take_the_rest(ledger: Ledger, item: Item) -> None:
+    total = Fraction(1, 10**6)
+    ledger.open("births", 9, {}, delta=total)
+    spend(ledger, item, named(total * 2 / 5))
+    spend(ledger, item, pure(1))
+    spend(ledger, item, named(total * 2 / 5))
+    with pytest.raises(BudgetExhausted, match="needs a delta of"):
+        spend(ledger, item, named(total))
+    spent = sum((entry.delta for entry in ledger.entries("births")), Fraction(0))
+    assert total * 2 / 5 < spent <= total * 4 / 5
+    spend(ledger, item, gaussian(total))
+    losses = [entry.loss for entry in ledger.entries("births")]
+    assert ledger.account("births").charged == composed(losses, total, Fraction(9))
+    assert composed(losses, total, Fraction(9)) - composed(losses[:-1], total, Fraction(9)) == composed(
+        losses[-1:], total - spent, 9 - composed(losses[:-1], total, Fraction(9))
+    )
+    with pytest.raises(BudgetExhausted, match="took all of its delta"):
+        spend(ledger, item, named(total / 100))
+
+
+def test_no_delta_is_left_for_gaussian_noise(ledger: Ledger, item: Item) -> None:
+    certificate = named(Fraction(1, 10**6))
+    ledger.open("births", 9, {}, delta=certificate.delta)
+    spend(ledger, item, certificate)
+    with pytest.raises(BudgetExhausted, match="took all of the delta"):
+        spend(ledger, item, gaussian(certificate.delta))
+
+
+def test_a_delta_of_their_own_needs_one_of_the_data_set(ledger: Ledger, item: Item) -> None:
+    ledger.open("births", 9, {})
+    with pytest.raises(BudgetExhausted, match="needs a delta of"):
+        spend(ledger, item, named(Fraction(1, 10**6)))
