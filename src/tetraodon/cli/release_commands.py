@@ -130,8 +130,12 @@ def release(
                         }
                         for answer in made
                     ],
-                    "names": [{"name": name, "rows": len(answer.told)} for name, answer in made.names.items()],
                 }
+                | (
+                    {"names": [{"name": a.name, "rows": len(a.told)} for a in made.names.values()]}
+                    if made.names
+                    else {}
+                )
             )
             return
         say(f"Released {', '.join([*(answer.name for answer in made), *made.names])} to {out}.")

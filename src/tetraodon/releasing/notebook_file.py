@@ -37,6 +37,9 @@ def _cells(release: Release) -> Iterator[dict[str, Any]]:
     for answer in release:
         yield _text(f"## {answer.name}", answer.item.item.query.sentence(answer.domain))
         yield _code(f"release[{json.dumps(answer.name)}]")
+    for named in release.names.values():
+        yield _text(f"## {named.name}", named.item.sentence)
+        yield _code(f"release.names[{json.dumps(named.name)}].to_pandas()")
 
 
 def _text(*paragraphs: str) -> dict[str, Any]:
