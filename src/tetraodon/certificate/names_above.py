@@ -5,11 +5,11 @@ proportional to r^|x| for |x| <= K, with r = e^(-1/b). The name is told, with n 
 has is never told, and one that a single person has with the chance t = P(X = K) alone. Where a person has one name, no
 other way to choose names tells more of them ([DVGM22]).
 
-Let a step move the counts of m names by one each. Noise that is one more, or one less, on each of them leads to the same
-output in the other table, and is at most e^(m/b) times less likely; only noise at one end of its range, K or -K, has no
-such partner. So P(S) <= e^(m/b) Q(S) + delta for every set S of outputs, where delta is the chance of that end for one of
-the m names, 1 - (1 - t)^m. Where all of them are lower in the other table, that end shows there as an output which is
-impossible, and delta is attained.
+Let a step move the counts of m names by one each. Noise that is one more, or one less, on each of them leads to the
+same output in the other table, and is at most e^(m/b) times less likely; only noise at one end of its range, K or -K,
+has no such partner. So P(S) <= e^(m/b) Q(S) + delta for every set S of outputs, where delta is the chance of that end
+for one of the m names, 1 - (1 - t)^m. Where all of them are lower in the other table, that end shows there as an
+output which is impossible, and delta is attained.
 """
 
 from __future__ import annotations
