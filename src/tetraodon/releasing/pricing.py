@@ -35,7 +35,9 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     governing = load_policy(account.policy)
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
-    certificate = certify_release(governing, measurements, delta=account.delta, names=[item.above for item in plan.names])
+    certificate = certify_release(
+        governing, measurements, delta=account.delta, names=[item.above for item in plan.names]
+    )
     if (certificate.rho is not None or certificate.delta) and not account.delta:
         raise Refused(
             f"this release {'tells names' if plan.names else 'has Gaussian noise'}, and its data set was opened "
