@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="the README is for a POSIX shell"),
     pytest.mark.xdist_group("wheel"),
 ]
-PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
+PIP = ("-m", "pip", "--disable-pip-version-check")
 
 
 def clean() -> dict[str, str]:
