@@ -7,6 +7,7 @@ is listed in `NOT_CHECKED`, and shown with every result.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import re
 import tempfile
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import ReleaseError, TetraodonError
-from tetraodon.foreign import empty_folders, plain_files, read_plain
+from tetraodon.foreign import empty_folders, plain_files, read_json, read_plain
 from tetraodon.ledger import document_hash
 from tetraodon.ledger.signature import SIGNATURE, STATEMENT
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import SIZE_LIMIT, dump_policy, parse
-from tetraodon.releasing.companions import companion_names
+from tetraodon.releasing.companions import companion_names, json_tables
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.folder import (
     MANIFEST,
@@ -145,7 +146,16 @@ def _check_contents(folder: Path, release: Release, manifest: Mapping[str, Any])
         beside = [name for name in companion_names(release.plan) if name in manifest["files"]]
         for name in ("report.html", "README.md", *beside) if pages else ():
             checks.append(check_text(folder, name, (again / name).read_text(encoding="utf-8")))
+        if not pages:  # other software may use other words, and no other numbers
+            tables = [name for name in json_tables(release.plan).values() if name in beside]
+            checks += [_check_values(folder, name, (again / name).read_text(encoding="utf-8")) for name in tables]
     return checks
+
+
+def _check_values(folder: Path, name: str, mine: str) -> Check:
+    theirs = read_json(folder / name)
+    same = isinstance(theirs, dict) and same_numbers(json.loads(mine)["value"], theirs.get("value"))
+    return Check(f"{name} has the numbers that follow from the measurements", same, "")
 
 
 def check_policy(folder: Path, policy: Policy) -> Check:
