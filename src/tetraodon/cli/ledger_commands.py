@@ -1,7 +1,8 @@
-"""`tetraodon ledger open` and `ledger show`: one total per data set."""
+"""`tetraodon ledger open` and `ledger show`: one total per data set, or per population."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,9 @@ from tetraodon.cli.output import Json, emit, heading, say, table, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 
 if TYPE_CHECKING:
-    from tetraodon.ledger import Account, Entry, Ledger
+    from fractions import Fraction
+
+    from tetraodon.ledger import Account, Correction, Entry, Ledger
 
 DEFAULT = "sqlite:///tetraodon.db"
 LedgerUrl = Annotated[
@@ -36,7 +39,8 @@ def open_(
     """Set a data set's total budget and the policy that governs it, once and for all.
 
     Every later release from the data, whatever policy file asks for it, is priced under this policy. Opening again
-    on the same terms changes nothing; on other terms it is refused.
+    on the same terms changes nothing; on other terms it is refused. If the policy names a population, that is what is
+    opened: all data sets that name it, its waves, share the total and the policy.
 
     \b
     Example:
@@ -68,8 +72,11 @@ def open_(
             return
         wrapped(
             f"{account.dataset} is open in {ledger_name(ledger)}: total epsilon {_total(account)}, "
-            f"{shown_below(account.left)} left. Its total and its governing policy cannot be changed any more."
+            f"{shown_below(account.left)} left. Its governing policy is fixed now, and its total with the first "
+            "release."
         )
+        if read.population:
+            wrapped(f"It is a population: {read.dataset} and every other data set that names it share this total.")
         if key is None:
             wrapped("Releases will not be signed: the ledger has no key. Name a file for it in TETRAODON_KEY.")
 
@@ -91,8 +98,9 @@ def show(
 
     \b
     --json gives {"ledger", "datasets": [{"dataset", "total", "delta", "asked", "charged", "left", "policy_sha256",
-      "opened", "policy", "entries": [{"id", "when", "asked", "charged", "delta", "rho", "composition", "state",
-      "settled", "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}]}]}; amounts are exact texts such as
+      "opened", "policy", "entries": [{"id", "wave", "when", "asked", "charged", "delta", "rho", "composition", "state",
+      "settled", "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}], "waves": [{"dataset",
+      "releases", "asked", "charged"}], "corrections": [{"when", "total", "delta"}]}]}; amounts are exact texts such as
       "0.1" or "1/3". `composition` is "adds up" or "verified jointly". With Gaussian noise "charged" is epsilon at
       "delta", and charges do not simply add up.
     """
@@ -147,6 +155,12 @@ def _dataset_document(book: Ledger, account: Account) -> dict[str, Any]:
         "policy": dict(account.policy),
         "entries": [_entry_document(entry) for entry in entries],
         "refusals": refusals,
+        "waves": [
+            {"dataset": used.wave, "releases": used.releases}
+            | {"asked": decimal_text(used.asked), "charged": decimal_text(used.charged)}
+            for used in used_by_waves(book, account)
+        ],
+        "corrections": corrections_document(book.corrections(account.dataset)),
     }
 
 
@@ -155,6 +169,7 @@ def _entry_document(entry: Entry) -> dict[str, Any]:
 
     return {
         "id": entry.id,
+        "wave": entry.wave,
         "when": entry.when,
         "asked": decimal_text(entry.asked),
         "charged": decimal_text(entry.charged),
@@ -166,6 +181,37 @@ def _entry_document(entry: Entry) -> dict[str, Any]:
         "release_sha256": entry.manifest_hash or None,
         "items": _items(entry),
     }
+
+
+def corrections_document(corrections: tuple[Correction, ...]) -> list[dict[str, str]]:
+    """How a total was corrected, as JSON."""
+    from tetraodon.rational import decimal_text
+
+    return [{"when": c.when, "total": decimal_text(c.total), "delta": decimal_text(c.delta)} for c in corrections]
+
+
+@dataclass(frozen=True, slots=True)
+class UsedByWave:
+    """What one wave of a population has used. With Gaussian noise charges do not simply add up."""
+
+    wave: str
+    releases: int
+    asked: Fraction
+    charged: Fraction
+
+
+def used_by_waves(book: Ledger, account: Account) -> list[UsedByWave]:
+    """What each wave of a population has used; nothing for a data set that stands alone."""
+    from fractions import Fraction
+
+    found: list[UsedByWave] = []
+    waves = book.waves(account.dataset)
+    entries = book.entries(account.dataset) if waves else ()
+    for wave in waves:
+        mine = [entry for entry in entries if entry.wave == wave]
+        asked, charged = (sum((getattr(e, name) for e in mine), Fraction(0)) for name in ("asked", "charged"))
+        found.append(UsedByWave(wave, len(mine), asked, charged))
+    return found
 
 
 def _total(account: Account) -> str:
@@ -204,13 +250,20 @@ def _show_entries(book: Ledger, account: Account) -> None:
     from tetraodon.ledger import shown_above
 
     entries, refusals = book.entries(account.dataset), book.refusals(account.dataset)
+    waves = used_by_waves(book, account)
+    if waves:
+        say()
+        heading(f"Waves of the population {account.dataset}")
+        used = [[one.wave, str(one.releases), shown_above(one.asked), shown_above(one.charged)] for one in waves]
+        table(["wave", "releases", "asked", "charged"], used, right=["releases", "asked", "charged"])
     if entries:
         say()
         heading(f"Releases of {account.dataset}")
-        names = ["no.", "when (UTC)", "asked", "charged", "composes", "state", "items"]
+        names = ["no.", *(["wave"] if waves else []), "when (UTC)", "asked", "charged", "composes", "state", "items"]
         rows = [
             [
                 str(entry.id),
+                *([entry.wave] if waves else []),
                 entry.when[:16].replace("T", " "),
                 shown_above(entry.asked),
                 shown_above(entry.charged) + (f" (rho {float(entry.loss.rho):.3g})" if entry.loss.rho else ""),
@@ -221,6 +274,12 @@ def _show_entries(book: Ledger, account: Account) -> None:
             for entry in entries
         ]
         table(names, rows, right=["no.", "asked", "charged"])
+    for one in book.corrections(account.dataset):
+        say()
+        when, at = one.when[:16].replace("T", " "), f" at delta {float(one.delta):g}" if one.delta else ""
+        wrapped(
+            f"{account.dataset}: its total was corrected to {shown_above(one.total)}{at} on {when}, before any release."
+        )
     if refusals:
         say()
         wrapped(f"{account.dataset}: {len(refusals)} refused because of the data (for the curator only).")

@@ -11,7 +11,7 @@ from tetraodon.cli.command_boundary import Edge, existing_policy, existing_table
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, say, working
 from tetraodon.cli.policy_commands import PolicyPath
-from tetraodon.cli.release_commands import STATES, charged_in_words, follow, note_unsigned
+from tetraodon.cli.release_commands import STATES, AllowDearer, charged_in_words, follow, note_unsigned
 
 
 def publish(
@@ -25,6 +25,7 @@ def publish(
     accept_exposure: Annotated[
         bool, typer.Option("--accept-exposure", help="Publish it however many records it gives away by itself.")
     ] = False,
+    allow_dearer: AllowDearer = False,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -67,10 +68,11 @@ def publish(
                 out=out,
                 force=force,
                 resume=resume,
+                allow_dearer=allow_dearer,
                 accept_exposure=accept_exposure,
                 progress=follow(edge, progress),
             )
-            left = shown_below(book.account(read.dataset).left)
+            left = shown_below(book.account(read.account).left)
         folder = made.rows.parent if made.seen is None else made.rows.parent.parent
         manifest = read_manifest(folder, "view")
         note_unsigned(folder)
@@ -95,5 +97,5 @@ def publish(
         say(exposed(Exposure.of(manifest["exposure"])))
         for table in side_tables(read).values():
             say(table.sentence.replace("is copied", "was copied"))
-        say(charged_in_words(edge, manifest["charged"], read.dataset, left))
+        say(charged_in_words(edge, manifest["charged"], read.account, left))
         say(f"The report: {folder / 'report.html'}")

@@ -14,6 +14,9 @@ from tetraodon.cli.output import Json, emit, listed, note, say, table, working, 
 from tetraodon.cli.policy_commands import PolicyPath
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A release or view folder.", show_default=False)]
+AllowDearer = Annotated[
+    bool, typer.Option("--allow-dearer", help="Pay what the governing policy makes dearer than the file asks for.")
+]
 COMPLETE = "nothing to do"
 """What the gate says where there is nothing to resume; written out here, since importing it takes long."""
 STATES = {
@@ -62,6 +65,7 @@ def release(
     resume: Annotated[
         bool, typer.Option("--resume", help="Finish a release that was charged and interrupted.")
     ] = False,
+    allow_dearer: AllowDearer = False,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -102,10 +106,11 @@ def release(
                 out=out,
                 force=force,
                 resume=resume,
+                allow_dearer=allow_dearer,
                 progress=follow(edge, progress),
                 warn=(lambda _: None) if as_json else note,
             )
-            left = shown_below(book.account(read.dataset).left)
+            left = shown_below(book.account(read.account).left)
         note_unsigned(out)
         if as_json:
             epsilon = made.plan.epsilon
@@ -139,7 +144,7 @@ def release(
             )
             return
         say(f"Released {', '.join([*(answer.name for answer in made), *made.names])} to {out}.")
-        say(charged_in_words(edge, made.charged, read.dataset, left))
+        say(charged_in_words(edge, made.charged, read.account, left))
         say(f"The report: {out / 'report.html'}")
 
 

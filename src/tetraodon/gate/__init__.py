@@ -4,7 +4,7 @@
 """
 
 from tetraodon.gate.passage import COMPLETE, Passage
-from tetraodon.gate.permit import Charge, Permit, Terms, without_ledger
+from tetraodon.gate.permit import Charge, Permit, Terms, require_not_dearer, without_ledger
 from tetraodon.gate.place import Place
 
-__all__ = ["COMPLETE", "Charge", "Passage", "Permit", "Place", "Terms", "without_ledger"]
+__all__ = ["COMPLETE", "Charge", "Passage", "Permit", "Place", "Terms", "require_not_dearer", "without_ledger"]

@@ -24,7 +24,7 @@ from typing import Any
 
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import BudgetExhausted, LedgerError, ReleaseError
-from tetraodon.gate.permit import Permit, Terms, permit_for
+from tetraodon.gate.permit import Permit, Terms, permit_for, require_not_dearer
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import OLD, Pending
 from tetraodon.ledger import Entry, Ledger, Reservation, document_hash
@@ -42,6 +42,7 @@ class Passage:
 
     Pre   `request` is a hash of what is asked, known before any data: a release is resumed for the same one only. With
           a `place`, the output folder is there to be taken and can be written: tried before anything is charged.
+          Without `allow_dearer`, nothing is charged more than its own file asks for.
     Post  one charge for one request and place, however often it is interrupted and resumed; numbers drawn once for it.
 
     Attributes
@@ -60,9 +61,11 @@ class Passage:
         place: Place | None = None,
         force: bool = False,
         resume: bool = False,
+        allow_dearer: bool = False,
     ) -> None:
         self._ledger, self._dataset, self._request = ledger, dataset, request
         self._place, self._force, self._resume = place, force, resume
+        self._allow_dearer = allow_dearer
         self._pending: Pending | None = None
         self._permit: Permit | None = None
         self._begun = self._replaces = False
@@ -188,6 +191,11 @@ class Passage:
             self._ledger.record_refusal(self._dataset, "table-refused")
             raise
 
+    def check_price(self, terms: Terms) -> None:
+        """Refuse what is dearer than asked; `spend` does too. What was charged before is not asked again."""
+        if self.entry is None and not self._allow_dearer:
+            require_not_dearer(terms.bill(), self._dataset)
+
     def spend(self, terms: Terms) -> Permit:
         """Charge for what the terms say, unless that was done before, and give leave to draw it.
 
@@ -206,6 +214,8 @@ class Passage:
     def _charged(self, terms: Terms) -> Entry:
         token = secrets.token_hex(16)
         bill = terms.bill(gate={"token": token, "request": self._request})
+        if not self._allow_dearer:
+            require_not_dearer(bill, self._dataset)
         if self._pending is not None:
             opened = self._ledger.account(self._dataset).opened
             self._begun = True

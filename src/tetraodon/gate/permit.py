@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, Final
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.errors import ReleaseError
-from tetraodon.ledger import Entry
+from tetraodon.errors import Refused, ReleaseError
+from tetraodon.ledger import Entry, shown_above
 from tetraodon.ledger.account import ADDS_UP
 from tetraodon.ledger.bill import Bill
 from tetraodon.noise.argument import Size
@@ -62,6 +62,18 @@ class Terms:
             "witness": self.witness,
         }
         return Bill(self.asked, charge.amount, item | more, charge.after)
+
+
+def require_not_dearer(bill: Bill, account: str) -> None:
+    """Refuse a release that is charged more than its own file asked for: nobody pays that by accident."""
+    charged, asked = Fraction(bill.charged), Fraction(bill.asked)
+    if charged > asked:
+        raise Refused(
+            f"under the policy that governs {account!r} this costs epsilon {shown_above(charged)}, and its own file "
+            f"asks for {shown_above(asked)}",
+            fix="pass --allow-dearer (in Python allow_dearer=True) to be charged that, or write `secrets`, `together` "
+            "and `presence` as the governing policy does",
+        )
 
 
 _SEAL: Final = object()

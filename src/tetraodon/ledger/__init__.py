@@ -6,12 +6,13 @@ values.
 
 from typing import TYPE_CHECKING
 
-from tetraodon.ledger.account import Account, Entry, RecordedRefusal, Reservation
+from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.amount import shown_above, shown_below
 from tetraodon.ledger.document import document_hash
 
 __all__ = [
     "Account",
+    "Correction",
     "Entry",
     "Ledger",
     "RecordedRefusal",

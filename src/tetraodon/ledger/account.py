@@ -94,6 +94,14 @@ class Entry:
         return str(mark.get("token", "")) if isinstance(mark, Mapping) else ""
 
     @property
+    def wave(self) -> str:
+        """The data set that was released: that of the account, or one of the waves of a population."""
+        policy = self.document["policy"]
+        if not isinstance(policy, Mapping) or not policy.get("population"):
+            return self.dataset
+        return dataset_name(policy["dataset"])
+
+    @property
     def composition(self) -> str:
         """How the charge composes with others: it adds up, or it is what the release added to a joint loss.
 
@@ -111,6 +119,16 @@ class Entry:
                 "the ledger holds an entry that Tetraodon did not write",
                 fix="restore the ledger from a backup",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """That a mistyped total was corrected, before anything was spent: to what, and when."""
+
+    dataset: str
+    total: Fraction
+    delta: Fraction
+    when: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +175,11 @@ def dataset_name(name: str) -> str:
 class Account:
     """What may be spent on one data set in all, by everyone together, and what has been spent.
 
+    A population has an account as a data set has: `dataset` is then its name, and charges are those of all its waves.
+
     Attributes
     ----------
-    total:   set once, when the data set is opened.
+    total:   set once, when the data set is opened; a mistyped one can be corrected while nothing is spent.
     charged: the sum of all charges, settled or not.
     policy:  the governing policy, under which every release is priced.
     opened:  when, in UTC.

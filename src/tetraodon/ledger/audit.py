@@ -11,7 +11,15 @@ from sqlalchemy import Connection, Row, select
 from tetraodon.ledger.chain import KINDS, START, Link, chained, key_of, links, table_of
 from tetraodon.ledger.schema import entries
 
-_NAMES = {"opened": "data set", "reserved": "entry", "settled": "entry", "refused": "refusal", "key": "key"}
+_NAMES = {
+    "opened": "data set",
+    "reserved": "entry",
+    "settled": "entry",
+    "refused": "refusal",
+    "key": "key",
+    "joined": "wave",
+    "corrected": "correction",
+}
 
 
 @dataclass(frozen=True, slots=True)

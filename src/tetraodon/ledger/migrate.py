@@ -8,9 +8,10 @@ from tetraodon.errors import LedgerError
 from tetraodon.ledger.chain import Kind, extend
 from tetraodon.ledger.schema import (
     FORMAT,
-    NEWER,
+    LACKING,
     VERSION,
     accounts,
+    chain,
     entries,
     found_version,
     guard,
@@ -30,17 +31,21 @@ def create_if_empty(connection: Connection) -> None:
 
 
 def migrate(connection: Connection) -> None:
-    """Give a ledger of version 1 its chain and its guards. A newer one, or none, is left alone.
+    """Give a ledger of an older version the tables that it lacks, with their guards. One of this version, or none, is
+    left alone.
 
     Pre   nobody else can write before this transaction ends, so that two who open it at once do it once.
     Post  everything that was recorded is in the chain, in the order of its time.
     """
-    if found_version(connection) != 1:
+    version = found_version(connection)
+    if version is None or version == VERSION:
         return
-    if set(inspect(connection).get_table_names()) & {table.name for table in NEWER}:
+    lacking = LACKING[version]
+    if set(inspect(connection).get_table_names()) & {table.name for table in lacking}:
         raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
-    tables.create_all(connection, tables=list(NEWER), checkfirst=False)
-    extend(connection, _past(connection))
+    tables.create_all(connection, tables=list(lacking), checkfirst=False)
+    if chain in lacking:
+        extend(connection, _past(connection))
     guard(connection)
     connection.execute(update(meta).where(meta.c.key == "version").values(value=str(VERSION)))
 

@@ -7,12 +7,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, select
 
 from tetraodon.errors import LedgerError, did_you_mean
-from tetraodon.ledger.account import Account, Entry, RecordedRefusal, Reservation
+from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.amount import amount_from_text, amount_text
 from tetraodon.ledger.chain import hash_of
 from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.document import document_from_text
-from tetraodon.ledger.schema import accounts, entries
+from tetraodon.ledger.population import standing_for
+from tetraodon.ledger.schema import accounts, corrections, entries, holds
 from tetraodon.rational import decimal_text
 
 
@@ -26,7 +27,10 @@ def locked(name: str) -> Select[Any]:
 
 
 def account_of(connection: Connection, name: str, *, lock: bool = False) -> Account:
-    """An account with the sum of its charges; with `lock`, nobody can add to them meanwhile."""
+    """An account with the sum of its charges, of a data set or of the population that it is a wave of; with `lock`,
+    nobody can add to them meanwhile.
+    """
+    name = standing_for(connection, name)
     query = locked(name) if lock else select(accounts).where(accounts.c.dataset == name)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -34,8 +38,21 @@ def account_of(connection: Connection, name: str, *, lock: bool = False) -> Acco
         hint = f", or {did_you_mean(name, known)}" if known else " first"
         raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
     total, delta, policy = amount_from_text(row.total), amount_from_text(row.delta), document_from_text(row.policy)
+    for corrected in corrections_of(connection, name):
+        total, delta = corrected.total, corrected.delta
     charged = composed(losses_of(connection, name), delta, total)
     return Account(name, total, charged, policy, text_in(row.policy_hash), text_in(row.opened), delta)
+
+
+def corrections_of(connection: Connection, name: str) -> tuple[Correction, ...]:
+    """How the total of an account was corrected, the last one last."""
+    if not holds(connection, corrections):
+        return ()
+    rows = connection.execute(select(corrections).where(corrections.c.dataset == name).order_by(corrections.c.id))
+    return tuple(
+        Correction(name, amount_from_text(row.total), amount_from_text(row.delta), text_in(row.corrected_at))
+        for row in rows
+    )
 
 
 def losses_of(connection: Connection, name: str) -> list[ReleaseLoss]:
@@ -82,7 +99,8 @@ def statement_of(connection: Connection, reservation: Reservation) -> dict[str, 
     amounts = {"asked": entry.asked, "charged": entry.charged, "delta": entry.delta}
     return {
         "entry": entry.id,
-        "dataset": entry.dataset,
+        "dataset": entry.wave,
+        **({"population": entry.dataset} if entry.wave != entry.dataset else {}),
         "when": entry.when,
         **{name: decimal_text(exact) for name, exact in amounts.items()},
         "chain": hash_of(connection, "reserved", entry.id),

@@ -12,7 +12,7 @@ from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, Integer,
 
 from tetraodon.errors import LedgerError
 
-VERSION = 2
+VERSION = 3
 OLDEST = 1
 FORMAT = "tetraodon-ledger"
 
@@ -80,11 +80,31 @@ chain = Table(
     Column("hash", Text, nullable=False, unique=True),
 )
 
-NEWER = (keys, chain)
-"""What a ledger of version 1 lacks."""
+# Since version 3: data sets about people who have an account together, and totals that were mistyped.
+waves = Table(
+    "waves",
+    tables,
+    Column("dataset", Text, primary_key=True),
+    Column("population", ForeignKey("accounts.dataset"), nullable=False, index=True),
+    Column("joined_at", Text, nullable=False),
+)
 
-GUARDED = (accounts, entries, refusals, keys, chain)
+corrections = Table(
+    "corrections",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("dataset", ForeignKey("accounts.dataset"), nullable=False, index=True),
+    Column("total", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("corrected_at", Text, nullable=False),
+)
+
+LACKING = {1: (keys, chain, waves, corrections), 2: (waves, corrections)}
+"""What a ledger of each older version lacks."""
+
+GUARDED = (accounts, entries, refusals, keys, chain, waves, corrections)
 _SETTLING = {"state", "settled_at", "manifest_hash"}
+_READ = "tetraodon_version"
 _WORDS = "a ledger is only ever added to"
 _FUNCTION = "tetraodon_only_added"
 
@@ -120,11 +140,18 @@ def check_version(connection: Connection) -> None:
 
     Why  it is called in every transaction: a newer Tetraodon may have been here since the last one.
     """
-    if found_version(connection) is None:
+    version = found_version(connection)
+    if version is None:
         raise LedgerError(
             "there is no ledger here yet",
             fix="run `tetraodon ledger open POLICY` first, or correct the path of the ledger",
         )
+    connection.info[_READ] = version
+
+
+def holds(connection: Connection, table: Table) -> bool:
+    """Whether a ledger of the version found here has a table: one that is only read is not brought up to date."""
+    return table not in LACKING.get(connection.info[_READ], ())
 
 
 def _columns(connection: Connection) -> set[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tetraodon.errors import LedgerError, TetraodonError
+from tetraodon.ledger.account import dataset_name
 from tetraodon.ledger.amount import shown_above
 from tetraodon.ledger.signing import LONGEST, PublicKey, Signer, named_fingerprint, public_key
 from tetraodon.rational import rational
@@ -99,7 +100,9 @@ def stated_entry(manifest: Mapping[str, Any]) -> tuple[str, bool, str] | None:
     try:
         entry = manifest[STATEMENT]
         charged = rational(entry["charged"])
-        good = entry.keys() == _KEYS and entry["dataset"] == manifest.get("dataset", manifest.get("name"))
+        population = {"population"} if "population" in manifest.get("policy", ()) else set()
+        good = entry.keys() == _KEYS | population and entry["dataset"] == manifest.get("dataset", manifest.get("name"))
+        good = good and (not population or entry["population"] == dataset_name(manifest["policy"]["population"]))
         good = good and shown_above(charged) == manifest["charged"] and len(bytes.fromhex(entry["chain"])) == 32
         return what, bool(good), f"entry {int(entry['entry'])}"
     except (TetraodonError, *_BROKEN):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from sqlalchemy import insert, select, update
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.account import Account, Entry, RecordedRefusal, Reservation, dataset_name
+from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation, dataset_name
 from tetraodon.ledger.address import ledger_address
 from tetraodon.ledger.amount import amount_text, exact_amount
 from tetraodon.ledger.audit import Audit, audited
@@ -19,8 +20,10 @@ from tetraodon.ledger.bill import Bill, check_affordable
 from tetraodon.ledger.chain import append
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_hash
+from tetraodon.ledger.population import check_wave, governing_document, join, population_in, standing_for, waves_of
 from tetraodon.ledger.rows import (
     account_of,
+    corrections_of,
     entry_in,
     losses_of,
     names,
@@ -29,14 +32,14 @@ from tetraodon.ledger.rows import (
     statement_of,
     unknown,
 )
-from tetraodon.ledger.schema import VERSION, accounts, entries, found_version, refusals
+from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.rational import Number
 
 
 class Ledger:
-    """One total per data set, shared by everyone who asks.
+    """One total per data set, or per population that several are about, shared by everyone who asks.
 
     Post  the charges of a data set never sum to more than its total, whatever the number of processes
           and wherever they crash: a charge is on the disk before `reserve` returns, and nothing
@@ -80,15 +83,19 @@ class Ledger:
     def open(self, dataset: str, total: Number, policy: AnyPolicy, *, delta: Number = 0) -> Account:
         """Set the total and the governing policy of a data set, once. Releases with Gaussian noise need a delta.
 
-        Numbers are exact: 0.1 and "0.1" mean one tenth. The policy is one that was read, its file, or its document.
+        Numbers are exact: 0.1 and "0.1" mean one tenth. The policy is one that was read, its file, or its document. If
+        it names a population, that is what is opened, and the data set is its first wave; others join when released.
 
         Post  the ledger is made if it was not there, with a key that signs what is written. Opening again on the same
               terms changes nothing; on other terms it is refused, since earlier releases were priced on the first ones.
         """
-        name, exact, forgiven = dataset_name(dataset), exact_amount(total, "the total"), exact_amount(delta, "delta")
+        exact, forgiven = exact_amount(total, "the total"), exact_amount(delta, "delta")
         document = policy if isinstance(policy, Mapping) else load_policy(policy).document
-        text, digest = canonical_text(document), document_hash(document)
+        name = population_in(document) or dataset_name(dataset)
+        governing = governing_document(document)
+        text, digest = canonical_text(governing), document_hash(governing)
         with self._database.writing(make=True) as connection:
+            check_wave(connection, name, document)
             if name not in names(connection):
                 connection.execute(
                     insert(accounts).values(
@@ -108,13 +115,48 @@ class Ledger:
                 differs = "policy" if same_total else "total" if same_policy else "total and policy"
                 raise LedgerError(
                     f"data set {name!r} is already open with another {differs}",
-                    fix="keep the first terms; other terms need new data and a new `dataset:`",
+                    fix="keep the first terms; other terms need new data and a new `dataset:`. A mistyped total can be "
+                    "corrected while nothing is spent, and a further wave of a population needs no opening",
                 )
+            join(connection, name, document, _now())
             ensure_key(connection, self._key)
         return account
 
+    def correct(self, dataset: str, total: Number, *, delta: Number | None = None) -> Account:
+        """Correct a mistyped total, or delta, of a data set from which nothing was released yet. It leaves a trace.
+
+        Why  releases were priced, and perhaps chosen, by what was left of the first total; so it stands from then on.
+        """
+        exact, given = exact_amount(total, "the total"), None if delta is None else exact_amount(delta, "delta")
+        with self._database.writing() as connection:
+            account = account_of(connection, dataset_name(dataset), lock=True)
+            right = replace(account, total=exact, delta=account.delta if given is None else given)
+            if losses_of(connection, account.dataset):
+                raise LedgerError(
+                    f"{account.dataset!r} was released from already, so its total stands",
+                    fix="keep it; ask for less, or for more in another release, as long as something is left",
+                )
+            if right != account:
+                terms = {"total": amount_text(right.total), "delta": amount_text(right.delta)}
+                made = connection.execute(
+                    insert(corrections).values(dataset=account.dataset, corrected_at=_now(), **terms)
+                )
+                (key,) = made.inserted_primary_key or []
+                append(connection, "corrected", key)
+        return right
+
+    def corrections(self, dataset: str) -> tuple[Correction, ...]:
+        """Every correction of a data set's total, oldest first."""
+        with self._database.reading() as connection:
+            return corrections_of(connection, standing_for(connection, dataset_name(dataset)))
+
+    def waves(self, population: str) -> tuple[str, ...]:
+        """The data sets that a population's total was opened for or charged for, in the order in which they joined."""
+        with self._database.reading() as connection:
+            return waves_of(connection, dataset_name(population))
+
     def account(self, dataset: str) -> Account:
-        """What a data set may spend and has spent."""
+        """What a data set, or the population that it is a wave of, may spend and has spent."""
         with self._database.reading() as connection:
             return account_of(connection, dataset_name(dataset))
 
@@ -134,7 +176,10 @@ class Ledger:
         text = canonical_text(new.document)
         with self._database.writing() as connection:
             account = account_of(connection, new.dataset, lock=True)
+            check_wave(connection, new.dataset, new.document["policy"])
+            new = replace(new, dataset=account.dataset)
             check_affordable(account, losses_of(connection, new.dataset), new, after=bill.after)
+            join(connection, new.dataset, new.document["policy"], new.when)
             made = connection.execute(
                 insert(entries).values(
                     dataset=new.dataset,
@@ -154,7 +199,9 @@ class Ledger:
         """Refuse what `reserve` would refuse now. Nothing is charged."""
         new = bill.entry(dataset, _now())
         with self._database.reading() as connection:
-            account, earlier = account_of(connection, new.dataset), losses_of(connection, new.dataset)
+            account = account_of(connection, new.dataset)
+            check_wave(connection, new.dataset, new.document["policy"])
+            new, earlier = replace(new, dataset=account.dataset), losses_of(connection, account.dataset)
             check_affordable(account, earlier, new, after=bill.after)
 
     def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
@@ -184,8 +231,9 @@ class Ledger:
 
     def find(self, dataset: str, *, token: str) -> Entry | None:
         """The charge that was made with a token, if it was made."""
-        query = select(entries).where(entries.c.dataset == dataset_name(dataset), entries.c.document.contains(token))
+        query = select(entries).where(entries.c.document.contains(token))
         with self._database.reading() as connection:
+            query = query.where(entries.c.dataset == standing_for(connection, dataset_name(dataset)))
             found = [entry_in(row) for row in connection.execute(query)]
         return next((entry for entry in found if entry.token == token), None)
 
@@ -193,7 +241,7 @@ class Ledger:
         """Note that a release was refused because of the data: which kind and when, no detail."""
         refusal = RecordedRefusal(dataset_name(dataset), kind, _now())
         with self._database.writing() as connection:
-            account_of(connection, refusal.dataset)
+            refusal = replace(refusal, dataset=account_of(connection, refusal.dataset).dataset)
             made = connection.execute(
                 insert(refusals).values(dataset=refusal.dataset, kind=refusal.kind, refused_at=refusal.when)
             )
@@ -202,10 +250,9 @@ class Ledger:
 
     def refusals(self, dataset: str) -> tuple[RecordedRefusal, ...]:
         """Every recorded refusal of a data set, oldest first."""
-        name = dataset_name(dataset)
-        query = select(refusals).where(refusals.c.dataset == name).order_by(refusals.c.id)
         with self._database.reading() as connection:
-            account_of(connection, name)
+            name = account_of(connection, dataset_name(dataset)).dataset
+            query = select(refusals).where(refusals.c.dataset == name).order_by(refusals.c.id)
             rows = connection.execute(query).all()
             return tuple(refusal_in(row) for row in rows)
 

@@ -28,6 +28,7 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
     return {
         "tetraodon": VERSION,
         "dataset": policy.dataset,
+        **({"population": policy.population} if policy.population else {}),
         **({"title": policy.title} if policy.title else {}),
         **({"publisher": policy.publisher.document()} if policy.publisher.document() else {}),
         "individuals": {"key": policy.key, "at most": policy.rows_per_person} if policy.key else ONE_ROW_EACH,

@@ -171,6 +171,7 @@ class PolicyDocument(Section):
 
     tetraodon: Whole = VERSION
     dataset: Text
+    population: Text | None = None
     title: Text | None = None
     publisher: PublisherSection = Field(default_factory=PublisherSection)
     individuals: Annotated[IndividualsSection | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None

@@ -266,6 +266,11 @@ def _assumed(policy: Policy) -> Part:
         how_releases_add_up(policy.attackers)
         + (" With a delta it keeps what they lose together at that delta." if policy.delta else ""),
     ]
+    if policy.population:
+        sentences.append(
+            f"These data are one wave of the population {policy.population}: a person may be in every wave, with "
+            "secrets in each. What releases from all its waves lose adds up, out of one total."
+        )
     return Part("What is assumed", tuple(sentences))
 
 

@@ -97,6 +97,7 @@ def load_policy(source: AnyPolicy) -> Policy:
         rows_per_person=document.individuals.at_most if document.individuals else 1,
         title=document.title or "",
         publisher=document.publisher.publisher(),
+        population=document.population or "",
         adversary=adversary,
         public=tuple(sorted(document.public.items())),
         open=opened,
@@ -205,6 +206,7 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
         what = "known counts are priced for people with one row each only"
         fix = "use a table with one row for each person, without a key; do not just drop what is known"
         problems.add(("known",), Refused(what, fix=fix))
+    _check_population(document, problems)
     _check_budget(document.budget, problems)
     for number, item in enumerate(document.release):
         if item.share <= 0:
@@ -213,6 +215,17 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
             )
     if document.table:
         _check_hints(document, problems)
+
+
+def _check_population(document: PolicyDocument, problems: Problems) -> None:
+    """Refuse waves of a population that could not be told from it, or whose losses are not known to add up."""
+    if document.population == document.dataset:
+        what = "the population has the name of this data set, which is one of its waves"
+        problems.add(("population",), PolicyError(what, fix="give each wave a name of its own, such as panel-2026-01"))
+    if document.population and any(entry.kind != "independent" for entry in document.attackers):
+        what = "what waves lose together is not known where people are not independent"
+        fix = "leave `population` out, and release from one data set; or write `attackers: [independent]` if that is so"
+        problems.add(("population",), Refused(what, fix=fix))
 
 
 def _check_budget(budget: Budget, problems: Problems) -> None:

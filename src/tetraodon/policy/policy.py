@@ -60,6 +60,8 @@ class Policy(Displayed):
     rows_per_person: int = 1
     title: str = ""
     publisher: Publisher = NOBODY
+    population: str = ""
+    """The people that this data set and others are about, with one account for all of them; empty if it is alone."""
     adversary: Adversary | None = None
     public: tuple[tuple[str, str], ...] = ()
     attackers: Attackers = INDEPENDENT
@@ -89,6 +91,11 @@ class Policy(Displayed):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise PolicyError(f"two items are called {twice[0]!r}", fix="give each its own name", where="release")
+
+    @property
+    def account(self) -> str:
+        """Whose total in the ledger pays for releases: that of the population, or of the data set alone."""
+        return self.population or self.dataset
 
     @property
     def known(self) -> tuple[Known, ...]:

@@ -56,20 +56,23 @@ def perturb(
     out: str | os.PathLike[str] = "perturbed",
     force: bool = False,
     resume: bool = False,
+    allow_dearer: bool = False,
 ) -> Perturbed:
     """Publish every record with its secret values replaced by chance, charging the ledger first.
 
     Values that the policy calls public are shown as they are. `epsilon` is shared evenly among the attributes that a
     step of the policy's graph can change at once. The number of records is shown, so presence must be public. With
-    `resume`, a table that was charged and not finished is finished, with the same rows if they were drawn.
+    `resume`, a table that was charged and not finished is finished, with the same rows if they were drawn. What the
+    governing policy makes dearer than `epsilon` is refused unless `allow_dearer` says otherwise.
     """
     policy = load_policy(policy)
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
-            return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, force=force, resume=resume)
+            again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
+            return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, **again)
     matrices = matrices_of(policy, rational(epsilon, name="epsilon"), loss)
     asked = Fraction(certificate_of(policy, matrices).epsilon)
-    governing = load_policy(ledger.account(policy.dataset).policy)
+    governing = load_policy(ledger.account(policy.account).policy)
     check_same_data(policy, governing)
     manifest = {
         "policy": dict(policy.document),
@@ -79,14 +82,22 @@ def perturb(
     plan = {"perturbation": {name: decimal_text(one.loss) for name, one in matrices.items()}}
     place = Place.of(Path(out), MANIFEST)
     with Passage(
-        ledger, policy.dataset, request=document_hash(manifest), place=place, force=force, resume=resume
+        ledger,
+        policy.account,
+        request=document_hash(manifest),
+        place=place,
+        force=force,
+        resume=resume,
+        allow_dearer=allow_dearer,
     ) as way:
         if not way.complete:
             if way.drawn is None:
+                terms = Terms(certificate_of(governing, matrices), asked, policy.document, plan)
+                way.check_price(terms)
                 with way.counting(), open_policy_table(policy, table, governing) as engine:
                     counts = engine.counts([policy.domain.names])[0]
                     check_not_empty(governing, [counts])
-                permit = way.spend(Terms(certificate_of(governing, matrices), asked, policy.document, plan))
+                permit = way.spend(terms)
                 way.keep(lambda folder: _draw(folder, policy.domain, matrices, counts, permit))
             way.finish(lambda folder, _: _fill(folder, way.drawn, manifest))
     return load_perturbed(place.path)

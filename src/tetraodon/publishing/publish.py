@@ -49,6 +49,7 @@ def publish(
     out: str | os.PathLike[str] = "view",
     force: bool = False,
     resume: bool = False,
+    allow_dearer: bool = False,
     accept_exposure: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> View:
@@ -57,7 +58,8 @@ def publish(
     The table is counted, and refused if its domain does not cover it, before anything is spent. The view's exact loss
     under the governing policy is committed before a tuple is drawn. With an adversary of several `views`, `out` is the
     folder of the series: each call publishes the next one into it, and none beyond the planned number. With `resume`, a
-    view that was charged and not finished is finished, with the same tuples if they were drawn.
+    view that was charged and not finished is finished, with the same tuples if they were drawn. What the governing
+    policy makes dearer than the view is under its own is refused unless `allow_dearer` says otherwise.
 
     A view that is drawn is attacked with what it tells by itself (`publishing/exposure.py`). If that exposes too many,
     Refused is raised, and the view waits: `accept_exposure` with `resume` publishes it under the same charge.
@@ -73,6 +75,7 @@ def publish(
                 out=out,
                 force=force,
                 resume=resume,
+                allow_dearer=allow_dearer,
                 accept_exposure=accept_exposure,
                 progress=progress,
             )
@@ -81,7 +84,7 @@ def publish(
     chosen = adversary or policy.adversary
     if chosen is not None and not (policy.size_is_public and chosen.k is not None and chosen.records is None):
         plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
-    governing = load_policy(ledger.account(policy.dataset).policy)
+    governing = load_policy(ledger.account(policy.account).policy)
     check_same_data(policy, governing)
     check_same_size(policy, governing)
     several = chosen is not None and chosen.views > 1
@@ -90,7 +93,9 @@ def publish(
     place = Place.of(folder, MANIFEST)
     request = document_hash({"policy": policy.document, "adversary": chosen.document() if chosen else None})
     again = force and not several
-    with Passage(ledger, policy.dataset, request=request, place=place, force=again, resume=resume) as way:
+    with Passage(
+        ledger, policy.account, request=request, place=place, force=again, resume=resume, allow_dearer=allow_dearer
+    ) as way:
         if way.complete:
             progress(COMPLETE)
         else:
@@ -182,7 +187,7 @@ def charged_plan(entry: Entry) -> ViewPlan:
 
 def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
     """What a view of this plan would be charged now, and whether it would be refused. Nothing is charged."""
-    account = ledger.account(plan.policy.dataset)
+    account = ledger.account(plan.policy.account)
     governing = load_policy(account.policy)
     try:
         check_same_data(plan.policy, governing)

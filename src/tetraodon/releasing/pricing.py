@@ -16,7 +16,7 @@ from tetraodon.certificate.against_attackers import adds_up, certify_release
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
-from tetraodon.gate import Charge, Terms
+from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry, Ledger
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.policy.load import load_policy
@@ -110,7 +110,7 @@ def terms(plan: Plan, certificate: Certificate, account: Account, entries: Calla
 
 def quote(plan: Plan, ledger: Ledger) -> Quote:
     """What a release of this plan would be charged now, and whether it would be refused. Nothing is charged."""
-    account = ledger.account(plan.policy.dataset)
+    account = ledger.account(plan.policy.account)
     try:
         certificate = governing_certificate(plan, account)
         return checked(account, ledger, terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
@@ -123,7 +123,8 @@ def checked(account: Account, ledger: Ledger, asked: Terms) -> Quote:
     bill = asked.bill()
     try:
         ledger.check(account.dataset, bill)
-    except BudgetExhausted as refusal:
+        require_not_dearer(bill, account.dataset)
+    except (BudgetExhausted, Refused) as refusal:
         return Quote(account, Fraction(bill.charged), refusal)
     return Quote(account, Fraction(bill.charged))
 

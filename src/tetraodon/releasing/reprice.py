@@ -67,13 +67,15 @@ class Repricing:
 def reprice(ledger: Ledger | str | os.PathLike[str], policy: AnyPolicy) -> Repricing:
     """What the releases of a policy's data set, as they stand in a ledger, lose under that policy instead.
 
-    Nothing is changed. An exact answer that moves under the other policy costs infinity.
+    Nothing is changed. An exact answer that moves under the other policy costs infinity. Of a population, one wave is
+    meant: what several tables lose together is no maximum over the records of one.
     """
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
             return reprice(book, policy)
     other = load_policy(policy)
-    return repriced(ledger.entries(other.dataset), other, ledger.account(other.dataset).total)
+    mine = [entry for entry in ledger.entries(other.dataset) if entry.wave == other.dataset]
+    return repriced(mine, other, ledger.account(other.dataset).total)
 
 
 def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repricing:
@@ -86,11 +88,11 @@ def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repri
     releases, everything = [], []
     delta = policy.delta or USUAL_DELTA
     for entry in entries:
-        if entry.dataset != policy.dataset:
+        if entry.wave != policy.dataset:
             raise Refused(
                 f"the policy is for data set {policy.dataset!r}",
                 fix="name the data set of the releases in it",
-                where=entry.dataset,
+                where=entry.wave,
             )
         measured = entry_measurements(entry, policy)
         names = tuple(str(document["name"]) for document in entry.document["plan"]["queries"])

@@ -40,6 +40,7 @@ def release(
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     resume: bool = False,
+    allow_dearer: bool = False,
     progress: Callable[[str], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Release:
@@ -52,6 +53,9 @@ def release(
     release to `out` that was charged and not finished is finished under the same charge, with the same numbers if they
     were drawn; and what was finished already is read back.
 
+    What the governing policy makes dearer than the plan's own policy asks for is refused, with both figures, unless
+    `allow_dearer` says otherwise.
+
     `warn` is told which columns hold values that cannot be read, or count as others although nobody wrote it down. That
     depends on the records, so it is for the curator only. More of it than the policy allows is refused.
     """
@@ -59,10 +63,22 @@ def release(
         plan = planned(load_policy(plan))
     if not isinstance(ledger, Ledger):
         with Ledger(ledger) as book:
-            return release(plan, table, ledger=book, out=out, force=force, resume=resume, progress=progress, warn=warn)
+            return release(
+                plan,
+                table,
+                ledger=book,
+                out=out,
+                force=force,
+                resume=resume,
+                allow_dearer=allow_dearer,
+                progress=progress,
+                warn=warn,
+            )
     place = None if out is None else Place.of(Path(out), MANIFEST)
-    request, dataset = document_hash(plan_document(plan)), plan.policy.dataset
-    with Passage(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
+    request, dataset = document_hash(plan_document(plan)), plan.policy.account
+    with Passage(
+        ledger, dataset, request=request, place=place, force=force, resume=resume, allow_dearer=allow_dearer
+    ) as way:
         if way.complete and place is not None:
             progress(COMPLETE)
             return load_release(place.path)
@@ -82,14 +98,16 @@ def _measure(
     warn: Callable[[str], None],
 ) -> tuple[Mapping[str, Measured], Mapping[str, Told]]:
     """Count, charge, draw, and keep what was drawn."""
-    account = ledger.account(plan.policy.dataset)
+    account = ledger.account(plan.policy.account)
     certificate = governing_certificate(plan, account)
+    asked = terms(plan, certificate, account, lambda: ledger.entries(account.dataset))
+    way.check_price(asked)
     progress("counting")
     with way.counting():
         exact = count(plan, table, load_policy(account.policy), warn)
         named = count_names(plan, table, load_policy(account.policy))
     progress("charging the ledger")
-    permit = way.spend(terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
+    permit = way.spend(asked)
     progress("adding noise")
     measured = {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}
     names = {item.name: draw_names(item, named[item.name], permit) for item in plan.names}
