@@ -59,12 +59,15 @@ def test_every_kind_of_record_is_chained(ledger: Ledger) -> None:
     made = ledger.reserve("adult", Bill(asked=1, charged=1, item={"policy": {}, "plan": {}, "certificate": FREE}))
     ledger.settle(made, manifest_hash="ab")
     ledger.record_refusal("adult", "table-refused")
+    ledger.open("jan", 1, {"dataset": "jan", "population": "panel"})
+    ledger.correct("panel", 2)
     with ledger._database.reading() as connection:
         found = links(connection)
         assert hash_of(connection, "reserved", made.id) == found[2].hash
-    assert [link.kind for link in found] == ["opened", "key", "reserved", "settled", "refused"]
-    assert {link.kind for link in found} == set(KINDS)
-    assert [link.number for link in found] == [1, 2, 3, 4, 5]
+    kinds = ["opened", "key", "reserved", "settled", "refused", "opened", "joined", "corrected"]
+    assert [link.kind for link in found] == kinds
+    assert set(kinds) == set(KINDS)
+    assert [link.number for link in found] == list(range(1, 9))
 
 
 def test_a_hash_is_that_of_the_one_before_and_of_the_row(ledger: Ledger, path: Path) -> None:
