@@ -27,11 +27,14 @@ def test_the_shape_of_a_ledger(run_json: Callable[..., Any]) -> None:
         "policy",
         "entries",
         "refusals",
+        "waves",
+        "corrections",
     }
     assert (account["total"], account["asked"], account["charged"], account["left"]) == ("3", "1", "1", "2")
     (entry,) = account["entries"]
     assert set(entry) == {
         "id",
+        "wave",
         "when",
         "asked",
         "charged",

@@ -25,6 +25,7 @@ COMMANDS = {
     ("ledger", "show"),
     ("ledger", "reprice"),
     ("ledger", "audit"),
+    ("ledger", "correct"),
     ("ledger", "key"),
     ("publish",),
     ("release",),
