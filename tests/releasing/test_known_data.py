@@ -50,7 +50,8 @@ def test_what_the_governing_policy_knows_counts_even_if_the_file_leaves_it_out(
             assert ledger.account("survey").charged == 0
         else:
             td.release(plan, table, ledger=ledger, allow_dearer=True)
-        td.release(fewer, table, ledger=ledger, allow_dearer=True)  # it does not declare the region, so there is nothing to compare
+        # it does not declare the region, so there is nothing to compare
+        td.release(fewer, table, ledger=ledger, allow_dearer=True)
 
 
 def test_released_tables_agree_with_what_is_known(table: pl.DataFrame, tmp_path: Path) -> None:
