@@ -49,8 +49,10 @@ if TYPE_CHECKING:
         kmeans as kmeans,
         mean as mean,
         median as median,
+        proportion as proportion,
         quantiles as quantiles,
         ranges as ranges,
+        ratio as ratio,
         rectangles as rectangles,
         regression as regression,
         total as total,
@@ -87,8 +89,8 @@ _NAMES = {
     "tetraodon.publishing.perturb": "Perturbed load_perturbed perturb",
     "tetraodon.publishing.publish": "publish",
     "tetraodon.publishing.view": "View load_view",
-    "tetraodon.questions": "cdf correlation count covariance histogram kmeans mean median quantiles ranges rectangles "
-    "regression standard_deviation total variance",
+    "tetraodon.questions": "cdf correlation count covariance histogram kmeans mean median proportion quantiles ranges "
+    "ratio rectangles regression standard_deviation total variance",
     "tetraodon.releasing.checking": "check",
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",

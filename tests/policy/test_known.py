@@ -40,6 +40,9 @@ def test_answers_fit_their_question() -> None:
         Known(count("x = 1"), (-1,))
     with pytest.raises(PolicyError, match="split"):
         Known(Count("", ("sex",)))
+    for weighted in (count("y = 1", weight="x"), histogram("y", weight="x")):
+        with pytest.raises(PolicyError, match="weighted"):
+            Known(weighted)
     with pytest.raises(PolicyError, match="once"):
         Rectangle(())
 

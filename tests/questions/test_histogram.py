@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
+from tests.releasing.made import release_with, silent
 
+import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError
 from tetraodon.questions import histogram, linear
@@ -53,3 +56,22 @@ def test_it_is_drawn_along_its_table_which_may_be_turned() -> None:
 
 def test_attributes_it_is_split_by_have_bins_too() -> None:
     assert histogram("x", by="y", bins={"y": [[0, 1]]}).bins == (("y", ((0, 1),)),)
+
+
+def test_weights_are_added_up_in_every_cell() -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"x": {"integer": [0, 2]}, "w": {"real": [0, 3], "step": 0.5}},
+            "secrets": {"w": "public"},
+            "budget": {"epsilon": 1},
+            "release": [{"name": "it", "histogram": "x", "weight": "w", "bins": {"x": [[0, 1], [2, 2]]}}],
+        }
+    )
+    table = pl.DataFrame({"x": [0, 1, 2, 2], "w": [0.5, 3, 1, 1.5]})
+    answer = release_with(policy, table, silent)["it"]
+    assert answer.columns["x"].tolist() == ["0..1", "2..2"]
+    assert answer.columns["count"].tolist() == [3.5, 2.5]
+    assert answer.item.item.query.sentence(policy.domain).endswith("x (in 2 groups), each counting as much as its w.")
+    assert answer.item.item.query.drawing(policy.domain, ()).title == "sum of w"

@@ -51,6 +51,8 @@ class Known:
     def __post_init__(self) -> None:
         if isinstance(self.fact, Count) and self.fact.by:
             raise PolicyError("a known count is split", fix="write it as a marginal")
+        if isinstance(self.fact, Count | Histogram) and self.fact.weight:
+            raise PolicyError("a known count is weighted", fix="leave the weight out")
         if self.answers is not None and any(answer < 0 for answer in self.answers):
             raise PolicyError("a known count is below zero", fix="write counts of records")
 

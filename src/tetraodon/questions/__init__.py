@@ -9,9 +9,11 @@ from tetraodon.questions.covariance import Covariance, covariance
 from tetraodon.questions.histogram import Histogram, histogram
 from tetraodon.questions.kmeans import KMeans, kmeans
 from tetraodon.questions.mean import Mean, mean
+from tetraodon.questions.proportion import Proportion, proportion
 from tetraodon.questions.quantiles import Quantiles, median, quantiles
 from tetraodon.questions.query import Query
 from tetraodon.questions.ranges import Ranges, ranges
+from tetraodon.questions.ratio import RatioOfTotals, ratio
 from tetraodon.questions.rectangles import Rectangles, rectangles
 from tetraodon.questions.regression import Regression, regression
 from tetraodon.questions.standard_deviation import StandardDeviation, standard_deviation
@@ -26,6 +28,8 @@ KINDS: tuple[type[Query], ...] = (
     Ranges,
     Total,
     Mean,
+    Proportion,
+    RatioOfTotals,
     Variance,
     StandardDeviation,
     Covariance,
@@ -61,9 +65,11 @@ __all__ = [
     "Histogram",
     "KMeans",
     "Mean",
+    "Proportion",
     "Quantiles",
     "Query",
     "Ranges",
+    "RatioOfTotals",
     "Rectangles",
     "Regression",
     "StandardDeviation",
@@ -78,8 +84,10 @@ __all__ = [
     "linear",
     "mean",
     "median",
+    "proportion",
     "quantiles",
     "ranges",
+    "ratio",
     "rectangles",
     "regression",
     "standard_deviation",

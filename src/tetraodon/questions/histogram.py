@@ -12,8 +12,10 @@ import numpy as np
 from tetraodon.domain import Attribute, Categories, Domain
 from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.questions.answered import Answered, Columns, counted
+from tetraodon.questions.count import added_up, weighed, weight_told
 from tetraodon.questions.query import (
     BY,
+    WEIGHT,
     WHOLE,
     Bins,
     Cells,
@@ -26,10 +28,12 @@ from tetraodon.questions.query import (
     listable,
     names_of,
     plain,
+    titled,
 )
 from tetraodon.wording import listing
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.number import Number
 
 SECRET_BLOCKS = "secret blocks"
 
@@ -67,9 +71,16 @@ class Histogram(Query):
 
     attributes: tuple[str, ...]
     bins: tuple[tuple[str, Bins], ...] = ()
+    weight: str = ""
 
     words: ClassVar = ("histogram",)
-    keys: ClassVar = {"histogram": Key("names", ()), "bins": Key(_bins, {}, _BINS_SCHEMA), "by": BY, "whole": WHOLE}
+    keys: ClassVar = {
+        "histogram": Key("names", ()),
+        "bins": Key(_bins, {}, _BINS_SCHEMA),
+        "weight": WEIGHT,
+        "by": BY,
+        "whole": WHOLE,
+    }
     column: ClassVar = "count"
     if_too_long: ClassVar = "ask for fewer attributes, or for `bins` of them"
 
@@ -82,35 +93,49 @@ class Histogram(Query):
             if name not in names:
                 raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
         bins = {name: declared.bins(domain[name], typed[name]) for name in domain.names if name in typed}
-        return histogram(*written["histogram"], bins=bins, by=written["by"])
+        return histogram(*written["histogram"], bins=bins, weight=written["weight"], by=written["by"])
 
     def document(self) -> Json:
         bins = {name: [[plain(value) for value in group] for group in groups] for name, groups in self.bins}
-        return {"histogram": list(self.attributes), **({"bins": bins} if bins else {})}
+        weight = {"weight": self.weight} if self.weight else {}
+        return {"histogram": list(self.attributes), **({"bins": bins} if bins else {}), **weight}
 
     def linear(self, domain: Domain) -> LinearQuery:
-        return LinearQuery(One(), tuple(self._split(domain[name]) for name in self.attributes))
+        counted = Number(weighed(domain, self.weight)) if self.weight else One()
+        return LinearQuery(counted, tuple(self._split(domain[name]) for name in self.attributes))
 
     def table(self, domain: Domain) -> tuple[Split, ...]:
-        return self.linear(domain).by
+        return () if self.weight else self.linear(domain).by
 
-    def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
-        return Cells()
+    def reading(self, domain: Domain) -> Reading | None:  # noqa: ARG002
+        return None if self.weight else Cells()
+
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
+        return (self.linear(domain),) if self.weight else ()
 
     def columns(self, answered: Answered) -> Columns:
+        if self.weight:
+            return added_up(self.linear(answered.domain).by, answered)
         assert answered.table is not None, "a histogram is a table"
         return counted(answered.table, answered)
 
     def asked(self) -> str:
-        return f"counts by {listing(self.attributes, most=len(self.attributes))}" + (" in bins" if self.bins else "")
+        told = f"counts by {listing(self.attributes, most=len(self.attributes))}" + (" in bins" if self.bins else "")
+        return told + (f", weighted by {self.weight}" if self.weight else "")
 
     def sentence(self, domain: Domain) -> str:  # noqa: ARG002
         binned = dict(self.bins)
         parts = [f"{name} (in {len(binned[name])} groups)" if name in binned else name for name in self.attributes]
         word = "each value of" if len(parts) == 1 else "each combination of"
-        return f"How many records there are for {word} {listing(parts)}."
+        return f"How many records there are for {word} {listing(parts)}{weight_told(self.weight)}."
 
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
+    def unit(self, domain: Domain) -> str:
+        return domain[self.weight].unit if self.weight else "records"
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
+        if self.weight:
+            title = f"sum of {titled(domain[self.weight])}"
+            return Drawing(self.linear(domain).by, title, "Weighted histogram", names_sides=True)
         return Drawing(table, "records", "Histogram", names_sides=True, adds_up=True)
 
     def _split(self, attribute: Attribute) -> Split:
@@ -131,7 +156,10 @@ class Histogram(Query):
 
 
 def histogram(
-    *attributes: str, bins: Mapping[str, Sequence[Sequence[object]]] | None = None, by: Sequence[str] = ()
+    *attributes: str,
+    bins: Mapping[str, Sequence[Sequence[object]]] | None = None,
+    weight: str = "",
+    by: Sequence[str] = (),
 ) -> Histogram:
     """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values.
 
@@ -142,7 +170,7 @@ def histogram(
     for name in grouped:
         if name not in names:
             raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
-    return Histogram(names, tuple(grouped.items()))
+    return Histogram(names, tuple(grouped.items()), weight)
 
 
 def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tetraodon.domain import Domain
-from tetraodon.errors import QueryError
 from tetraodon.questions.answered import Answered, Columns, labels, with_interval
+from tetraodon.questions.count import weighed
 from tetraodon.questions.query import (
     BY,
     WEIGHT,
@@ -21,7 +21,6 @@ from tetraodon.questions.query import (
     Query,
     for_each,
     names_of,
-    numeric,
     over_whom,
     records_of,
     splits_of,
@@ -57,11 +56,7 @@ class Mean(Query):
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The sum, and what it is divided by: the number of records, or the sum of their weights."""
-        weight = numeric(domain, self.weight) if self.weight else None
-        if weight is not None and weight.number(0) < 0:
-            raise QueryError(
-                f"{weight.name} can be negative, so it cannot weigh a mean", fix="use a weight from 0 upwards"
-            )
+        weight = weighed(domain, self.weight) if self.weight else None
         divisor = LinearQuery(
             Number(weight) if weight else records_of(domain[self.attribute]), splits_of(self.by, domain)
         )

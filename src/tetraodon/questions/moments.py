@@ -85,7 +85,7 @@ class Moments:
     def __init__(self, answered: Answered, pairs: Sequence[Pair]) -> None:
         self._domain = answered.domain
         failures = max(1, sum(not one.exact for one in answered.sums))
-        sums = [_between(one, failures) for one in answered.sums]
+        sums = [between(one, failures) for one in answered.sums]
         self._products = dict(zip(pairs, sums, strict=False))
         names = list(dict.fromkeys(name for pair in pairs for name in pair))
         self._values = dict(zip(names, sums[len(pairs) :], strict=False))
@@ -139,7 +139,8 @@ def middle(attribute: Attribute) -> float:
     return float(attribute.number(attribute.size - 1) + attribute.number(0)) / 2
 
 
-def _between(measured: MeasuredSum, failures: int) -> Between:
+def between(measured: MeasuredSum, failures: int) -> Between:
+    """What a sum is known to be, but for a chance of 5% divided by so many."""
     unit = float(measured.unit)
     number, reach = measured.numbers[..., 0].astype(np.float64) * unit, measured.reach(failures) * unit
     return Between(number, number - reach, number + reach)
