@@ -154,7 +154,8 @@ def existing(path: str | Path, *, option: str, folder: bool = False) -> Path:
     return found
 
 
-TABLES, POLICIES = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".duckdb"), (".yaml", ".yml")
+TABLES = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".duckdb", ".xlsx", ".sav", ".dta", ".sas7bdat")
+POLICIES = (".yaml", ".yml")
 """How the names of tables end, and those of policy files."""
 
 
@@ -175,8 +176,12 @@ def existing_table(table: str) -> str:
     from glob import glob
 
     from tetraodon.engine.open_table import ADDRESSES, local_path
+    from tetraodon.engine.row_query import is_query, read_query
     from tetraodon.errors import TableError
 
+    if is_query(table):
+        existing_table(read_query(table).origin)
+        return table
     if table.startswith(ADDRESSES):
         return table
 

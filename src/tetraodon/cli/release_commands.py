@@ -74,8 +74,9 @@ def release(
     The charge is made before noise is drawn and is never taken back. Whatever goes wrong before it costs nothing;
     whatever goes wrong after it leaves no half-written folder, and --resume finishes it at no further charge.
 
-    TABLE is a CSV or Parquet file or pattern, file.duckdb#table, postgresql://USER@HOST/DATABASE#schema.table,
-    spark:catalog.table or spark:MASTER#catalog.table.
+    TABLE is a CSV or Parquet file or pattern, file.duckdb#table, a file of Excel, SPSS, Stata or SAS,
+    postgresql://USER@HOST/DATABASE#schema.table, spark:catalog.table or spark:MASTER#catalog.table; or a query of its
+    rows, "select age, sex from 'people.parquet' where age >= 18".
 
     \b
     Example:

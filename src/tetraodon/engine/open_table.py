@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import duckdb
 
 from tetraodon.domain import Domain
-from tetraodon.engine import duckdb_source
+from tetraodon.engine import duckdb_source, typed_files
 from tetraodon.engine.counting import Engine
 from tetraodon.engine.csv_file import CsvFormat
 from tetraodon.engine.dialect import CountableTable, Door
 from tetraodon.engine.duckdb_table import DuckDBTable
 from tetraodon.engine.individuals import Individuals
+from tetraodon.engine.row_query import QueriedTable, RowQuery, is_query, read_query
 from tetraodon.errors import TableError
 from tetraodon.server_address import may_hold_password
 
@@ -59,7 +60,8 @@ def open_table(
     """The engine that counts a table by the attributes of a domain, and by columns of open text.
 
     Pre   `source` is the path of a CSV file (may end in .gz), of a Parquet file or pattern of files, or of
-          a DuckDB file as `file.duckdb#table`; or the address of a table in Postgres or Spark, see
+          a DuckDB file as `file.duckdb#table`; or of a spreadsheet or a file of SPSS, Stata or SAS, see `typed_files`;
+          or a query of the rows of one of these, see `row_query`; or the address of a table in Postgres or Spark, see
           `postgres_source` and `spark_source`; or a pandas, polars or Spark frame, a pyarrow table, a duckdb
           relation or an Ibis table.
     Post  every column is there and of a type that can hold its attribute; records were looked at only to see whether
@@ -85,10 +87,21 @@ def opened(source: Source, wanted: Sequence[str] = (), csv: CsvFormat | None = N
     for door in DOORS:
         if door.leads_to(source):
             return door.open(source)
+    if isinstance(source, str) and is_query(source):
+        return _queried(read_query(source), csv)
     table = DuckDBTable()
     try:
         _show(table, source, wanted, csv)
         return table
+    except BaseException:
+        table.close()
+        raise
+
+
+def _queried(query: RowQuery, csv: CsvFormat | None) -> CountableTable:
+    table = opened(query.origin, csv=csv)
+    try:
+        return QueriedTable(table, query)
     except BaseException:
         table.close()
         raise
@@ -134,10 +147,14 @@ def _show_path(table: DuckDBTable, path: str, wanted: Sequence[str], csv: CsvFor
     path = local_path(path)
     if database := DATABASE.fullmatch(path):
         duckdb_source.use_database(table, Path(database["file"]), database["table"] or "")
+    elif sheet := typed_files.SHEET.fullmatch(path):
+        typed_files.use_sheet(table, Path(sheet["file"]), sheet["sheet"] or "", wanted)
+    elif path.lower().endswith(tuple(typed_files.READERS)):
+        typed_files.use_package_file(table, Path(path), wanted)
     elif path.lower().endswith(PARQUET):
         duckdb_source.use_parquet(table, Path(path), wanted)
     elif path.lower().endswith(CSV):
         duckdb_source.use_csv(table, Path(path), csv or CsvFormat(), wanted)
     else:
-        known = ", ".join((*CSV, *PARQUET, ".duckdb"))
+        known = ", ".join((*CSV, *PARQUET, ".duckdb", ".xlsx", ".ods", *typed_files.READERS))
         raise TableError("the file's format is not known by its name", fix=f"use one of {known}", where=path)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.csv_file import CsvFormat, examine
 from tetraodon.engine.open_table import ADDRESSES, CSV, Source, local_path, opened
+from tetraodon.engine.row_query import is_query, read_query
 from tetraodon.errors import PolicyError
 from tetraodon.policy.load import PLACEHOLDER
 from tetraodon.policy.starter import UNKNOWN, starter
@@ -88,7 +89,7 @@ def init(table: Source, *, dataset: str = "", out: str | os.PathLike[str] | None
 
 def table_columns(source: Source) -> tuple[list[tuple[str, Word]], list[str], list[str]]:
     """Columns that can be attributes, each with its kind, the names of those that cannot, and all names in order."""
-    address = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+    address = os.fspath(source) if isinstance(source, str | os.PathLike) and not is_query(source) else ""
     if address and not address.startswith(ADDRESSES) and (path := local_path(address)).lower().endswith(CSV):
         header = examine(Path(path), CsvFormat(), ()).header
         found = [Column(name, name, Kind.TEXT, UNKNOWN) for name in header]
@@ -113,7 +114,7 @@ def dataset_of(table: Source) -> str:
     """A name for the data: that of the table in a database, else that of the file; `data` for a frame."""
     if not isinstance(table, str | os.PathLike):
         return "data"
-    address = os.fspath(table)
+    address = read_query(str(table)).origin if is_query(table) else os.fspath(table)
     if may_hold_password(address):
         file, inner = "", table_of(address)[1]
     else:

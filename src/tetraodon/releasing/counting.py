@@ -9,7 +9,10 @@ from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.engine import Counts, CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
 from tetraodon.engine.passes import LONGEST_SUM
+from tetraodon.engine.row_query import RowQuery, is_query, read_query
+from tetraodon.errors import Refused
 from tetraodon.policy.attackers import Chain, DependentGroups, Independent
+from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
@@ -67,9 +70,26 @@ def open_policy_table(policy: Policy, table: Source, governing: Policy | None = 
     Why   its columns say what separates those of a CSV file, and which rows of a person come first where some are cut.
     """
     reading = governing or policy
+    if isinstance(table, str) and is_query(table):
+        _check_condition(read_query(table), reading)
     csv = CsvFormat(**reading.table_hints) if reading.table_hints else None
     opened = [column.name for column in reading.open]
     return open_table(table, reading.domain, _individuals(policy), csv=csv, open_text=opened)
+
+
+def _check_condition(query: RowQuery, policy: Policy) -> None:
+    """Refuse a query whose condition a secret may change, where the number of records is taken to be known.
+
+    Why  somebody whose secret changes would leave the data or come into it, and an exact number of records would tell.
+         Where presence is a secret that is one step, and priced.
+    """
+    public = {n for n in policy.domain.names if isinstance(policy.graph.factor_of(n).graph, Public)}
+    kept = public & query.kept(policy.domain.names) if policy.graph.groups is None else set()
+    if policy.size_is_public and not query.asked_of <= kept:
+        raise Refused(
+            "the condition of the query decides who is in the data, and the policy says that everybody knows it",
+            fix="ask about attributes that are `public`, write `presence: secret`, or make a table of these records first",
+        )
 
 
 def _individuals(policy: Policy) -> Individuals:
