@@ -88,7 +88,7 @@ def _check_condition(query: RowQuery, policy: Policy) -> None:
     if policy.size_is_public and not query.asked_of <= kept:
         raise Refused(
             "the condition of the query decides who is in the data, and the policy says that everybody knows it",
-            fix="ask about attributes that are `public`, write `presence: secret`, or make a table of these records first",
+            fix="ask about attributes that are `public`, write `presence: secret`, or make a table of these rows first",
         )
 
 
