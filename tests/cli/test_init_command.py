@@ -64,3 +64,14 @@ def test_a_record_in_place_of_a_header_is_suspected(run: Run, place: Path) -> No
 def test_a_file_without_a_header(run: Run, place: Path) -> None:
     (place / "blank.csv").write_text("")
     assert "no header" in run("init", "blank.csv", code=1).stderr
+
+
+def test_a_draft_from_metadata_keeps_every_placeholder(run: Run, place: Path) -> None:
+    (place / "smart.yaml").write_text("db: {people: {age: {type: int, lower: 0, upper: 99}, sex: {type: string}}}")
+    assert "Wrote people2.yaml: 2 columns, 5 places that say CONFIRM." in (
+        run("init", "--from", "smart.yaml", "--out", "people2.yaml").stdout
+    )
+    assert "the metadata say from 0 to 99" in (place / "people2.yaml").read_text()
+    assert "CONFIRM still stands here" in run("check", "people2.yaml", code=1).stderr
+    for wrong in (("init",), ("init", "people.csv", "--from", "smart.yaml"), ("init", "--from", "none.yaml")):
+        assert "Fix:" in run(*wrong, code=2).stderr

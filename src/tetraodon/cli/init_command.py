@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, existing_table
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing, existing_table
 from tetraodon.cli.output import Json, emit, say, working, wrapped
 
 
 def init(
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="CSV or Parquet file, or file.duckdb#table.", show_default=False)
-    ],
+        str | None, typer.Argument(metavar="TABLE", help="A file, or the address of a table.", show_default=False)
+    ] = None,
+    metadata: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Metadata of SmartNoise or OpenDP.", show_default=False),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write it.", show_default="NAME.policy.yaml, here")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     as_json: Json = False,
@@ -24,9 +28,13 @@ def init(
     No bound and no category is read from the data: each is a placeholder that `check` refuses until you have put
     in its place what is publicly known.
 
+    With --from, the columns are those that a file of metadata describes: SmartNoise's YAML, or columns and margins as
+    OpenDP has them. What it says stands in comments; every placeholder stays.
+
     \b
-    Example:
+    Examples:
       tetraodon init people.csv
+      tetraodon init --from smartnoise.yaml
 
     \b
     --json gives {"policy", "dataset", "columns": [{"name", "kind"}], "left_out": [NAME], "placeholders",
@@ -35,15 +43,20 @@ def init(
     with Edge(as_json) as edge:
         edge.state = "The policy file is as it was, or whole."
         from tetraodon.errors import PolicyError
-        from tetraodon.policy.draft import dataset_of, init
+        from tetraodon.policy.draft import init
         from tetraodon.policy.load import PLACEHOLDER
         from tetraodon.wording import number_of
 
-        target = out or Path(f"{dataset_of(existing_table(table))}.policy.yaml")
+        if (table is None) == (metadata is None):
+            raise WrongUse("there is not one source of a draft", fix="give TABLE, or --from FILE")
+        source = None if table is None else existing_table(table)
+        given = None if metadata is None else existing(metadata, option="--from")
+        with working("reading the names of the columns"):
+            draft = init(source, metadata=given)
+        target = out or Path(f"{draft.dataset}.policy.yaml")
         if target.exists() and not force:
             raise PolicyError("the policy file exists", fix="pass --force to replace it, or --out", where=str(target))
-        with working("reading the names of the columns"):
-            draft = init(table, out=target, force=force)
+        draft.write(target, force=force)
         if as_json:
             emit(
                 {

@@ -19,6 +19,7 @@ from tetraodon.engine.open_table import ADDRESSES, CSV, Source, local_path, open
 from tetraodon.engine.row_query import is_query, read_query
 from tetraodon.errors import PolicyError
 from tetraodon.policy.load import PLACEHOLDER
+from tetraodon.policy.metadata_file import Metadata, read_metadata
 from tetraodon.policy.starter import UNKNOWN, starter
 from tetraodon.policy.starter import Kind as Word
 from tetraodon.rational import READABLE
@@ -73,18 +74,42 @@ class Draft:
         return f"<Draft {self.dataset}: {found}, {PLACEHOLDER} in {number_of(self.placeholders, 'place')}>"
 
 
-def init(table: Source, *, dataset: str = "", out: str | os.PathLike[str] | None = None, force: bool = False) -> Draft:
-    """The first draft of a policy for a table; with `out`, written there.
+def init(
+    table: Source | None = None,
+    *,
+    metadata: str | os.PathLike[str] | None = None,
+    dataset: str = "",
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Draft:
+    """The first draft of a policy for a table, or for one that `metadata` of SmartNoise or OpenDP describe; with `out`,
+    written there.
 
     Post  it holds no bound and no category of the table: each is a placeholder that `check` refuses until what is
-          publicly known stands in its place.
+          publicly known stands in its place. What metadata say stands beside it in a comment.
     """
-    columns, left_out, header = table_columns(table)
-    name = dataset or dataset_of(table)
-    made = Draft(name, tuple(columns), tuple(left_out), tuple(header), starter(columns, name))
+    if table is not None and metadata is None:
+        made = _drafted(table, dataset)
+    elif metadata is not None and table is None:
+        made = _described(read_metadata(Path(metadata)), dataset)
+    else:
+        raise PolicyError("there is not one source of a draft", fix="give a table, or a file of metadata")
     if out is not None:
         made.write(out, force=force)
     return made
+
+
+def _drafted(table: Source, dataset: str) -> Draft:
+    columns, left_out, header = table_columns(table)
+    name = dataset or dataset_of(table)
+    return Draft(name, tuple(columns), tuple(left_out), tuple(header), starter(columns, name))
+
+
+def _described(found: Metadata, dataset: str) -> Draft:
+    name = dataset or plain_name(found.dataset)
+    header = tuple(column for column, _ in found.columns)
+    text = starter(found.columns, name, told=found.told, key=found.key, rows=found.rows, remarks=found.remarks)
+    return Draft(name, found.columns, (), header, text)
 
 
 def table_columns(source: Source) -> tuple[list[tuple[str, Word]], list[str], list[str]]:
@@ -119,7 +144,11 @@ def dataset_of(table: Source) -> str:
         file, inner = "", table_of(address)[1]
     else:
         file, _, inner = address.partition("#")
-    name = inner or re.sub(r"(\.(csv|tsv|txt))?\.\w+$", "", Path(file).name)
+    return plain_name(inner or re.sub(r"(\.(csv|tsv|txt))?\.\w+$", "", Path(file).name))
+
+
+def plain_name(name: str) -> str:
+    """A name that a data set can have."""
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "data"
 
 

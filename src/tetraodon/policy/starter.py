@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from tetraodon.policy.load import PLACEHOLDER
@@ -71,11 +72,23 @@ _TYPED: dict[Kind, tuple[str, str]] = {
         "{integer: [0, 9], missing: separate}, {date: [2026-01-01, 2026-12-31], format: DD.MM.YYYY}, boolean or [a, b]",
     ),
 }
+NOTHING: Mapping[str, str] = MappingProxyType({})
 _IDENTITY = re.compile(r"(^|_)(id|key|ssn|nr|no|number|uuid)$|^(id|key)_", re.IGNORECASE)
 
 
-def starter(columns: Iterable[tuple[str, Kind]], dataset: str) -> str:
+def starter(
+    columns: Iterable[tuple[str, Kind]],
+    dataset: str,
+    *,
+    told: Mapping[str, str] = NOTHING,
+    key: str = "",
+    rows: str = "",
+    remarks: Sequence[str] = (),
+) -> str:
     """Text of a new policy file for a table with these columns.
+
+    What somebody else `told` about the columns, `remarks` about the table, and how many `rows` a person has at most by
+    the `key`, stand in comments.
 
     Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
 
@@ -83,23 +96,30 @@ def starter(columns: Iterable[tuple[str, Kind]], dataset: str) -> str:
       age: {integer: [CONFIRM, CONFIRM], missing: separate}   # in full years; for example [0, 120]
     """
     kinds = dict(columns)
-    keys = [name for name in kinds if _IDENTITY.search(name)]
+    keys = [key] if key else [name for name in kinds if _IDENTITY.search(name)]
     lines = [f"dataset: {_quoted(dataset)}                       # the name of the data in the ledger"]
     if keys:
         lines.append(
             f"individuals: {{key: {_quoted(keys[0])}, at most: {PLACEHOLDER}}}   # rows that one person can have"
+            + (f"; the metadata say {_comment(rows)}" if rows else "")
         )
     else:
         lines.append("individuals: one row each             # or {key: COLUMN, at most: 3 rows}")
     lines.append("presence: secret                      # or public, if the number of records is known")
     lines.append("attributes:")
-    drafted = [_attribute(name, kind) for name, kind in kinds.items() if name not in keys]
+    drafted = [_attribute(name, kind, told.get(name, "")) for name, kind in kinds.items() if name not in keys]
     lines += drafted or [f"  {PLACEHOLDER}: [{PLACEHOLDER}]"]
     lines += [f"  # {_quoted(name)} tells people apart, and is left out" for name in keys]
+    lines += [f"# {_comment(remark)}" for remark in remarks]
     return _TOP + "\n".join(lines) + "\n" + _MIDDLE
 
 
-def _attribute(name: str, kind: Kind) -> str:
+def _comment(text: str) -> str:
+    """A text that stays on its line."""
+    return " ".join(re.sub(r"[^\w\s.,:;()`'-]", "?", text).split())[:300]
+
+
+def _attribute(name: str, kind: Kind, told: str = "") -> str:
     form, hint = _TYPED[kind]
     if kind != "boolean":
         words = re.sub(r"[^a-z]+", " ", name.lower())
@@ -107,7 +127,8 @@ def _attribute(name: str, kind: Kind) -> str:
             if re.search(rf"\b({pattern})\b", words) and _fits(kind, named):
                 form, hint = named, comment
                 break
-    return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {hint}" if hint else "")
+    said = "; ".join(part for part in (hint, _comment(told)) if part)
+    return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {said}" if said else "")
 
 
 def _fits(kind: Kind, form: str) -> bool:
