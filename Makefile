@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 
 help:
 	@echo "make demo    set up, release the bundled data, print where the report is"
-	@echo "make test    set up, install Java and Postgres if they are missing, run all tests"
+	@echo "make test    set up, install Java, Postgres and Chromium if they are missing, run all tests"
 	@echo "make check   set up, run ruff, mypy and the documentation checks"
 	@echo "make bench   set up, install Java if it is missing, run the benchmarks"
 	@echo "make bench-peers   set up, run the same work in other libraries, each in an environment of its own"
@@ -45,15 +45,15 @@ check: $(DEV)
 	$(BIN)/python -m mkdocs build --strict --quiet
 
 bench: $(DEV)
-	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
+	TETRAODON_SKIP=postgres,browser $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks
 
 bench-peers: $(DEV)
-	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
+	TETRAODON_SKIP=postgres,browser $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks.peers
 
 bench-check: $(DEV)
-	TETRAODON_SKIP=postgres $(BIN)/python -m scripts.services
+	TETRAODON_SKIP=postgres,browser $(BIN)/python -m scripts.services
 	$(BIN)/python -m benchmarks --check
 
 reproduce: $(DEV)

@@ -1,9 +1,9 @@
-"""What the tests need besides Python: Java for Spark, and a Postgres server of their own.
+"""What the tests need besides Python: Java for Spark, a Postgres server of their own, and a browser.
 
     python -m scripts.services      install what is missing, or say what to install
 
 A server started here listens on a private port of this machine only, keeps its data in a folder of its own and goes
-away with the process that started it. TETRAODON_SKIP=postgres,spark leaves engines out, because you ask for it.
+away with the process that started it. TETRAODON_SKIP=postgres,spark,browser leaves some out, because you ask for it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 SKIP = "TETRAODON_SKIP"
-PACKAGES = {"postgres": "postgresql", "spark": "default-jre-headless"}
+PACKAGES = {"postgres": "postgresql", "spark": "default-jre-headless", "browser": "chromium"}
 PLACES = ("/usr/lib/postgresql", "/usr/local/lib/postgresql", "/usr/local/opt")
 
 
 def skipped() -> set[str]:
-    """The engines that the user asked to leave out."""
+    """What the user asked to leave out."""
     return {name.strip() for name in os.environ.get(SKIP, "").split(",") if name.strip()}
 
 
@@ -47,9 +47,14 @@ def java() -> bool:
     return bool(shutil.which("java") or (home and Path(home, "bin", "java").exists()))
 
 
+def chromium() -> str | None:
+    """The program of the browser, as distributions call it."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
 def missing() -> list[str]:
-    """The engines that the tests need and that cannot run yet."""
-    found = {"postgres": postgres_programs() is not None, "spark": java()}
+    """What the tests need and cannot run yet."""
+    found = {"postgres": postgres_programs() is not None, "spark": java(), "browser": chromium() is not None}
     return [name for name, there in found.items() if not there and name not in skipped()]
 
 
@@ -71,6 +76,18 @@ def install() -> None:
             f"The tests need {' and '.join(still)}. Fix: install {packages} (names as in Debian), "
             f"or leave them out with {SKIP}={','.join(still)}"
         )
+
+
+BROWSER_FLAGS = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-sandbox",
+)
+"""A browser that asks nothing of anybody. It opens our own pages only, so that it needs no sandbox."""
 
 
 class Postgres:

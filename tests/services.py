@@ -1,6 +1,6 @@
-"""Postgres and Spark for the tests: started when the first test needs them, ended with the run.
+"""Postgres, Spark and a browser for the tests: started when the first test needs them, ended with the run.
 
-Marks say which tests need Spark, so that they share one process, and which engines were left out because
+Marks say which tests need Spark or the browser, so that they share one process, and what was left out because
 TETRAODON_SKIP asks for it.
 """
 
@@ -16,6 +16,10 @@ from scripts.services import SKIP, Postgres, skipped, spark_session
 
 needs_postgres = pytest.mark.skipif("postgres" in skipped(), reason=f"{SKIP} names it")
 needs_spark = [pytest.mark.skipif("spark" in skipped(), reason=f"{SKIP} names it"), pytest.mark.xdist_group("spark")]
+needs_browser = [
+    pytest.mark.skipif("browser" in skipped(), reason=f"{SKIP} names it"),
+    pytest.mark.xdist_group("browser"),
+]
 MARKS: dict[str, Any] = {"postgres": needs_postgres, "spark": needs_spark}
 
 

@@ -111,17 +111,18 @@
 
   function line(data, chosen, low, high, width) {
     var span = high - low + 1, cells = Math.min(span, Math.floor((width - 2 * SIDE) / 4)), wide = (width - 2 * SIDE) / span;
-    var drawn = make("svg", { width: width, height: ARCS + HIGH + 44, class: "line", "aria-hidden": "true" });
+    var tall = ARCS + HIGH + 30, box = "0 0 " + width + " " + tall;
+    var drawn = make("svg", { width: width, height: tall, viewBox: box, class: "line", "aria-hidden": "true" });
     var floor = ARCS + HIGH, put = function (made) { drawn.appendChild(made); };
     function x(code) { return SIDE + (code - low + 0.5) * wide; }
     for (var n = 0; n < cells; n += 1) {
       var a = low + Math.floor(n * span / cells), b = low + Math.floor((n + 1) * span / cells) - 1;
       var away = Math.max(steps(data, chosen, a), steps(data, chosen, b));
       if (!data.reach && blockOf(data, a) !== blockOf(data, b)) { away = data.most === null ? Infinity : data.most; }
-      var shade = dark(data, away), tall = FLAT + (HIGH - FLAT) * shade;
+      var shade = dark(data, away), high_ = FLAT + (HIGH - FLAT) * shade;
       var left = SIDE + (a - low) * wide, gap = wide * (b - a + 1) > 5 ? 1 : 0;
       put(make("rect", {
-        x: left, y: floor - tall, width: Math.max(wide * (b - a + 1) - gap, 0.5), height: tall,
+        x: left, y: floor - high_, width: Math.max(wide * (b - a + 1) - gap, 0.5), height: high_,
         class: shade ? "hidden" : "open", "fill-opacity": shade ? 0.25 + 0.75 * shade : 1
       }));
     }
