@@ -147,12 +147,40 @@ def _attackers(rows: Mapping[str, Row]) -> str:
     )
 
 
+def _counts(rows: Mapping[str, Row]) -> str:
+    found = [row for row in rows.values() if row["benchmark"] == "counts"]
+    if not found:
+        raise KeyError("counts")
+    heads = ("squared error against the truth", "published / measured")
+    return _table(heads, [(str(row["name"]).partition(": whole")[0], f"{row['ratio']:.3g}") for row in found])
+
+
+def _counts_bias(rows: Mapping[str, Row]) -> str:
+    names = {"Adult": "36 tables of Adult, epsilon 1", "tweets": "map of tweets as histogram, cells"}
+    told = {short: rows[f"{name}: whole / measured"]["detail"]["by true count"] for short, name in names.items()}
+    cells = [
+        (
+            size.replace("1001..1000000000", "above 1,000").replace("101..1000", "101..1,000"),
+            *(
+                f"{told[short][size][key]:.{1 if abs(told[short][size][key]) < 10 else 0}f}"
+                for short in names
+                for key in ("mean error", "rms", "rms measured")
+            ),
+        )
+        for size in told["Adult"]
+    ]
+    heads = [f"{short}: {word}" for short in names for word in ("mean error", "off", "`measured` off")]
+    return _table(("true count", *heads), cells)
+
+
 BLOCKS: dict[str, Callable[[Mapping[str, Row]], str]] = {
     "engines": _engines,
     "ranges": _ranges,
     "kmeans": _kmeans,
     "kmeans-many": _kmeans_many,
     "attackers": _attackers,
+    "counts": _counts,
+    "counts-bias": _counts_bias,
 }
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tetraodon.inference.running import monotone_counts, whole_numbers
+from tetraodon.inference.running import monotone_counts
 
 counts = arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 6)), elements=st.integers(-20, 40).map(float))
 
@@ -38,30 +38,3 @@ def test_it_is_the_nearest_such_sequence(noisy: np.ndarray, data: st.DataObject)
 
 def test_what_is_in_order_already_stays() -> None:
     np.testing.assert_allclose(monotone_counts(np.array([3.0, 0.0, 2.0])), [3.0, 0.0, 2.0])
-
-
-@settings(max_examples=200, deadline=None)
-@given(counts)
-def test_whole_numbers_are_whole_and_keep_the_total(noisy: np.ndarray) -> None:
-    whole = whole_numbers(noisy)
-    assert (whole >= 0).all()
-    assert (whole == np.floor(whole)).all()
-    assert whole.sum() == max(round(float(noisy.sum())), 0)
-
-
-@settings(max_examples=200, deadline=None)
-@given(counts, st.data())
-def test_no_whole_table_with_that_total_is_nearer(noisy: np.ndarray, data: st.DataObject) -> None:
-    """Against random tables; and where the noise has the true total, no error grows by more than the rounding."""
-    noisy, total = noisy[0], max(round(float(noisy[0].sum())), 0)
-    cuts = sorted(data.draw(st.lists(st.integers(0, total), min_size=len(noisy) - 1, max_size=len(noisy) - 1)))
-    truth = np.diff([0, *cuts, total])
-    whole = whole_numbers(noisy)
-    assert np.linalg.norm(whole - noisy) <= np.linalg.norm(truth - noisy) + np.sqrt(len(noisy))
-    assert np.linalg.norm(whole - truth) <= np.linalg.norm(noisy - truth) + np.sqrt(len(noisy))
-
-
-def test_of_a_sparse_table_what_is_large_stays_large() -> None:
-    """Noise that was cut off at 0 is not taken from the one large count."""
-    noisy = np.array([1000.0, *([3.0, -3.0] * 200)])
-    assert whole_numbers(noisy)[0] > 990

@@ -23,10 +23,22 @@ def released(noise: int, **item: object) -> td.Release:
 
 
 def test_no_interval_reaches_below_nobody() -> None:
-    columns = released(-40)["n"].columns
+    columns = released(-40, whole=False)["n"].columns
     assert columns["count"].tolist() == [-38.0]
     assert (columns["lower"][0], columns["upper"][0]) == (-38.0, 0.0)
-    assert released(-40, whole=True)["n"].columns["count"].tolist() == [0.0]
+    assert "measured" not in columns
+
+
+def test_counts_are_whole_and_have_what_was_measured_beside_them() -> None:
+    """An interval that lies below zero does not become the point zero: its reach is laid from there."""
+    columns = released(-40)["n"].columns
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "count": [0],
+        "lower": [0],
+        "upper": [3],
+        "measured": [-38.0],
+    }
+    assert {column.dtype.kind for name, column in columns.items() if name != "measured"} == {"i"}
 
 
 def test_a_table_answers_counts_of_everybody_by_attributes_and_no_others() -> None:

@@ -52,7 +52,7 @@ def policy(rng: random.Random) -> tuple[dict[str, Any], dict[str, Sequence[Any]]
             "histogram": ["x", "z"],
             "bins": {name: grouped(name) for name in rng.sample("xz", rng.randint(1, 2))},
         },
-        lambda: {"histogram": "x", "bins": {"x": grouped("x")}, "whole": True},
+        lambda: {"histogram": "x", "bins": {"x": grouped("x")}, "whole": False},
         lambda: {"cdf": "x", "by": rng.sample("yz", rng.randint(0, 2))},
         lambda: {"ranges": {"x": [[0, 1], [1, 1]]}, "by": rng.sample("yz", rng.randint(0, 1))},
         lambda: {"quantiles": "x"},
@@ -96,10 +96,12 @@ def test_a_random_policy_ends_in_an_answer_or_in_a_refusal_that_costs_nothing(se
 
 
 def assert_agreement(released: Release) -> None:
-    """All tables count as many records as each other."""
-    tables = [answer for answer in released if answer.values is not None and not answer.item.item.whole]
-    sums = [float(answer.values.sum()) for answer in tables if answer.values is not None]
-    assert not sums or max(sums) - min(sums) < 1e-6 * (1 + max(map(abs, sums)))
+    """All tables count as many records as each other, and whole ones are whole."""
+    tables = [answer.table for answer in released if answer.values is not None]
+    for whole in (False, True):
+        same = [float(table.values.sum()) for table in tables if table.whole == whole]
+        assert not same or max(same) - min(same) < 1e-6 * (1 + max(map(abs, same)))
+    assert all((table.values >= 0).all() and (table.values % 1 == 0).all() for table in tables if table.whole)
 
 
 @pytest.mark.parametrize("y", [{"blocks": [[0, 2], [3, 5]]}, {"within": 1}, "everything"])

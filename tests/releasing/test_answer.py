@@ -56,17 +56,41 @@ def test_running_counts_never_fall_and_end_at_the_known_total(policy: td.Policy,
     assert running[-1] == pytest.approx(table.height)
 
 
-def test_whole_numbers_when_asked(table: pl.DataFrame) -> None:
+def test_counts_are_whole_agree_and_have_what_was_measured_beside_them(table: pl.DataFrame) -> None:
     release = [
-        {"name": "ages", "histogram": ["age"], "whole": True},
-        {"name": "all", "count": "age > 21", "whole": True},
+        {"name": "ages", "histogram": ["age", "sex"]},
+        {"name": "older", "cdf": "age"},
+        {"name": "some", "ranges": {"age": [[20, 24], [25, 29]]}},
+        {"name": "all", "count": "age > 21"},
     ]
     policy = td.load_policy({**POLICY, "release": release})
-    made = release_with(policy, table, lambda shape: np.full(shape, -60))
-    counts = made["ages"].columns["count"]
-    assert (counts >= 0).all()
-    assert (counts == np.round(counts)).all()
+    made = release_with(policy, table, lambda shape: np.random.default_rng(3).integers(-60, 40, shape))
+    for answer in made:
+        for name in ("count", "at_most", "lower", "upper"):
+            if name in answer.columns:
+                assert answer.columns[name].dtype == np.int64
+                assert answer.columns[name].min() >= 0
+                assert answer.columns[name].max() <= table.height or answer.name == "all"
+    counts, unbiased = made["ages"].table.values, made["ages"].columns["measured"]
     assert counts.sum() == table.height
+    assert unbiased.min() < 0
+    assert unbiased.sum() == pytest.approx(table.height)
+    np.testing.assert_array_equal(np.cumsum(counts.sum(axis=1)), made["older"].columns["at_most"])
+    np.testing.assert_allclose(np.cumsum(unbiased.reshape(counts.shape).sum(axis=1)), made["older"].columns["measured"])
+
+
+def test_an_answer_that_is_exact_has_nothing_beside_it(table: pl.DataFrame) -> None:
+    items = [{"name": "men", "histogram": ["sex"]}]
+    made = release_with(td.load_policy({**POLICY, "release": items}), table, silent)
+    assert list(made["men"].columns) == ["sex", "count", "lower", "upper"]
+    assert made["men"].columns["count"].dtype == np.int64
+
+
+def test_real_numbers_when_asked(table: pl.DataFrame) -> None:
+    policy = td.load_policy({**POLICY, "release": [{"name": "ages", "histogram": ["age"], "whole": False}]})
+    made = release_with(policy, table, lambda shape: np.resize([-90, 70], shape))
+    assert "measured" not in made["ages"].columns
+    assert made["ages"].columns["count"].min() < 0
 
 
 @pytest.mark.parametrize(
@@ -92,14 +116,15 @@ def test_questions_that_cannot_be_answered(ask: object, words: str, policy: td.P
 
 def test_frames_hold_every_answer_with_its_interval(policy: td.Policy, table: pl.DataFrame) -> None:
     release = release_with(policy, table, lambda shape: np.random.default_rng(5).integers(-9, 9, shape))
-    assert release["ages"].to_polars().shape == (20, 5)
+    assert release["ages"].to_polars().shape == (20, 6)
     assert len(release["ages"].document()["age"]) == 20
     for answer in release:
         polars, pandas = answer.to_polars(), answer.to_pandas()
         assert polars.columns == list(pandas.columns) == list(answer.columns)
-        assert polars.columns[-2:] == ["lower", "upper"]
+        word = polars.columns[polars.columns.index("lower") - 1]
+        assert [name for name in polars.columns if name != "measured"][-2:] == ["lower", "upper"]
         assert pl.from_pandas(pandas).equals(polars)
-        assert (polars["lower"] <= polars[polars.columns[-3]]).all()
+        assert (polars["lower"] <= polars[word]).all()
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

@@ -37,7 +37,7 @@ def test_it_holds_what_an_analyst_needs(written: Path, policy: td.Policy) -> Non
 def test_parquet_and_csv_say_the_same(written: Path) -> None:
     first = pl.read_parquet(written / "answers" / "ages.parquet")
     second = pl.read_csv(written / "answers" / "ages.csv")
-    assert first.columns == ["age", "sex", "count", "lower", "upper"]
+    assert first.columns == ["age", "sex", "count", "lower", "upper", "measured"]
     assert first.equals(second)
 
 

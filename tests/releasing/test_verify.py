@@ -81,7 +81,7 @@ def test_a_weaker_policy_is_noticed_by_its_hash(written: Path) -> None:
 
 def test_answers_that_do_not_follow_are_noticed(written: Path) -> None:
     path = written / "answers" / "men.parquet"
-    pl.DataFrame({"count": [1.0], "lower": [0.0], "upper": [2.0]}).write_parquet(path)
+    pl.DataFrame({"count": [1], "lower": [0], "upper": [2], "measured": [1.0]}).write_parquet(path)
     rewrite(written, lambda manifest: manifest["files"].update({"answers/men.parquet": file_hash(path)}))
     assert failed(written) == ["answers of men follow from its measurements"]
 

@@ -104,8 +104,10 @@ def _length(answer: Answer) -> int:
 
 
 def _show_answer(answer: Answer, rows: int) -> None:
+    from tetraodon.questions.answered import MEASURED
     from tetraodon.questions.query import asked_in_words
     from tetraodon.releasing.chart import value_column
+    from tetraodon.report.rounding import places
 
     planned = answer.item
     heading(f"{answer.name}: {asked_in_words(planned.item.query)}")
@@ -115,21 +117,25 @@ def _show_answer(answer: Answer, rows: int) -> None:
         return
     document = answer.document()
     length = _length(answer)
-    names = list(document)
+    names = [name for name in document if name != MEASURED]
     query, word = planned.item.query, value_column(answer.columns)
     drawn = word in (query.column, *query.more_columns)
     numeric = [name for name in names if name in (word if drawn else "", "lower", "upper", "quantile")]
     top = max((abs(float(value)) for value in document[word]), default=0.0) if drawn else 0.0
+    decimals = places(answer.columns["lower"], answer.columns["upper"]) if drawn and "lower" in names else None
     shown = []
     for place in range(min(rows, length)):
-        cells = [_cell(document[name][place]) for name in names]
+        cells = [_cell(document[name][place], name in numeric, decimals) for name in names]
         shown.append([*cells, bar(float(document[word][place]), top, width=16) if drawn else ""])
     table([*names, ""], shown, right=numeric)
     if length > rows:
         say(f"... {number_of(length - rows, 'more row')}; --rows {length} shows all")
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, numeric: bool = False, decimals: int | None = None) -> str:
+    """A value; of answers, as many decimals as their error allows."""
+    if numeric and decimals is not None and isinstance(value, int | float):
+        return f"{value:,.{decimals}f}"
     return shown_number(value) if isinstance(value, float) else str(value)
 
 

@@ -268,10 +268,16 @@ class Passage:
 def _same(entry: Entry, terms: Terms) -> bool:
     """Whether a charge was made for the same policy and plan."""
     try:
-        kept = {part: entry.document[part] for part in ("policy", "plan")}
+        kept = {"policy": _drawn_for(entry.document["policy"]), "plan": entry.document["plan"]}
     except KeyError:
         return False
-    return document_hash(kept) == document_hash({"policy": terms.policy, "plan": terms.plan})
+    return document_hash(kept) == document_hash({"policy": _drawn_for(terms.policy), "plan": terms.plan})
+
+
+def _drawn_for(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy without `whole`, which says how answers are written and not what is drawn: its default has changed."""
+    listed = [{key: told for key, told in item.items() if key != "whole"} for item in policy.get("release", [])]
+    return {**policy, "release": listed}
 
 
 def _another(pending: Pending) -> ReleaseError:

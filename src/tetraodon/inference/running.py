@@ -33,33 +33,3 @@ def monotone_counts(counts: NDArray[np.float64], starts: Sequence[int] = (0,)) -
         clipped = np.clip(np.append(fitted, total), 0.0, total)
         out[row] = np.diff(clipped, prepend=0.0)
     return out.reshape(counts.shape)
-
-
-def whole_numbers(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Non-negative whole numbers near the counts, with the same total, rounded.
-
-    The nearest non-negative table with that total, in which the largest remainders are rounded up. Small counts are
-    biased upwards by this, large ones downwards.
-    """
-    total = max(round(float(counts.sum())), 0)
-    nearest = _non_negative(counts.ravel(), total)
-    floor = np.floor(nearest)
-    short = total - int(floor.sum())
-    if short > 0:
-        floor[np.argsort(nearest - floor, kind="stable")[::-1][:short]] += 1
-    return floor.reshape(counts.shape)
-
-
-def _non_negative(counts: NDArray[np.float64], total: int) -> NDArray[np.float64]:
-    """The nearest non-negative counts with a total: one number is taken from all, and what falls below 0 becomes 0.
-
-    Why   the true counts are among those, where the total is true, and the nearest point of a convex set is no farther
-          from any point of it: the sum of squared errors cannot grow.
-    """
-    if total == 0:
-        return np.zeros_like(counts)
-    falling = np.sort(counts)[::-1]
-    surplus = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
-    above = np.flatnonzero(falling > surplus)  # the first always is, but for what floats cannot tell
-    last = int(above[-1]) if len(above) else 0
-    return np.asarray(np.maximum(counts - surplus[last], 0.0))

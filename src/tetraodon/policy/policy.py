@@ -30,7 +30,7 @@ UNREADABLE = Fraction(1, 100)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to release. `whole` asks for non-negative whole numbers, at the price of a bias.
+    """One thing to release. `whole` counts are whole and not negative, at the price of a bias.
 
     `title` and `notes` are the office's words for the report, where there are any.
     """
@@ -38,7 +38,7 @@ class Item:
     name: str
     query: Query
     share: Fraction = Fraction(1)
-    whole: bool = False
+    whole: bool = True
     title: str = ""
     notes: tuple[str, ...] = ()
 

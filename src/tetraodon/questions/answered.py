@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,10 @@ class CountTable(Protocol):
 
     @property
     def values(self) -> Floats: ...
+
+    @property
+    def unbiased(self) -> Floats:
+        """The counts as all measurements together tell them, neither rounded nor kept above zero."""
 
     @property
     def quantile_confidence(self) -> Fraction:
@@ -72,6 +77,10 @@ class Answered(Protocol):
         """Whether counts are to be whole and not negative."""
 
     @property
+    def noisy(self) -> bool:
+        """Whether there is any noise in it."""
+
+    @property
     def axes(self) -> tuple[Split, ...]:
         """The axes of the table of counts."""
 
@@ -90,14 +99,62 @@ class Answered(Protocol):
 # -- columns -----------------------------------------------------------------------------------
 
 
+MEASURED = "measured"
+"""Beside whole counts, the column of what they were before they were rounded and kept above zero."""
+ROUNDING = 1e-6
+"""What floats may have added to an end of an interval."""
+
+
 def with_interval(word: str, values: NDArray[Any], lower: NDArray[Any], upper: NDArray[Any]) -> Columns:
     """The columns of an answer and of its interval."""
     return {word: values.ravel(), "lower": lower.ravel(), "upper": upper.ravel()}
 
 
+def with_counts(
+    word: str, values: Floats, interval: tuple[Floats, Floats], unbiased: Floats, answered: Answered
+) -> Columns:
+    """The columns of counts; whole ones that are not exact have what was measured beside them."""
+    if not answered.whole:
+        return with_interval(word, values, *interval)
+    whole = (np.rint(part).astype(np.int64) for part in (values, *interval))
+    return with_interval(word, *whole) | ({MEASURED: unbiased.ravel()} if answered.noisy else {})
+
+
+def possible_ends(
+    centre: Floats, reach: Floats | float, values: Floats, most: Floats | float = math.inf
+) -> tuple[Floats, Floats]:
+    """Ends of intervals of counts: whole, from 0 to the most there can be, and around the published counts.
+
+    Pre   with some probability the truth is no farther from `centre` than `reach`.
+    Post  with at least that probability it lies between the ends. None of them is shorter than its reach unless that
+          is more than there can be.
+    Why   where noise has pushed a centre out of what is possible, the nearest possible number is no farther from the
+          truth, and takes its place: so an interval that lies below zero does not become the point zero.
+
+    >>> possible_ends(np.array([-9.5, 3.2, 98.0]), 4.0, np.array([0.0, 3.0, 97.0]), 99)
+    (array([ 0.,  0., 94.]), array([ 4.,  7., 99.]))
+    """
+    centre = np.clip(centre, 0.0, most)
+    lower = np.maximum(np.ceil(centre - reach - ROUNDING), 0.0)
+    upper = np.minimum(np.floor(centre + reach + ROUNDING), most)
+    return np.minimum(lower, values), np.maximum(upper, values)
+
+
 def counted(table: CountTable, answered: Answered) -> Columns:
     """A table of counts as columns."""
-    return labels(answered.axes, answered.domain) | with_interval("count", table.values, *table.cells())
+    counts = with_counts("count", table.values, table.cells(), table.unbiased, answered)
+    return labels(answered.axes, answered.domain) | counts
+
+
+def measured_counts(measured: MeasuredSum, counts: Ints, answered: Answered, whole: bool) -> Columns:
+    """Counts that were measured themselves, as columns; `counts` are those of its numbers that are asked for."""
+    unit = float(measured.unit)
+    number, reach = counts.astype(np.float64) * unit, measured.reach(1) * unit
+    if whole:
+        value = np.maximum(number, 0.0)
+        return with_counts("count", value, possible_ends(number, reach, value), number, answered)
+    lower, upper = np.maximum(number - reach, 0), np.maximum(number + reach, 0)
+    return with_interval("count", number, np.minimum(lower, number), np.maximum(upper, number))
 
 
 def labels(splits: Sequence[Split], domain: Domain, extra: int = 1, beside: str = "") -> Columns:
@@ -116,7 +173,7 @@ def labels(splits: Sequence[Split], domain: Domain, extra: int = 1, beside: str 
 
 
 OURS = frozenset(
-    "at_most cluster count high low lower mean quantile range records term total upper".split()  # noqa: SIM905
+    "at_most cluster count high low lower mean measured quantile range records term total upper".split()  # noqa: SIM905
 )
 """Names that no attribute's column has in any answer, so that all tables of a release call it the same."""
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tetraodon.domain import Domain
-from tetraodon.questions.answered import Answered, Columns, labels, with_interval
+from tetraodon.questions.answered import Answered, Columns, labels, with_counts
 from tetraodon.questions.query import (
     BY,
     WHOLE,
@@ -81,7 +83,10 @@ def running_counts(attribute: str, by: Sequence[str], domain: Domain) -> LinearQ
 def running_columns(answered: Answered) -> Columns:
     """Running counts as columns."""
     assert answered.table is not None, "running counts are read off a table"
-    return labels(answered.axes, answered.domain) | with_interval("at_most", *answered.table.running())
+    running, *interval = answered.table.running()
+    unbiased = np.cumsum(answered.table.unbiased, axis=-1)
+    counts = with_counts("at_most", running, (interval[0], interval[1]), unbiased, answered)
+    return labels(answered.axes, answered.domain) | counts
 
 
 def drawn_running(table: tuple[Split, ...], attribute: str) -> Drawing:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused
-from tetraodon.questions.answered import Answered, Columns, counted, labels, with_interval
+from tetraodon.questions.answered import Answered, Columns, counted, labels, measured_counts
 from tetraodon.questions.query import (
     BY,
     WEIGHT,
@@ -77,7 +77,7 @@ class Count(Query):
     def columns(self, answered: Answered) -> Columns:
         if answered.table is not None:
             return counted(answered.table, answered)
-        return added_up(splits_of(self.by, answered.domain), answered)
+        return added_up(splits_of(self.by, answered.domain), self.weight, answered)
 
     def asked(self) -> str:
         told = f"records where {self.where}" if self.where else "records"
@@ -128,12 +128,8 @@ def satisfying(where: str, weight: str, domain: Domain) -> Table:
     return Table((*names, weight), np.outer(holds, number.columns()[0]).reshape(1, -1), number.unit)
 
 
-def added_up(by: Sequence[Split], answered: Answered) -> Columns:
-    """Counts, or sums of weights, that were measured themselves."""
+def added_up(by: Sequence[Split], weight: str, answered: Answered) -> Columns:
+    """Counts, or sums of weights, which need not be whole, that were measured themselves."""
     (measured,) = answered.sums[:1]
-    unit = float(measured.unit)
-    number, reach = measured.numbers[..., 0].astype(np.float64) * unit, measured.reach(1) * unit
-    lower, upper = np.maximum(number - reach, 0), np.maximum(number + reach, 0)
-    number = np.maximum(np.round(number), 0) if answered.whole else number
-    lower, upper = np.minimum(lower, number), np.maximum(upper, number)
-    return labels(by, answered.domain) | with_interval("count", number, lower, upper)
+    whole = answered.whole and not weight
+    return labels(by, answered.domain) | measured_counts(measured, measured.numbers[..., 0], answered, whole)

@@ -115,7 +115,7 @@ class Histogram(Query):
 
     def columns(self, answered: Answered) -> Columns:
         if self.weight:
-            return added_up(self.linear(answered.domain).by, answered)
+            return added_up(self.linear(answered.domain).by, self.weight, answered)
         assert answered.table is not None, "a histogram is a table"
         return counted(answered.table, answered)
 

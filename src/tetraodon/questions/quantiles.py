@@ -17,6 +17,7 @@ from tetraodon.questions.answered import Answered, Columns, attribute_values, co
 from tetraodon.questions.cdf import running_counts
 from tetraodon.questions.query import (
     BY,
+    WHOLE,
     Declared,
     Drawing,
     Json,
@@ -54,6 +55,7 @@ class Quantiles(Query):
         "median": Key("text", ""),
         "at": Key("numbers", QUARTILES),
         "by": BY,
+        "whole": WHOLE,
     }
     column: ClassVar = "quantile"
     numbers: ClassVar = False

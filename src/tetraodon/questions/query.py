@@ -42,7 +42,7 @@ class Key:
 
 
 BY = Key("names", ())
-WHOLE = Key("truth", False)
+WHOLE = Key("truth", True)
 WEIGHT = Key("text", "")
 
 

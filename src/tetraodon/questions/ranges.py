@@ -8,10 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Floats, Ints
+from tetraodon.arrays import Bools, Ints
 from tetraodon.domain import Attribute, Domain, Value
 from tetraodon.errors import QueryError
-from tetraodon.questions.answered import Answered, Columns, CountTable, attribute_values, labels, with_interval
+from tetraodon.questions.answered import (
+    Answered,
+    Columns,
+    CountTable,
+    attribute_values,
+    labels,
+    measured_counts,
+    with_counts,
+)
 from tetraodon.questions.cdf import drawn_running, running_columns
 from tetraodon.questions.query import (
     BY,
@@ -141,12 +149,9 @@ class Ranges(Query):
         shape = (*(split.size(domain) for split in by), len(ends))
         if answered.table is None:
             (measured,) = answered.sums[:1]
-            centre, reach = measured.numbers.astype(np.float64), measured.reach(1)
-            number = np.maximum(np.round(centre), 0) if answered.whole else centre
-            lower, upper = np.maximum(centre - reach, 0), np.maximum(centre + reach, 0)
+            counts = measured_counts(measured, measured.numbers, answered, answered.whole)
         else:
-            number, lower, upper = (part.reshape(shape) for part in _read_off(answered.table, shape[:-1], ends))
-        lower, upper = np.minimum(lower, number), np.maximum(upper, number)
+            counts = _read_off(answered.table, shape[:-1], ends, answered)
         groups = int(np.prod(shape[:-1], dtype=np.int64))
         values = attribute_values(domain[self.attribute])
         named = {
@@ -154,7 +159,7 @@ class Ranges(Query):
             "low": np.tile(values[[low for low, _ in ends]], groups),
             "high": np.tile(values[[high for _, high in ends]], groups),
         }
-        return labels(by, domain, extra=len(ends)) | named | with_interval("count", number, lower, upper)
+        return labels(by, domain, extra=len(ends)) | named | counts
 
     def asked(self) -> str:
         return (number_of(len(self.named), "range") if self.named else "all ranges") + f" of {self.attribute}"
@@ -223,14 +228,15 @@ def _inside(attribute: Attribute, low: object, high: object, code: Ints) -> Bool
 
 
 def _read_off(
-    table: CountTable, groups: tuple[int, ...], ends: Sequence[tuple[int, int]]
-) -> tuple[Floats, Floats, Floats]:
+    table: CountTable, groups: tuple[int, ...], ends: Sequence[tuple[int, int]], answered: Answered
+) -> Columns:
     """The count of each range in each group, with its lower and upper end."""
-    found = []
+    found, unbiased = [], []
     for row in np.ndindex(groups):
         for low, high in ends:
             mask = np.zeros(table.values.shape, np.bool_)
             mask[row][low : high + 1] = True
             found.append(table.add_up(mask))
-    numbers = np.array([float(one) for one in found])
-    return numbers, np.array([one.lower for one in found]), np.array([one.upper for one in found])
+            unbiased.append(table.unbiased[mask].sum())
+    lower, upper = np.array([one.lower for one in found]), np.array([one.upper for one in found])
+    return with_counts("count", np.array([float(one) for one in found]), (lower, upper), np.array(unbiased), answered)

@@ -10,6 +10,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.questions.answered import Answered, Columns, counted
 from tetraodon.questions.query import (
+    WHOLE,
     Declared,
     Drawing,
     EveryRectangle,
@@ -32,7 +33,7 @@ class Rectangles(Query):
     attributes: tuple[str, str]
 
     words: ClassVar = ("rectangles",)
-    keys: ClassVar = {"rectangles": Key("names", ())}
+    keys: ClassVar = {"rectangles": Key("names", ()), "whole": WHOLE}
     column: ClassVar = "count"
 
     @classmethod

@@ -21,6 +21,7 @@ from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.answered import Columns, split_values
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.columns import columns_of
+from tetraodon.releasing.estimates import Estimated
 from tetraodon.releasing.many_ranges import many_intervals, many_ranges, one_rectangle, range_codes, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
@@ -41,7 +42,12 @@ class Answer(Displayed):
     item: PlannedItem
     domain: Domain
     measured: Measured
-    values: NDArray[np.float64] | None = None
+    estimated: Estimated | None = None
+
+    @property
+    def values(self) -> NDArray[np.float64] | None:
+        """The published table of counts behind the answer, if there is one."""
+        return None if self.estimated is None else self.estimated.published
 
     @property
     def name(self) -> str:
@@ -55,16 +61,19 @@ class Answer(Displayed):
     @cached_property
     def table(self) -> TableAnswer:
         """The table of counts behind the answer, if there is one."""
-        if self.values is None:
+        if self.estimated is None:
             raise QueryError(
                 f"{self.name} is not a table of counts", fix="ask a histogram, a cdf or ranges; or read `columns`"
             )
-        return TableAnswer(self.item, self.domain, self.measured, self.values)
+        return TableAnswer(self.item, self.domain, self.measured, self.estimated)
 
     @cached_property
     def columns(self) -> Columns:
-        """The answer as named columns: attributes, the answer, and the ends of its 95% interval."""
-        return columns_of(self.item, self.domain, self.measured, self.values)
+        """The answer as named columns: attributes, the answer, and the ends of its 95% interval.
+
+        Beside whole counts, `measured` holds the same without rounding and without bias.
+        """
+        return columns_of(self.item, self.domain, self.measured, self.estimated)
 
     def between(self, low: object, high: object, *, attribute: str | None = None) -> Estimate:
         """How many records have a value from `low` to `high`, both included; of a table in bins, whole bins only."""

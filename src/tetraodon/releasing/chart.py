@@ -115,7 +115,8 @@ def names_chart(answer: NamesAnswer) -> Spec | None:
 
 def value_column(columns: Columns) -> str:
     """The column with the answers: the one before `lower` and `upper`, or the last where there are none."""
-    return list(columns)[-3] if "lower" in columns else CLUSTERS
+    names = list(columns)
+    return names[names.index("lower") - 1] if "lower" in columns else CLUSTERS
 
 
 def picture_of(answer: Answer) -> Picture:
@@ -159,11 +160,11 @@ def block_intervals(answer: Answer, starts: Sequence[Ints]) -> tuple[Floats, Flo
 
     Why   it is that of the noisy numbers in the block, added up. A side of the table with a single value has no axis.
     """
-    raw, drawn = answer.table.raw, iter(starts)
+    raw, values, drawn = answer.table.raw, answer.table.values, iter(starts)
     every = [next(drawn) if size > 1 else np.array([0, 1]) for size in raw.shape]
     for place, at in enumerate(every):
-        raw = np.add.reduceat(raw, at[:-1], axis=place)
+        raw, values = (np.add.reduceat(counts, at[:-1], axis=place) for counts in (raw, values))
     low, high = np.ix_(*(at[:-1] for at in every)), np.ix_(*(at[1:] - 1 for at in every))
-    lower, upper = answer.table.boxes(low, high, raw, raw)
+    lower, upper = answer.table.boxes(low, high, raw, values)
     shape = [len(at) - 1 for at in starts]
     return lower.reshape(shape), upper.reshape(shape)

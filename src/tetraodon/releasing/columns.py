@@ -14,15 +14,16 @@ from tetraodon.mechanism.kmeans import centres_of
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions import KMeans
 from tetraodon.questions.answered import Columns, MeasuredSum
+from tetraodon.releasing.estimates import Estimated
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.contribution import Contribution, Table
 from tetraodon.workload.linear import Measurement, Split
 
 
-def columns_of(item: PlannedItem, domain: Domain, measured: Measured, values: Floats | None) -> Columns:
+def columns_of(item: PlannedItem, domain: Domain, measured: Measured, estimated: Estimated | None) -> Columns:
     """Attributes first, then the answer, then `lower` and `upper`, which hold the truth with 95% probability."""
-    return item.item.query.columns(AnsweredItem(item, domain, measured, values))
+    return item.item.query.columns(AnsweredItem(item, domain, measured, estimated))
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +33,17 @@ class AnsweredItem:
     item: PlannedItem
     domain: Domain
     measured: Measured
-    values: Floats | None
+    estimated: Estimated | None
 
     @property
     def whole(self) -> bool:
         """Whether counts are to be whole and not negative."""
         return self.item.item.whole
+
+    @property
+    def noisy(self) -> bool:
+        """Whether there is any noise in it."""
+        return bool(self.item.strategy.noisy)
 
     @property
     def axes(self) -> tuple[Split, ...]:
@@ -47,7 +53,9 @@ class AnsweredItem:
     @cached_property
     def table(self) -> TableAnswer | None:
         """The table of counts behind the answer, if there is one."""
-        return None if self.values is None else TableAnswer(self.item, self.domain, self.measured, self.values)
+        if self.estimated is None:
+            return None
+        return TableAnswer(self.item, self.domain, self.measured, self.estimated)
 
     @property
     def sums(self) -> tuple[MeasuredSum, ...]:

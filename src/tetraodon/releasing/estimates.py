@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,11 +11,20 @@ from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
 from tetraodon.inference.meeting import EstimatedTable
-from tetraodon.inference.running import monotone_counts, whole_numbers
+from tetraodon.inference.running import monotone_counts
+from tetraodon.inference.whole_tables import whole_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """A table of counts as all measurements together tell it, and as it is published."""
+
+    unbiased: Floats
+    published: Floats
 
 
 def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> Floats:
@@ -22,13 +32,12 @@ def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> Floats:
     return item.strategy.mechanism.fit(item.scaled(domain), measured)
 
 
-def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, Floats]:
+def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, Estimated]:
     """Best tables for every item that is a table, agreeing on every margin they share.
 
     First a weighted average of what is shared, then never-falling running counts where an item is about order,
     then the other tables follow those. Where that cannot be had together, running counts may fall: agreement wins, and
-    there always is an answer. Whole numbers, where asked for, come last: they may part from the margins of other
-    tables by rounding.
+    there always is an answer. Last come whole counts that are not negative, unless an item wants none.
     """
     domain = plan.policy.domain
     known = _exact_tables(plan, measured)
@@ -44,11 +53,15 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, F
     if not _never_fall(plan, tables, known):
         for name, values in agreed.items():
             tables[name].values = values
-    for item in plan:
-        if item.item.whole and item.name in tables:  # last, since whole tables cannot all agree
-            tables[item.name].values = whole_numbers(tables[item.name].values)
+    wanted = [item.name for item in plan if item.item.whole and item.name in tables]
+    if wanted:
+        made = whole_tables([*known, *(tables[name] for name in wanted)], domain)[len(known) :]
+        for name, values in zip(wanted, made, strict=True):
+            tables[name].values = values
     exact = {i.name: raw_table(i, measured[i.name], domain) for i in plan if i.strategy.table and not i.strategy.noisy}
-    return exact | {name: table.values for name, table in tables.items()}
+    return {name: Estimated(values, values) for name, values in exact.items()} | {
+        name: Estimated(agreed[name], table.values) for name, table in tables.items()
+    }
 
 
 def _never_fall(plan: Plan, tables: Mapping[str, EstimatedTable], known: Sequence[EstimatedTable]) -> bool:

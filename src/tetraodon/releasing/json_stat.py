@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.domain import Domain
+from tetraodon.questions.answered import MEASURED
 from tetraodon.questions.query import Drawing
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import axis_of, value_column
@@ -40,6 +41,7 @@ def json_stat_text(answer: Answer, title: str, when: str) -> str:
     axes = [axis_of(side, answer.domain) for side in drawing.sides]
     word = value_column(columns)
     measures = {word: drawing.title, "lower": "lower end (95%)", "upper": "upper end (95%)"}
+    measures |= {MEASURED: "as measured, not rounded"} if MEASURED in columns else {}
     dimensions = {_free(axis.title, axes[:place]): _dimension(axis) for place, axis in enumerate(axes)}
     metric = _free("measure", axes)
     dimensions[metric] = {"label": "measure", "category": {"index": list(measures), "label": measures}}

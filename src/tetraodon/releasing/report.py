@@ -5,17 +5,21 @@ Nothing on it comes from anywhere but the policy, the plan and the released answ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from tetraodon.domain import Domain
+from tetraodon.inference.meeting import EstimatedTable
+from tetraodon.inference.whole_tables import differing
 from tetraodon.policy.examples import Example
 from tetraodon.policy.explain import UNPROTECTED, Explanation, Part, explain
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.publisher import EXACT, NOISY, OURS
 from tetraodon.policy.words import HOPELESS, WORTHLESS, listing, percent, times
+from tetraodon.questions.answered import MEASURED
 from tetraodon.questions.query import asked_in_words
 from tetraodon.rational import stated_number
 from tetraodon.releasing.answer import Answer
@@ -56,7 +60,7 @@ def report_html(release: Release) -> str:
     answers += [named_answer(answer) for answer in release.names.values()]
     told = explain(policy)
     drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
-    whole = [answer.name for answer in release if answer.item.item.whole and answer.item.strategy.noisy]
+    whole = [answer for answer in release if answer.item.item.whole and answer.item.strategy.noisy]
     return page_html(
         "release.html.j2",
         [*drawing, page_script()],
@@ -73,8 +77,21 @@ def report_html(release: Release) -> str:
         answers=answers,
         promise=_promise(policy, told),
         together=list(_together(release)),
-        whole=listing(whole) if whole else "",
+        whole=bool(whole),
+        others=_listed(a.name for a in release if not a.item.item.whole and a.values is not None),
+        differ=_differing(whole, policy.domain),
     )
+
+
+def _differing(whole: Sequence[Answer], domain: Domain) -> str:
+    """The attributes by which tables of whole counts do not agree."""
+    tables = [EstimatedTable(a.table.item.strategy.table, a.table.values, 1.0) for a in whole if a.values is not None]
+    return _listed(" and ".join(name for name, _ in margin.groups) for margin in differing(tables, domain))
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    return listing(found) if found else ""
 
 
 def _facts(release: Release) -> dict[str, str]:
@@ -131,7 +148,7 @@ def _figures(answer: Answer) -> list[dict[str, str]]:
     texts = {name: _cells(name, column, word, decimals) for name, column in columns.items()}
     found = []
     for place, number in enumerate(texts[word]):
-        label = ", ".join(texts[name][place] for name in columns if name not in (word, "lower", "upper"))
+        label = ", ".join(texts[name][place] for name in columns if name not in (word, "lower", "upper", MEASURED))
         unit = "" if len(texts[word]) > 1 else of_one(title) if number == "1" else title
         low, high = texts["lower"][place], texts["upper"][place]
         sure = f"between {low} and {high} with 95% confidence" if low != high else "with 95% confidence"
@@ -145,11 +162,12 @@ def answer_table(answer: Answer, most: int = MOST_ROWS) -> PageTable:
     columns = answer.columns
     word = value_column(columns)
     rows = len(columns[word])
-    head = {name: column[:most] for name, column in columns.items()}
+    head = {name: column[:most] for name, column in columns.items() if name != MEASURED}
     decimals = places(columns["lower"], columns["upper"]) if answer.item.item.query.numbers else None
     texts = [_cells(name, column, word, decimals) for name, column in head.items()]
     told = f"the first {most} of {rows:,} rows" if rows > most else "all rows" if rows > 1 else "one row"
     rounding = "records are rounded" if word == CLUSTERS else "intervals are rounded outwards"
+    rounding = "the files hold what was measured as well" if MEASURED in columns else rounding
     return PageTable(
         f"{answer.name}: {told}; {rounding}.",
         [_heading(answer, name) for name in head],

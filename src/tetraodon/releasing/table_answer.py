@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Floats
+from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
+from tetraodon.inference.consistency import Margin
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled
+from tetraodon.questions.answered import possible_ends
 from tetraodon.questions.quantiles import read_quantile
-from tetraodon.releasing.estimates import raw_table
+from tetraodon.releasing.estimates import Estimated, raw_table
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.workload.contribution import One
+from tetraodon.workload.linear import LinearQuery
 
 
 @dataclass(frozen=True, eq=False)
 class TableAnswer:
-    """Counts over the cells of an item's table. `values` are the estimates, `measured` what the noise left."""
+    """Counts over the cells of an item's table: `values` are published, `measured` is what the noise left."""
 
     item: PlannedItem
     domain: Domain
     measured: Measured
-    values: Floats
+    estimated: Estimated
+
+    @property
+    def values(self) -> Floats:
+        return self.estimated.published
+
+    @property
+    def unbiased(self) -> Floats:
+        return self.estimated.unbiased
+
+    @property
+    def whole(self) -> bool:
+        """Whether counts are whole and not negative, and so are the ends of intervals."""
+        return self.item.item.whole
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,14 +62,40 @@ class TableAnswer:
         """The number of records in the cells where `mask` is true.
 
         Why   the interval is that of the noisy numbers themselves, widened to hold the estimate: it covers the
-              truth whatever the inference did.
+              truth whatever the inference did. Of whole counts it has no end that is impossible.
         """
         mechanism, at = self.at.mechanism, self.at
         centre = mechanism.sum_over(at, self.measured, self.raw, mask)
         if mechanism.is_certain(at, mask):
             return Estimate.certain(float(round(centre)))
-        reach = self.reach(mask)
-        return Estimate(float(self.values[mask].sum()), max(0.0, centre - reach), max(0.0, centre + reach))
+        reach, value = self.reach(mask), float(self.values[mask].sum())
+        if self.whole:
+            lower, upper = possible_ends(np.asarray(centre), reach, np.asarray(value), self.most)
+            return Estimate(value, float(lower), float(upper))
+        return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+
+    @cached_property
+    def most(self) -> float:
+        """The most records that a sum of cells can have: all of them, where that is known."""
+        return min((float(exact.sum()) for _, exact in self._exact_counts()), default=math.inf)
+
+    @cached_property
+    def most_in_cells(self) -> Floats:
+        """The most records that each cell can have, where totals are known."""
+        most = np.full(self.values.shape, math.inf)
+        for query, exact in self._exact_counts():
+            margin = Margin.of(query.by)
+            totals = np.zeros(margin.cells(self.domain))
+            totals[margin.places(query.by, self.domain)] = exact.ravel()
+            inside = totals[margin.places(self.item.strategy.table, self.domain)]
+            most = np.minimum(most, inside.reshape(most.shape))
+        return most
+
+    def _exact_counts(self) -> list[tuple[LinearQuery, Ints]]:
+        """Numbers of records that were measured without noise."""
+        strategy = self.item.strategy
+        known = zip(strategy.exact, self.measured[len(strategy.noisy) :], strict=True)
+        return [(query, array) for query, array in known if isinstance(query.contribution, One)]
 
     def reach(self, mask: Bools) -> float:
         """How far the sum over the cells where `mask` is true can be off: the plan alone says it, before any noise."""
@@ -61,21 +104,30 @@ class TableAnswer:
     # -- very many boxes of cells at once ------------------------------------------------------------
 
     def boxes(
-        self, low: Ends, high: Ends, centre: Floats, values: Floats, confidence: Fraction = CONFIDENCE
+        self,
+        low: Ends,
+        high: Ends,
+        centre: Floats,
+        values: Floats,
+        confidence: Fraction = CONFIDENCE,
+        most: Floats | None = None,
     ) -> tuple[Floats, Floats]:
         """Lower and upper ends for sums over boxes of cells, each holding the truth by itself.
 
         Pre   `centre` are the sums of what the noise left, `values` those of the estimates; both ends are included.
+              `most` is the most that they can be, by default all records.
         """
         centre = self.at.mechanism.box_sums(self.at, self.measured, low, high, centre)
         reach = self.at.mechanism.box_reach(self.at, low, high, confidence)
+        if self.whole:
+            return possible_ends(centre, reach, values, self.most if most is None else most)
         lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
         return np.minimum(lower, values), np.maximum(upper, values)
 
     def cells(self) -> tuple[Floats, Floats]:
         """Lower and upper end for every cell."""
         codes = np.ix_(*map(np.arange, self.raw.shape))
-        return self.boxes(codes, codes, self.raw, self.values)
+        return self.boxes(codes, codes, self.raw, self.values, most=self.most_in_cells)
 
     def running(self, confidence: Fraction = CONFIDENCE) -> tuple[Floats, Floats, Floats]:
         """Running counts along the last attribute with their lower and upper ends."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tetraodon.questions.answered import column_name
+from tetraodon.questions.answered import MEASURED, column_name
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.column_files import harmless_cell
 from tetraodon.releasing.release import Release
@@ -25,6 +25,7 @@ TYPES = {"i": ("integer", "integer"), "f": ("number", "double"), "b": ("boolean"
 MEANING = {
     "lower": "The lower end of an interval that holds the true number with a probability of at least 95%.",
     "upper": "The upper end of an interval that holds the true number with a probability of at least 95%.",
+    MEASURED: "The number as all measurements together tell it: not rounded, below zero where noise took it there.",
 }
 
 

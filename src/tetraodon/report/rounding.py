@@ -28,7 +28,13 @@ def shown(value: Any) -> str:
 
 
 def places(lower: Numbers, upper: Numbers) -> int:
-    """How many decimals the answers deserve: two digits of the usual width of their intervals."""
+    """How many decimals the answers deserve: two digits of the usual width of their intervals; none if they are whole.
+
+    >>> places(np.array([3]), np.array([5])), places(np.array([3.0]), np.array([5.0]))
+    (0, 1)
+    """
+    if lower.dtype.kind in "iu" and upper.dtype.kind in "iu":
+        return 0
     width = np.abs(upper.astype(float) - lower.astype(float))
     width = width[width > 0]
     if not len(width):

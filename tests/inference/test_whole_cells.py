@@ -1,0 +1,124 @@
+"""Whole counts of one table: not negative, near the estimates, and with the totals they are to keep."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tetraodon.errors import QueryError
+from tetraodon.inference.whole_cells import Totals, nearest_cells, whole_cells
+
+
+def nearest_of_all(estimates: np.ndarray, totals: list[Totals]) -> np.ndarray:
+    """The nearest point of the same set, from a listing of all sets of cells that may be above zero."""
+    rows = np.concatenate([t.places[None] == np.arange(len(t.counts))[:, None] for t in totals]).astype(float)
+    wanted = np.concatenate([t.counts for t in totals]).astype(float)
+    best, least = np.full(len(estimates), np.nan), np.inf
+    for chosen in product([False, True], repeat=len(estimates)):
+        inside = rows[:, list(chosen)]
+        free = estimates[list(chosen)]
+        there = free + np.linalg.pinv(inside) @ (wanted - inside @ free)
+        if np.allclose(inside @ there, wanted, atol=1e-7) and (there >= -1e-9).all():
+            cells = np.zeros(len(estimates))
+            cells[list(chosen)] = there
+            far = float(((cells - estimates) ** 2).sum())
+            if far < least:
+                best, least = cells, far
+    return best
+
+
+@st.composite
+def two_ways(draw: st.DrawFn) -> tuple[np.ndarray, list[Totals], list[list[np.ndarray]]]:
+    """A noisy table of rows and columns whose totals are those of some true table."""
+    shape = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    truth = rng.poisson(draw(st.sampled_from([0.3, 2.0, 40.0])), shape)
+    noisy = truth + rng.laplace(0, draw(st.sampled_from([0.4, 3.0, 60.0])), shape)
+    row, column = (np.broadcast_to(part, shape).ravel() for part in np.ix_(*map(np.arange, shape)))
+    totals = [Totals(row, truth.sum(axis=1)), Totals(column, truth.sum(axis=0))]
+    return noisy.ravel(), totals, [[], [np.zeros(row.size, np.int64)]]
+
+
+@settings(max_examples=150, deadline=None)
+@given(two_ways(), st.integers(1, 2))
+def test_the_nearest_cells_are_those_of_a_listing(
+    made: tuple[np.ndarray, list[Totals], list[list[np.ndarray]]], kinds: int
+) -> None:
+    noisy, totals, _ = made
+    found, listed = nearest_cells(noisy, totals[:kinds]), nearest_of_all(noisy, totals[:kinds])
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found, listed, atol=1e-3 * (1 + np.abs(noisy).max()))
+
+
+@settings(max_examples=300, deadline=None)
+@given(two_ways(), st.integers(0, 2))
+def test_whole_cells_keep_their_totals(
+    made: tuple[np.ndarray, list[Totals], list[list[np.ndarray]]], kinds: int
+) -> None:
+    noisy, totals, shared = made
+    whole = whole_cells(noisy, totals[:kinds], shared[:kinds])
+    assert whole.dtype == np.int64
+    assert (whole >= 0).all()
+    for total in totals[:kinds]:
+        np.testing.assert_array_equal(total.of(whole), total.counts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 60))
+def test_every_range_of_neighbours_is_rounded_by_less_than_one_record(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    places = rng.integers(0, 3, size)
+    places[:3] = np.arange(3)[: min(3, size)]
+    cells = rng.exponential(1.0, size)
+    sums = np.bincount(places, weights=cells, minlength=3)
+    cells *= (np.ceil(sums) / sums)[places] if (sums > 0).all() else 1.0
+    if not (sums > 0).all():
+        return
+    whole = whole_cells(cells, [Totals(places, np.ceil(sums).astype(np.int64))])
+    for group in range(3):
+        off = np.append(0.0, np.cumsum((whole - cells)[places == group]))
+        assert np.ptp(off) < 1.001
+
+
+def test_what_is_whole_already_stays() -> None:
+    cells = np.array([3.0, 0.0, 2.0, 5.0, 0.0, 7.0])
+    rows, columns = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
+    totals = [Totals(rows, np.array([5, 12])), Totals(columns, np.array([8, 0, 9]))]
+    assert whole_cells(cells, totals, [[], [np.zeros(6, np.int64)]]).tolist() == cells.tolist()
+    assert whole_cells(cells, totals[:1]).tolist() == cells.tolist()
+    assert whole_cells(np.array([-3.0, 2.6]), []).tolist() == [0, 3]
+
+
+def test_a_total_of_nobody_leaves_nobody() -> None:
+    rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    totals = [Totals(rows, np.array([0, 4])), Totals(columns, np.array([1, 3]))]
+    whole = whole_cells(np.array([9.0, 8.0, -7.0, 2.0]), totals, [[], [np.zeros(4, np.int64)]])
+    assert whole.tolist() == [0, 0, 1, 3]
+    assert whole_cells(np.array([9.0, 8.0, -7.0, 2.0]), totals[:1])[:2].tolist() == [0, 0]
+
+
+def test_of_a_sparse_table_what_is_large_stays_large() -> None:
+    """Noise that was cut off at 0 is not taken from the one large count."""
+    noisy = np.array([1000.0, *([3.0, -3.0] * 200)])
+    assert whole_cells(noisy, [Totals(np.zeros(401, np.int64), np.array([1000]))])[0] > 990
+
+
+def test_of_three_kinds_of_totals_that_nobody_can_keep_two_are_kept() -> None:
+    """No table of 2 x 2 x 2 has two records of (0, 0), (0, 0) and (0, 1) by its three pairs of attributes."""
+    a, b, c = (part.ravel() for part in np.indices((2, 2, 2)))
+    ab, bc, ac = 2 * a + b, 2 * b + c, 2 * a + c
+    totals = [Totals(place, np.array([2, 0, 0, 0])) for place in (ab, bc)] + [Totals(ac, np.array([0, 2, 0, 0]))]
+    whole = whole_cells(np.full(8, 0.25), totals, [[], [b], [a, c]])
+    assert (whole >= 0).all()
+    for total in totals[:2]:
+        np.testing.assert_array_equal(total.of(whole), total.counts)
+    assert totals[2].of(whole).sum() == 2
+
+
+def test_a_negative_total_is_refused() -> None:
+    with pytest.raises(QueryError, match="negative"):
+        Totals(np.array([0]), np.array([-1]))
