@@ -68,6 +68,7 @@ def test_a_policy_shows_its_promise() -> None:
     first, *others = td.explain(policy).parts
     assert all(sentence in page.text for part in (first, *others) for sentence in part.sentences)
     assert [tag for tag, _ in page.found].count("details") == len(others)
+    assert shown(td.explain(policy)).text.split()[1:] == page.text.split()[3:], "but for its title"
 
 
 def test_a_plan_shows_its_table() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tetraodon.inference.estimate import Estimate
 from tetraodon.ledger import shown_above
-from tetraodon.policy.explain import explain
+from tetraodon.policy.explain import Explanation, explain
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import chart_spec, chart_svg
@@ -58,7 +58,9 @@ def html(value: object) -> str:
 def _pieces(value: object) -> Iterator[Piece]:
     match value:
         case Policy():
-            yield from _promise(value)
+            yield from _promise(explain(value), value.title)
+        case Explanation():
+            yield from _promise(value, "")
         case Plan():
             yield _plan(value)
         case Release():
@@ -73,12 +75,13 @@ def _pieces(value: object) -> Iterator[Piece]:
             raise TypeError(f"a {type(value).__name__} is not shown as HTML")
 
 
-def _promise(policy: Policy) -> Iterator[Piece]:
+def _promise(explanation: Explanation, title: str) -> Iterator[Piece]:
     """The promise itself, and folded below it what it means for each attribute."""
-    for place, part in enumerate(explain(policy).parts):
-        title = part.title if place else f"{policy.title or policy.dataset}: {part.title[0].lower()}{part.title[1:]}"
+    whose = title or explanation.dataset
+    for place, part in enumerate(explanation.parts):
+        head = part.title if place else f"{whose}: {part.title[0].lower()}{part.title[1:]}"
         examples = [example.sentence for example in part.examples]
-        yield Piece(title, [*part.sentences, *examples], folded=place > 0)
+        yield Piece(head, [*part.sentences, *examples], folded=place > 0)
 
 
 def _plan(plan: Plan) -> Piece:

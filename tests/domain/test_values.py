@@ -156,3 +156,9 @@ def test_a_trillion_values_cost_nothing() -> None:
     assert (many.size, many.value(10**12 - 1), many.code(10**12)) == (10**12, 10**12, 10**12 - 1)
     fine = Grid(Fraction(0), Fraction(1), Fraction(1, 10**12))
     assert (fine.size, fine.text(1)) == (10**12 + 1, "0.000000000001")
+
+
+def test_a_grid_of_floats_and_texts_is_exact() -> None:
+    exact = Grid(Fraction(0), Fraction(3, 10), Fraction(1, 10))
+    assert Grid(0.0, 0.3, 0.1) == Grid("0", "3/10", "0.1") == exact  # type: ignore[arg-type]
+    assert Grid(0.0, 0.3, 0.1).size == 4  # type: ignore[arg-type]

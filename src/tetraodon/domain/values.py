@@ -119,7 +119,11 @@ class Integers:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Real numbers rounded to `low`, `low + step`, ... up to `high`."""
+    """Real numbers rounded to `low`, `low + step`, ... up to `high`. They are exact: a float means its decimal form.
+
+    >>> Grid(0, "0.3", 0.1) == Grid(Fraction(0), Fraction(3, 10), Fraction(1, 10))
+    True
+    """
 
     low: Fraction
     high: Fraction
@@ -127,6 +131,8 @@ class Grid:
     ordered: bool = True
 
     def __post_init__(self) -> None:
+        for name in ("low", "high", "step"):
+            object.__setattr__(self, name, rational(getattr(self, name), name=name))
         if self.step <= 0:
             raise DomainError("the step of a grid is not positive", fix="write a step above zero")
         if self.low > self.high:

@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tetraodon.displayed import Displayed
 from tetraodon.policy.attackers import Chain
 from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up, view_sentences
 from tetraodon.policy.attribute_graph import Blocks
@@ -47,7 +48,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Displayed):
     """The promise of a policy: plain text for people, a document for programs."""
 
     dataset: str
