@@ -268,7 +268,7 @@ class LineAxis:
             kept = []
             for x, y in self.graph.edges():
                 good = np.ones(len(x), np.bool_)
-                for crossing in self.crossings:
+                for crossing in (one for one in self.crossings if one.split.bins is not None):
                     crosses = crossing.split.of(x) != crossing.split.of(y)
                     good &= crosses if crossing.number in pattern.crossed & here else ~crosses
                 if good.any():

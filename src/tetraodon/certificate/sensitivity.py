@@ -24,17 +24,20 @@ from tetraodon.questions import Query, linear
 from tetraodon.rational import Number, rational
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.workload.records_where import records_where
 
 
-def sensitivity(policy: AnyPolicy, query: Query) -> Sensitivity:
+def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitivity:
     """How much the answers move, in total, between the worst neighbours, with the pair that attains it.
 
+    With `where`, the question is about the records for which that condition holds.
     It is the L1 sensitivity S(f, P) of [HMD14] Def. 5.1. With known counts: the supremum over all numbers of records
     and all known answers; `exact` is False for a proven upper bound. Under a chain it is what one row moves; how many
     rows count with it is for the quilt to say. Raises Refused where no useful bound is known.
     """
     policy = load_policy(policy)
-    asked = linear(query, policy.domain)
+    those = records_where(where, (), policy.domain)
+    asked = linear(query, policy.domain) if those is None else those.lifted(linear(query, those.inside))
     match policy.attackers:
         case DependentGroups(_, rows):
             one = sensitivity_of(complete_graph(policy.graph), asked)

@@ -6,15 +6,30 @@ No edge joins two groups, so each is looked at by itself, with queries as they l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.edge_loss import Loss, Weighted, largest_over_edges
-from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in
+from tetraodon.certificate.part_steps import (
+    about_parts,
+    inner_of,
+    over_steps_of_conditions,
+    public_classes,
+    public_condition,
+    worse,
+)
+from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in, only_presence
+from tetraodon.certificate.single_steps import over_one_factor, with_one_factor
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.attribute_graph import Public
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.workload.among import Among, among_all
 from tetraodon.workload.contribution import One, Table
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.number import Number
@@ -34,7 +49,14 @@ def worst_edge(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool
 
 
 def _whoever(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
-    """The worst edge where secrets are the same for everybody, among records that have the given codes.
+    """The worst edge where secrets are the same for everybody, among records that have the given codes."""
+    if about_parts(queries):
+        return _in_parts(graph, queries, given, squares)
+    return _one_by_one(graph, queries, given, squares)
+
+
+def _one_by_one(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
+    """The same by looking at steps.
 
     Why  products tie attributes together, which may have too many values for what else is measured of them. No step
          moves both more than the worst steps of each do.
@@ -44,12 +66,65 @@ def _whoever(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str
     try:
         return largest_over_edges(graph, queries, given, squares=squares)
     except Refused:
-        products = [one for one in queries if isinstance(one[0].contribution, Number) and one[0].contribution.times]
+        products = [one for one in queries if isinstance(inner_of(one[0]), Number) and inner_of(one[0]).times]
         others = [one for one in queries if one not in products]
         if not products or not others:
             raise
     parts = [largest_over_edges(graph, part, given, squares=squares) for part in (products, others)]
     return Loss(parts[0].value + parts[1].value, parts[0].witness, exact=False)
+
+
+def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
+    """The same where queries are about parts of the records: for each value of public attributes that says which."""
+
+    def search(of: SecretGraph, asked: Sequence[Weighted], fixed: Mapping[str, int]) -> Loss:
+        return _one_by_one(of, asked, fixed, squares) if asked else Loss(Fraction(0), None, True)
+
+    moving = [factor for factor in graph.factors if not isinstance(factor.graph, Public)]
+    if graph.at_most == 1 and moving and len(moving) + graph.absent > 1:  # a step changes one of them
+        found = [_whoever(with_one_factor(graph, factor), queries, given, squares) for factor in moving]
+        presence = [_whoever(only_presence(graph), queries, given, squares)] if graph.absent else []
+        return reduce(worse, (*found, *presence))
+    if len(moving) == 1 and not graph.absent:
+        queries = [one for one in queries if set(one[0].names) & set(moving[0].names)]
+    if name := public_condition(graph, queries):
+        classes = public_classes(name, graph.domain[name].size, queries)
+        return reduce(worse, (_in_class(graph, queries, given, squares, name, codes) for codes in classes))
+    if graph.at_most == 1 and moving and about_parts(queries):
+        return over_one_factor(graph, queries, given, search, squares=squares)
+    return over_steps_of_conditions(graph, queries, given, search)
+
+
+def _in_class(
+    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool, name: str, codes: Ints
+) -> Loss:
+    """The worst edge among records with some codes of a public attribute, which no condition tells apart."""
+    domain, first = graph.domain, int(codes[0])
+    added = [one for one in queries if name in inner_of(one[0]).names]
+    here = list(at_value([one for one in queries if one not in added], domain, name, first, squares=squares))
+    if not added:
+        return _whoever(graph, here, {**given, name: first}, squares) if here else Loss(Fraction(0), None, True)
+    there = np.isin(np.arange(domain[name].size), codes)
+    for query, weight in added:
+        part = query.contribution
+        part = part if isinstance(part, Among) else among_all(part, domain.project(part.names).shape)
+        by = tuple(split for split in query.by if split.name != name)
+        if (left := part.also(name, there)) is not None:
+            here.append((LinearQuery(left, by), weight))
+    found = _whoever(graph, here, given, squares) if here else Loss(Fraction(0), None, True)
+    if found.witness is None:
+        return found
+    ends = [_with_one_of(domain, record, name, codes) for record in found.witness]
+    return replace(found, witness=(ends[0], ends[1]))
+
+
+def _with_one_of(domain: Domain, record: Any, name: str, codes: Ints) -> Any:
+    """A record with one of some codes of an attribute: as it is, or with the first where it has another."""
+    if record is ABSENT:
+        return record
+    here, place = list(domain.codes(record)), domain.position(name)
+    here[place] = here[place] if here[place] in codes else int(codes[0])
+    return domain.value_of(here)
 
 
 def _worst_group(graph: SecretGraph, by: str, queries: Sequence[Weighted], squares: bool) -> Loss:
@@ -88,6 +163,8 @@ def at_value(
 def _one(query: LinearQuery, weight: Fraction, domain: Domain, name: str, code: int, squares: bool) -> Weighted:
     by = tuple(split for split in query.by if split.name != name)
     given = query.contribution
+    if isinstance(given, Among) and name in given.names:
+        return _one_of_part(LinearQuery(given, by), weight, domain, name, code, squares)
     if name not in given.names:
         return LinearQuery(given, by), weight
     if given.names == (name,):
@@ -103,3 +180,27 @@ def _one(query: LinearQuery, weight: Fraction, domain: Domain, name: str, code: 
         rest_names = tuple(other for other in given.names if other != name)
         return LinearQuery(Table(rest_names, rows, given.unit), by), weight if rows.any() else Fraction(0)
     raise Refused(f"what this query adds up cannot be looked at for one {name} alone", fix="ask for it by other means")
+
+
+def _one_of_part(query: LinearQuery, weight: Fraction, domain: Domain, name: str, code: int, squares: bool) -> Weighted:
+    """The same for a query about a part of the records."""
+    part = query.contribution
+    assert isinstance(part, Among)
+    if name not in part.inner.names:
+        left = part.at(name, code)
+        return (query, Fraction(0)) if left is None else (LinearQuery(left, query.by), weight)
+    place = part.names.index(name)
+    fixed = code - part.first[place]
+    here = replace(part, inner=One(), first=(), within=()).at(name, code)  # who is left, by what else is asked of them
+    if here is None or not 0 <= fixed < part.within[place]:
+        return query, Fraction(0)
+    inner, weight = _one(LinearQuery(part.inner), weight, domain, name, fixed, squares)
+    if not isinstance(here, Among):
+        return LinearQuery(inner.contribution, query.by), weight
+    rest = [other for other in part.inner.names if other != name]
+    kept = [part.inner.names.index(other) for other in rest]
+    names = (*rest, *(other for other in here.names if other not in rest))
+    sizes = tuple(here.sizes[here.names.index(other)] for other in names)
+    first, within = (tuple(ends[place] for place in kept) for ends in (part.first, part.within))
+    inside = replace(here, inner=inner.contribution, names=names, sizes=sizes, first=first, within=within)
+    return LinearQuery(inside, query.by), weight

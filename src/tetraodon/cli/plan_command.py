@@ -162,12 +162,11 @@ def _errors_if_public(plan: Plan) -> dict[str, float] | None:
 
 def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]:
     """A plan as JSON."""
-    from tetraodon.questions.query import asked_in_words
     from tetraodon.releasing.documents import number, plan_document
 
     document = plan_document(plan)
     for item, query in zip(plan, document["queries"], strict=True):
-        query["asked"] = asked_in_words(item.item.query)
+        query["asked"] = item.item.asked
         query["unit"] = item.item.query.unit(plan.policy.domain)
         query["expected_error_if_presence_public"] = None if if_public is None else if_public[item.name]
     budget = {"budget": number(plan.policy.epsilon), "delta": number(plan.policy.delta)}

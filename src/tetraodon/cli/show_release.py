@@ -105,12 +105,11 @@ def _length(answer: Answer) -> int:
 
 def _show_answer(answer: Answer, rows: int) -> None:
     from tetraodon.questions.answered import MEASURED
-    from tetraodon.questions.query import asked_in_words
     from tetraodon.releasing.chart import value_column
     from tetraodon.report.rounding import places
 
     planned = answer.item
-    heading(f"{answer.name}: {asked_in_words(planned.item.query)}")
+    heading(f"{answer.name}: {planned.item.asked}")
     say("published exactly" if not planned.strategy.noisy else _how(answer))
     _show_picture(answer)
     if rows == 0:

@@ -28,7 +28,7 @@ class Exact(Mechanism):
 
     def of(self, strategy: Strategy) -> Strategy:
         """A strategy without its noise."""
-        return Strategy(self, (), (*strategy.noisy, *strategy.exact), strategy.table)
+        return Strategy(self, (), (*strategy.noisy, *strategy.exact), strategy.table, among=strategy.among)
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         yield from ()

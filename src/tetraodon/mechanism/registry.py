@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tetraodon.errors import ReleaseError
 from tetraodon.mechanism.direct import DIRECT
@@ -12,10 +13,12 @@ from tetraodon.mechanism.hierarchical import HIERARCHICAL
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
 from tetraodon.mechanism.ordered import ORDERED
+from tetraodon.mechanism.policy_among import policy_among
 from tetraodon.mechanism.strategy import Mechanism, Strategy
 from tetraodon.mechanism.weighted import WEIGHTED
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
+from tetraodon.workload.records_where import RecordsWhere
 
 MECHANISMS: dict[str, Mechanism] = {
     one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, SYNOPSIS)
@@ -34,8 +37,15 @@ def mechanism_named(name: object) -> Mechanism:
     return found
 
 
-def proposals(query: Query, policy: Policy, *, usual: bool = False) -> Iterator[Strategy]:
-    """Strategies that could answer a query under a policy, none of them certified yet; only `usual` ones, if asked."""
+def proposals(
+    query: Query, policy: Policy, *, usual: bool = False, among: RecordsWhere | None = None
+) -> Iterator[Strategy]:
+    """Strategies that could answer a query under a policy, none of them certified yet; only `usual` ones, if asked.
+
+    With `among`, the query is about these records.
+    """
+    asked = policy if among is None else policy_among(among, policy)
     for mechanism in tuple(MECHANISMS.values()):
         if mechanism.usual or not usual:
-            yield from mechanism.propose(query, policy)
+            for strategy in mechanism.propose(query, asked):
+                yield replace(strategy, among=among)

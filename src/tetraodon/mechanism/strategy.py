@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, TypeAlias
@@ -25,6 +25,7 @@ from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.records_where import RecordsWhere
 
 Measured: TypeAlias = tuple[Ints, ...]
 """The noisy numbers of one strategy, an array for each measurement, in its units."""
@@ -48,6 +49,8 @@ class Strategy:
     weights: tuple[Fraction, ...] = ()
     """Noise of each noisy query in multiples of the common scale; none given means that all are one."""
     noise: NoiseLaw = LAPLACE
+    among: RecordsWhere | None = None
+    """The records that it is about, if not all. What is measured stands here as it does over what they can be like."""
 
     def __post_init__(self) -> None:
         if not self.table and not self.mechanism.tells_answers:
@@ -59,8 +62,17 @@ class Strategy:
 
     def measurements(self, scale: Fraction) -> tuple[Measurement, ...]:
         """Everything that is measured, at a given scale of noise."""
+        found = self.stated(scale)
+        return found if self.among is None else tuple(replace(m, query=self.among.lifted(m.query)) for m in found)
+
+    def stated(self, scale: Fraction) -> tuple[Measurement, ...]:
+        """The same, over what the records can be like that it is about."""
         noisy = (Measurement(q, s, self.noise) for q, s in zip(self.noisy, self.scales(scale), strict=True))
         return (*noisy, *(Measurement(q, Fraction(0)) for q in self.exact))
+
+    def inside(self, domain: Domain) -> Domain:
+        """What the records can be like that it is about."""
+        return domain if self.among is None else self.among.inside
 
     def scales(self, scale: Fraction) -> tuple[Fraction, ...]:
         """The scale of every noisy query's noise, given the common one."""

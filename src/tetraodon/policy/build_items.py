@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from tetraodon.domain import Attribute, Domain
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.build_domain import LISTED_LIMIT, code_of
 from tetraodon.policy.build_graph import by_ends, partition
@@ -18,11 +18,12 @@ from tetraodon.policy.policy import Item
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.typed import exact
-from tetraodon.questions import KINDS, linear
+from tetraodon.questions import KINDS
 from tetraodon.questions.histogram import SECRET_BLOCKS
 from tetraodon.questions.query import Bins
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.records_where import records_where
 
 BINS_LIMIT = 4 * LISTED_LIMIT
 """The most values of which bins are made in one policy, added up."""
@@ -33,10 +34,8 @@ class DeclaredValues:
     """What a policy declares that a question may be about."""
 
     graph: SecretGraph
-
-    @property
-    def domain(self) -> Domain:
-        return self.graph.domain
+    domain: Domain
+    """What the records can be like that the question is about."""
 
     def code(self, attribute: Attribute, typed: str) -> int:
         """The code of a value as it was typed."""
@@ -52,7 +51,9 @@ class DeclaredValues:
                 raise PolicyError(
                     f"the secrets of {attribute.name} are not blocks", fix="list the bins, or give it blocks"
                 )
-            owner = secrets.blocks
+            owner, whole = secrets.blocks, self.graph.domain[attribute.name]
+            if attribute != whole:
+                owner = tuple(owner[whole.code(attribute.value(code))] for code in range(attribute.size))
         else:
             owner = _by_width(exact(typed), attribute)
         return groups_of(attribute, owner)
@@ -91,9 +92,17 @@ def _item(section: ItemSection, graph: SecretGraph) -> Item:
         if foreign and getattr(section, option) is not False:
             users = [other.words[0] for other in KINDS if option in other.keys]
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {users[0]}")
-    query = kind.read(written, DeclaredValues(graph))
-    require_possible(linear(query, graph.domain))
-    return Item(section.name, query, section.share, written.get("whole", False), section.title or "", section.notes)
+    those = records_where(section.where, (), graph.domain)
+    query = kind.read(written, DeclaredValues(graph, graph.domain if those is None else those.inside))
+    told = section.title or "", section.notes
+    item = Item(section.name, query, section.share, written.get("whole", False), *told, where=section.where)
+    if those is not None:
+        if not query.of_parts:
+            raise Refused(f"`{section.kind}` is about all records", fix="leave `where` out, or use it with mean")
+        those.check_cells(query.table(those.inside))
+    require_possible(query.linear(item.inside(graph.domain)))
+    item.linear(graph.domain)
+    return item
 
 
 def require_possible(asked: LinearQuery) -> None:

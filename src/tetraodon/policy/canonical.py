@@ -155,14 +155,9 @@ def _known(entry: Known) -> Json:
 
 def _item(item: Item) -> Json:
     by: Json = {"by": list(item.query.by)} if item.query.by else {}
-    return {
-        "name": item.name,
-        **_told(item),
-        **item.query.document(),
-        **by,
-        "share": plain(item.share),
-        "whole": item.whole,
-    }
+    where: Json = {"where": item.where} if item.where else {}
+    rest: Json = {**where, "share": plain(item.share), "whole": item.whole}
+    return {"name": item.name, **_told(item), **item.query.document(), **by, **rest}
 
 
 def _told(item: Item | NamesItem) -> Json:

@@ -28,6 +28,7 @@ class ItemShape(Section):
     notes: Paragraphs = ()
     share: Exact = Fraction(1)
     names: Text = ""
+    where: Text = ""
 
     @property
     def asks(self) -> type[Query]:
@@ -66,7 +67,7 @@ def _form(key: Key) -> Any:
 
 
 KEYS = {name: key for kind in KINDS for name, key in kind.keys.items()}
-"""What can stand beside `name` and `share`; kinds that have a key in common mean the same by it."""
+"""What can stand beside `name`, `share` and `where`; kinds that have a key in common mean the same by it."""
 
 if taken := KEYS.keys() & set(ItemShape.model_fields):
     raise TypeError(f"a kind of question may not call a key of its own {', '.join(sorted(taken))}: every item has it")

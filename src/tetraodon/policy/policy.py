@@ -18,8 +18,11 @@ from tetraodon.policy.open_text import NamesItem, OpenText, check_item
 from tetraodon.policy.publisher import NOBODY, Publisher
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.questions import Query
+from tetraodon.questions.query import asked_in_words
 from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.wording import number_of
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.records_where import RecordsWhere, records_where
 from tetraodon.zcdp import epsilon_at
 
 LEAST, MOST = Fraction(1, 10**9), 10**6
@@ -33,6 +36,8 @@ class Item:
     """One thing to release. `whole` counts are whole and not negative, at the price of a bias.
 
     `title` and `notes` are the office's words for the report, where there are any.
+    Where there is a `where`, the question is about the records for which that condition holds, and about values that
+    they can have.
     """
 
     name: str
@@ -41,9 +46,38 @@ class Item:
     whole: bool = True
     title: str = ""
     notes: tuple[str, ...] = ()
+    where: str = ""
 
     def __post_init__(self) -> None:
         check_item(self.name, self.share)
+
+    def among(self, domain: Domain) -> RecordsWhere | None:
+        """The records that it is about; None if it is about all of them."""
+        return records_where(self.where, (), domain)
+
+    def inside(self, domain: Domain) -> Domain:
+        """What those records can be like."""
+        those = self.among(domain)
+        return domain if those is None else those.inside
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        """What is counted or added up, as a linear query over all records."""
+        those = self.among(domain)
+        return self.query.linear(domain) if those is None else those.lifted(self.query.linear(those.inside))
+
+    @property
+    def asked(self) -> str:
+        """What it asks for, in a few words."""
+        return asked_in_words(self.query) + self.among_whom
+
+    @property
+    def among_whom(self) -> str:
+        """The end of a few words about it, where it is not about all records."""
+        return f", among those with {self.where}" if self.where else ""
+
+    def sentence(self, inside: Domain) -> str:
+        """What it asks for, in a sentence or two, given what those records can be like."""
+        return self.query.sentence(inside) + (f" Only records with {self.where} count." if self.where else "")
 
 
 @dataclass(frozen=True, slots=True)

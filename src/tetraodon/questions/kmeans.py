@@ -30,6 +30,7 @@ class KMeans(Query):
     more_columns: ClassVar = ("cluster",)
     numbers: ClassVar = False
     shaped_by_budget: ClassVar = True
+    of_parts: ClassVar = False
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> KMeans:  # noqa: ARG003

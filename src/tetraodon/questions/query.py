@@ -140,6 +140,8 @@ class Query(ABC):
     """Whether the column holds numbers with an interval."""
     shaped_by_budget: ClassVar[bool] = False
     """Whether what is best to measure depends on how much may be spent."""
+    of_parts: ClassVar[bool] = True
+    """Whether it may be asked about some of the records only."""
     if_too_long: ClassVar[str] = "ask about fewer values: named `ranges`, or an attribute with a larger `step`"
 
     @property

@@ -128,6 +128,7 @@ def picture_of(answer: Answer) -> Picture:
     head = drawing.head + (f" by {listing(query.by)}" if query.by else "")
     if drawing.names_sides and axes:
         head += f" of {listing(axis.title for axis in axes)}"
+    head += answer.item.item.among_whom
     shape = tuple(axis.size for axis in axes)
     values, lower, upper = (columns[name].reshape(shape) for name in (value_column(columns), "lower", "upper"))
     return Picture(

@@ -56,7 +56,7 @@ def check(policy: AnyPolicy, table: Source | None = None) -> Checked:
     Raises PolicyError for a file that is no policy, and TableError for a table that cannot be opened.
     """
     read = load_policy(policy)
-    found = {item.name: sensitivity(read, item.query) for item in read.items}
+    found = {item.name: sensitivity(read, item.query, where=item.where) for item in read.items}
     if table is None:
         return Checked(read, found)
     with open_policy_table(read, table) as engine:

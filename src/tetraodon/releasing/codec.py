@@ -13,6 +13,7 @@ from tetraodon.errors import ReleaseError
 from tetraodon.noise.laws import law_from
 from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text
+from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
@@ -105,6 +106,8 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
             return {"kind": "soft table", "of": [_soft_document(part) for part in contribution.parts]}
         case AllRanges():
             raise AssertionError("every range at once is never measured")
+        case Among():
+            raise AssertionError("what is measured of some records is written as it is over what they can be like")
         case _:
             assert_never(contribution)
 

@@ -23,7 +23,6 @@ from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
-from tetraodon.questions import linear
 from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.releasing.comparison import Comparison, Variant
 from tetraodon.releasing.plan import Plan, better, plan
@@ -101,7 +100,7 @@ def compare(
     order = {name: place for place, name in enumerate(item.name for item in policy.items)}
     found.sort(key=lambda variant: order[variant.item])
     pair_text = (about.text(codes[0]), about.text(codes[1]))
-    touched = [i.name for i in policy.items if about.name in linear(i.query, policy.domain).names]
+    touched = [i.name for i in policy.items if about.name in i.linear(policy.domain).names]
     return Comparison(about.name, pair_text, tuple(found), tuple(_remarks(found, touched, pair_text)))
 
 
@@ -173,7 +172,7 @@ def _attribute(policy: Policy, name: str | None) -> Attribute:
         return found
     able = [f for f in policy.graph.factors if len(f.names) == 1 and policy.domain[f.names[0]].ordered]
     within = [f.names[0] for f in able if isinstance(f.graph, Within)]
-    asked = {n for item in policy.items for n in linear(item.query, policy.domain).names}
+    asked = {n for item in policy.items for n in item.linear(policy.domain).names}
     meant = within or [f.names[0] for f in able if isinstance(f.graph, Everything) and f.names[0] in asked]
     if len(meant) != 1:
         raise QueryError(

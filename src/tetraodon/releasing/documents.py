@@ -60,7 +60,7 @@ def item_document(item: PlannedItem, domain: Domain) -> dict[str, Any]:
         "baseline_error": item.baseline_error,
         "baseline_mechanism": item.baseline.name,
         "certificate": certificate_document(item.certificate, domain),
-        "measurements": [measurement_document(m) for m in item.measurements],
+        "measurements": [measurement_document(m) for m in item.strategy.stated(item.scale)],
         "table": [split_document(split) for split in item.strategy.table],
     }
 

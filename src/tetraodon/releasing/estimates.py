@@ -33,13 +33,21 @@ def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> Floats:
 
 
 def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, Estimated]:
-    """Best tables for every item that is a table, agreeing on every margin they share.
+    """Best tables for every item that is a table; those about the same records agree."""
+    found: dict[str, Estimated] = {}
+    for those in dict.fromkeys(item.strategy.among for item in plan):
+        items = [item for item in plan if item.strategy.among == those]
+        found |= _estimates(items, measured, plan.policy.domain if those is None else those.inside)
+    return found
+
+
+def _estimates(plan: Sequence[PlannedItem], measured: Mapping[str, Measured], domain: Domain) -> dict[str, Estimated]:
+    """Best tables for items about the same records, agreeing on every margin they share.
 
     First a weighted average of what is shared, then never-falling running counts where an item is about order,
     then the other tables follow those. Where that cannot be had together, running counts may fall: agreement wins, and
     there always is an answer. Last come whole counts that are not negative, unless an item wants none.
     """
-    domain = plan.policy.domain
     known = _exact_tables(plan, measured)
     tables: dict[str, EstimatedTable] = {}
     for item in plan:
@@ -50,7 +58,7 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, E
             )
     agree([*known, *tables.values()], domain)
     agreed = {name: table.values for name, table in tables.items()}
-    if not _never_fall(plan, tables, known):
+    if not _never_fall(plan, tables, known, domain):
         for name, values in agreed.items():
             tables[name].values = values
     wanted = [item.name for item in plan if item.item.whole and item.name in tables]
@@ -64,9 +72,13 @@ def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, E
     }
 
 
-def _never_fall(plan: Plan, tables: Mapping[str, EstimatedTable], known: Sequence[EstimatedTable]) -> bool:
+def _never_fall(
+    plan: Sequence[PlannedItem],
+    tables: Mapping[str, EstimatedTable],
+    known: Sequence[EstimatedTable],
+    domain: Domain,
+) -> bool:
     """Running counts that never fall, and all other tables following; whether they could."""
-    domain = plan.policy.domain
     leaders = list(known)
     for item in sorted(plan, key=lambda item: not _about_order(item, domain)):
         if item.name not in tables:
@@ -106,7 +118,7 @@ def _order_is_shared(
     return any(name in dict(m.groups) for leader in leaders for m in shared_margins([table, leader], domain))
 
 
-def _exact_tables(plan: Plan, measured: Mapping[str, Measured]) -> list[EstimatedTable]:
+def _exact_tables(plan: Sequence[PlannedItem], measured: Mapping[str, Measured]) -> list[EstimatedTable]:
     tables = []
     for item in plan:
         arrays = measured[item.name][len(item.strategy.noisy) :]

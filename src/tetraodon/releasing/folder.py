@@ -32,7 +32,6 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.source import dump_policy
-from tetraodon.questions import linear
 from tetraodon.rational import rational
 from tetraodon.releasing.codec import measurement_from, split_from
 from tetraodon.releasing.column_files import write_columns
@@ -188,7 +187,7 @@ def plan_from_manifest(manifest: Mapping[str, Any], folder: Path, *, believed: b
             raise broken()
         measured = [_measured(document, item, policy) for document, item in zip(stated, policy.items, strict=True)]
         for item, parts in zip(policy.items, measured, strict=True):
-            _check_size(folder, item.name, parts, policy)
+            _check_size(folder, item, parts, policy)
         items = tuple(
             _item(document, item, parts, policy, _baseline(document) if believed else None)
             for document, item, parts in zip(stated, policy.items, measured, strict=True)
@@ -219,14 +218,15 @@ def broken() -> ReleaseError:
 
 
 def _measured(document: Mapping[str, Any], item: Item, policy: Policy) -> list[Measurement]:
-    return [measurement_from(m, item.query, policy.domain) for m in document["measurements"]]
+    inside = item.inside(policy.domain)
+    return [measurement_from(m, item.query, inside) for m in document["measurements"]]
 
 
-def _check_size(folder: Path, name: str, measured: Sequence[Measurement], policy: Policy) -> None:
-    wanted = sum(measurement.query.size(policy.domain) for measurement in measured)
-    path = plain_file(folder, f"measurements/{name}.parquet")
+def _check_size(folder: Path, item: Item, measured: Sequence[Measurement], policy: Policy) -> None:
+    wanted = sum(measurement.query.size(item.inside(policy.domain)) for measurement in measured)
+    path = plain_file(folder, f"measurements/{item.name}.parquet")
     if wanted > 2 * ANSWER_LIMIT or parquet_rows(path) != wanted:
-        raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
+        raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=item.name)
 
 
 def _baseline(document: Mapping[str, Any]) -> Baseline:
@@ -244,8 +244,9 @@ def _item(
     policy: Policy,
     baseline: Baseline | None,
 ) -> PlannedItem:
-    table = tuple(split_from(split, policy.domain) for split in document["table"])
-    asked = linear(item.query, policy.domain).by
+    inside = item.inside(policy.domain)
+    table = tuple(split_from(split, inside) for split in document["table"])
+    asked = item.query.linear(inside).by
     if any(split.labels and split not in asked for split in (*table, *(s for m in measured for s in m.query.by))):
         raise broken()  # bins that are called by other names than the policy's
     noisy = [m for m in measured if m.scale]
@@ -258,5 +259,6 @@ def _item(
         table,
         weights if any(weight != 1 for weight in weights) else (),
         noisy[0].noise if noisy else LAPLACE,
+        item.among(policy.domain),
     )
     return planned_item(item, strategy, scale, policy, baseline)

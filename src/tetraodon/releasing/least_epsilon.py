@@ -106,7 +106,9 @@ class _Curve:
                 replace(
                     item,
                     scale=scale,
-                    expected_error=Scaled(item.strategy, scale, policy.domain).expected_error(item.item.query),
+                    expected_error=Scaled(item.strategy, scale, item.strategy.inside(policy.domain)).expected_error(
+                        item.item.query
+                    ),
                 )
                 for item, scale in zip(self.plan, scales, strict=True)
             )

@@ -6,20 +6,16 @@ A plan is a function of policy, workload and budget alone. It never sees the dat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import TypeAlias
 
 from tetraodon.certificate.against_attackers import certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
-from tetraodon.mechanism.exact import EXACT
-from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
@@ -27,10 +23,11 @@ from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, decimal_text
+from tetraodon.releasing.best_proposal import choose, expected, offered
 from tetraodon.releasing.budget import Limit, fill, limit_of
 from tetraodon.releasing.plan_names import PlannedNames, plan_names
 from tetraodon.wording import number_of
-from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
+from tetraodon.workload.linear import Measurement
 
 ROUNDS = 4
 
@@ -59,7 +56,7 @@ class PlannedItem:
 
     def scaled(self, domain: Domain) -> Scaled:
         """Its strategy at its scale of noise."""
-        return Scaled(self.strategy, self.scale, domain)
+        return Scaled(self.strategy, self.scale, self.strategy.inside(domain))
 
     @property
     def epsilon(self) -> Fraction:
@@ -183,11 +180,11 @@ def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction
     prices = [limit.amount * item.share / shares for item in policy.items]
     chosen: list[tuple[Strategy, Fraction]] = []
     scales: list[Fraction] = []
-    offered = [None if item.query.shaped_by_budget else _offered(item, policy, limit) for item in policy.items]
+    known_offers = [None if item.query.shaped_by_budget else offered(item, policy, limit) for item in policy.items]
     for _ in range(ROUNDS):
         again = [
-            _choose(item, policy, Limit(limit.noise, price), known)
-            for item, price, known in zip(policy.items, prices, offered, strict=True)
+            choose(item, policy, Limit(limit.noise, price), known)
+            for item, price, known in zip(policy.items, prices, known_offers, strict=True)
         ]
         if [(s.mechanism, s.table) for s, _ in again] == [(s.mechanism, s.table) for s, _ in chosen]:
             break
@@ -205,52 +202,6 @@ def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction
     return chosen, scales
 
 
-def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
-    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=policy.delta)
-
-
-Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
-"""Proposals with what each loses at a scale of one, and whether others were left out as too long."""
-
-
-def _offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) -> Offered:
-    """What mechanisms propose for an item, priced; the price that it may have matters only if that shapes it."""
-    priced = policy
-    if item.query.shaped_by_budget:  # how fine its table is depends on its part of the budget
-        priced = policy.with_epsilon(policy.epsilon * limit.amount / limit_of(policy, limit.noise).amount)
-    found, too_long = [], False
-    for strategy in proposals(item.query, priced, usual=usual):
-        if any(query.size(policy.domain) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
-            too_long = True
-            continue
-        strategy = replace(strategy, noise=limit.noise)
-        unit = _certify(policy, strategy.measurements(Fraction(1)))
-        if unit.finite:
-            loss = limit.loss(unit)
-            found.append((strategy if loss else EXACT.of(strategy), loss))
-    return found, too_long
-
-
-def _choose(item: Item, policy: Policy, limit: Limit, offered: Offered | None = None) -> tuple[Strategy, Fraction]:
-    """The proposal with the least expected error at a given price, and its scale of noise."""
-    best: tuple[float, Strategy, Fraction] | None = None
-    found, too_long = offered or _offered(item, policy, limit)
-    for strategy, loss in found:
-        scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
-        error = Scaled(strategy, scale, policy.domain).expected_error(item.query)
-        if best is None or error < best[0]:
-            best = (error, strategy, scale)
-    if best is None and too_long:
-        raise Refused(
-            f"the answer would have more than {ANSWER_LIMIT:,} numbers",
-            fix=item.query.if_too_long,
-            where=item.name,
-        )
-    if best is None:
-        raise Refused("no mechanism can answer this under the policy", fix="ask for something else", where=item.name)
-    return best[1], best[2]
-
-
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """What plain differential privacy would do at the same price: its error, and how it would answer."""
@@ -264,7 +215,7 @@ def planned_item(
 ) -> PlannedItem:
     """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
     certificate = certify_release(policy, strategy.measurements(scale))
-    error = Scaled(strategy, scale, policy.domain).expected_error(item.query)
+    error = expected(item, strategy, scale, policy)
     usual = baseline or _baseline(item, strategy, scale, certificate, policy)
     return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
 
@@ -277,12 +228,9 @@ def _baseline(
     price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
     at_price = Limit(noise, price)
-    usual, scale = _choose(item, plain, at_price, _offered(item, plain, at_price, usual=True))
-    error = Scaled(usual, scale, policy.domain).expected_error(item.query)
-    if (
-        policy.graph == plain.graph
-        and (own := Scaled(strategy, own_scale, policy.domain).expected_error(item.query)) < error
-    ):
+    usual, scale = choose(item, plain, at_price, offered(item, plain, at_price, usual=True))
+    error = expected(item, usual, scale, policy)
+    if policy.graph == plain.graph and (own := expected(item, strategy, own_scale, policy)) < error:
         return Baseline(own, strategy.mechanism)  # nothing else was promised
     return Baseline(error, usual.mechanism)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tetraodon.ledger import shown_above
-from tetraodon.questions.query import asked_in_words
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.wording import shown_number
 
@@ -16,7 +15,7 @@ def plan_rows(plan: Plan) -> list[list[str]]:
     return [
         [
             item.name,
-            asked_in_words(item.item.query),
+            item.item.asked,
             item.strategy.mechanism.words,
             shown_above(item.epsilon),
             error_in_words(item.expected_error, item.item.query.unit(domain)),

@@ -66,7 +66,7 @@ def infer(
     """
     tables = estimate_tables(plan, measured)
     domain = plan.policy.domain
-    answers = {i.name: Answer(i, domain, measured[i.name], tables.get(i.name)) for i in plan}
+    answers = {i.name: Answer(i, i.strategy.inside(domain), measured[i.name], tables.get(i.name)) for i in plan}
     told = {item.name: NamesAnswer(item, (names or {})[item.name]) for item in plan.names}
     return Release(plan, measured, when, charged, answers, told)
 
@@ -86,7 +86,7 @@ def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
     best: tuple[float, Answer] | None = None
     split: QueryError | None = None
     for answer in answers:
-        if answer.values is None or not set(names) <= set(answer.table.names):
+        if answer.values is None or answer.item.strategy.among or not set(names) <= set(answer.table.names):
             continue
         try:
             reach = answer.table.reach(cells_where(answer.table, names, holds))
@@ -124,7 +124,11 @@ def _condition(question: str, policy: Policy) -> Truth | None:
 
 def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:
     together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "how many records there are"
-    tables = [f"{answer.name} ({', '.join(answer.table.names)})" for answer in answers if answer.values is not None]
+    tables = [
+        f"{answer.name} ({', '.join(answer.table.names)})"
+        for answer in answers
+        if answer.values is not None and answer.item.strategy.among is None
+    ]
     return QueryError(
         f"no released table knows {together}",
         fix=f"ask about attributes that one of its tables has: {listing(tables) if tables else 'there is none'}",

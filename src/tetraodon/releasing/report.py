@@ -20,7 +20,6 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.publisher import EXACT, NOISY, OURS
 from tetraodon.policy.words import HOPELESS, WORTHLESS, listing, percent, times
 from tetraodon.questions.answered import MEASURED
-from tetraodon.questions.query import asked_in_words
 from tetraodon.rational import stated_number
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import CLUSTERS, chart_spec, value_column
@@ -113,14 +112,14 @@ def _exactly(told: str) -> dict[str, str]:
 
 def _answer(release: Release, answer: Answer) -> dict[str, Any]:
     """What the page shows of one answer."""
-    item, domain, query = answer.item, answer.domain, answer.item.item.query
-    asked = asked_in_words(query)
+    item, domain, whole = answer.item, answer.domain, release.plan.policy.domain
+    asked = item.item.asked
     figures, chart = _figures(answer), chart_spec(answer)
     return {
         "name": answer.name,
         "title": item.item.title or asked[:1].upper() + asked[1:],
         "theirs": bool(item.item.title),
-        "question": query.sentence(domain),
+        "question": item.item.sentence(domain),
         "notes": item.item.notes,
         "figures": figures,
         "short": len(figures) == 1 and chart is None,
@@ -130,7 +129,7 @@ def _answer(release: Release, answer: Answer) -> dict[str, Any]:
             "How it was answered": mechanism(item, domain),
             "Expected error": error(item, domain),
             "Plain differential privacy": baseline(item, release.plan.policy),
-            "Certificate": f"{proof(item.certificate)} {witness(item.certificate, domain)}".strip(),
+            "Certificate": f"{proof(item.certificate)} {witness(item.certificate, whole)}".strip(),
             **_exactly(f"epsilon {item.epsilon}, scale of the noise {item.scale}"),
         },
     }

@@ -15,11 +15,12 @@ from typing import Any
 
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.domain import Domain
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry, Ledger
 from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy
-from tetraodon.policy.policy import Policy
+from tetraodon.policy.policy import Item, Policy
 from tetraodon.releasing.codec import measurement_from
 from tetraodon.releasing.same_data import check_same_data
 from tetraodon.workload.linear import Measurement
@@ -118,10 +119,10 @@ def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
     try:
         asked = load_policy(entry.document["policy"])
         documents: list[dict[str, Any]] = list(entry.document["plan"]["queries"])
-        items = {item.name: item.query for item in asked.items}
+        items = {item.name: item for item in asked.items}
         check_same_data(replace(asked, graph=replace(asked.graph, known=())), policy)  # it may know less, or more
         return [
-            measurement_from(measured, items[document["name"]], asked.domain)
+            _measured(measured, items[document["name"]], asked.domain)
             for document in documents
             for measured in document["measurements"]
         ]
@@ -129,3 +130,9 @@ def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
         raise LedgerError(
             f"entry {entry.id} does not say what was measured", fix="restore the ledger from a backup"
         ) from None
+
+
+def _measured(document: dict[str, Any], item: Item, domain: Domain) -> Measurement:
+    found = measurement_from(document, item.query, item.inside(domain))
+    those = item.among(domain)
+    return found if those is None else replace(found, query=those.lifted(found.query))

@@ -17,6 +17,7 @@ import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
+from tetraodon.workload.among import Among
 from tetraodon.workload.number import Number, writable
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -175,4 +176,4 @@ class AllRanges:
         return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
 
 
-Contribution: TypeAlias = One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product
+Contribution: TypeAlias = One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product | Among

@@ -15,6 +15,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.whole_sums import add_up, cut_off, fits
+from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
@@ -25,17 +26,26 @@ ANSWER_LIMIT = 20_000_000
 
 @dataclass(frozen=True)
 class Split:
-    """An attribute whose values, or `bins` of values, are counted apart. `bins[code]` is a code's bin."""
+    """An attribute whose values, or `bins` of values, are counted apart. `bins[code]` is a code's bin.
+
+    With `ends`, only values between these codes are counted apart. It goes with a condition that holds for no others,
+    so that it does not matter where those are put.
+    """
 
     name: str
     bins: tuple[int, ...] | None = None
     labels: tuple[str, ...] = ()
+    ends: tuple[int, int] | None = None
 
     def size(self, domain: Domain) -> int:
+        if self.ends is not None:
+            return self.ends[1] - self.ends[0] + 1
         return domain[self.name].size if self.bins is None else int(self._bin_of.max()) + 1
 
     def of(self, codes: Ints) -> Ints:
         """The bin of each code."""
+        if self.ends is not None:
+            return np.clip(codes, *self.ends) - self.ends[0]
         return codes if self.bins is None else self._bin_of[codes]
 
     @cached_property
@@ -51,14 +61,16 @@ class LinearQuery:
     by: tuple[Split, ...] = ()
 
     def __post_init__(self) -> None:
-        names = [split.name for split in self.by] + list(self.contribution.names)
+        given = self.contribution
+        own = given.inner.names if isinstance(given, Among) else given.names
+        names = [split.name for split in self.by] + list(own)
         if len(set(names)) != len(names):
             raise QueryError("an attribute is used twice in one query", fix="name each attribute once")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes it looks at, splits first."""
-        return (*(split.name for split in self.by), *self.contribution.names)
+        """The attributes it looks at, splits first; a condition may look at them too."""
+        return tuple(dict.fromkeys([*(split.name for split in self.by), *self.contribution.names]))
 
     def shape(self, domain: Domain) -> tuple[int, ...]:
         """One axis per split, then the rows of the contribution."""
@@ -81,48 +93,22 @@ class LinearQuery:
                 f"the answer has more than {ANSWER_LIMIT:,} numbers",
                 fix="ask for fewer attributes, or for `bins` of them",
             )
-        place = np.zeros(len(counts), np.int64)
+        place = self._places(codes, shape)
+        groups, given = math.prod(shape[:-1]), self.contribution
+        rest = [codes[:, self.names.index(name)] for name in given.names]
+        if isinstance(given, Among):
+            there = given.holds(rest)
+            kept = [code[there] for code in given.inner_codes(rest)]
+            return _added(given.inner, given.within, kept, counts[there], place[there], groups).reshape(shape)
+        sizes = [domain[name].size for name in given.names]
+        return _added(given, sizes, rest, counts, place, groups).reshape(shape)
+
+    def _places(self, codes: Ints, shape: tuple[int, ...]) -> Ints:
+        """The cell of the splits that each row of codes lies in."""
+        place = np.zeros(len(codes), np.int64)
         for axis, split in enumerate(self.by):
             place = place * shape[axis] + split.of(codes[:, axis])
-        groups = math.prod(shape[:-1])
-        rest = codes[:, len(self.by) :]
-        match self.contribution:
-            case One():
-                flat = _add_up(groups, place, counts)
-            case Answerers() as those:
-                flat = _add_up(groups, place, counts * those.alone(rest[:, 0]))
-            case Number() as number:
-                sizes = [domain[name].size for name in number.names]
-                cell = np.ravel_multi_index(tuple(rest.T), sizes)
-                flat = add_up(groups, place, number.values(cell), counts, longest=number.longest)
-            case Prefix() as prefix:
-                table = _add_up(groups * prefix.size, place * prefix.size + rest[:, 0], counts)
-                flat = np.cumsum(table.reshape(groups, prefix.size), axis=1)[:, : prefix.rows]
-            case Table() as given:
-                sizes = [domain[name].size for name in given.names]
-                cell = np.ravel_multi_index(tuple(rest.T), sizes)
-                flat = np.stack([_add_up(groups, place, row[cell] * counts) for row in given.matrix], axis=-1)
-            case AllRanges() as ranges:
-                table = _add_up(groups * ranges.size, place * ranges.size + rest[:, 0], counts)
-                running = np.cumsum(table.reshape(groups, ranges.size), axis=1)
-                low, high = np.triu_indices(ranges.size)
-                before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
-                flat = running[:, high] - before[:, low]
-            case Hats() | Ramps() as smooth:
-                if not fits(smooth.width):  # a record is `width` units
-                    raise Refused("smoothed counts this wide are too long for exact arithmetic", fix="use less width")
-                table = _add_up(groups * smooth.size, place * smooth.size + rest[:, 0], counts)
-                flat = smooth.add_up(table.reshape(groups, smooth.size))
-            case Soft() as soft:
-                first, part = soft.places(rest[:, 0])
-                cells = np.concatenate(
-                    [place * soft.rows + first, place * soft.rows + np.minimum(first + 1, soft.rows - 1)]
-                )
-                shares = np.concatenate([soft.units - part, part])
-                flat = add_up(groups * soft.rows, cells, shares, np.tile(counts, 2), longest=soft.units)
-            case Product() as product:
-                flat = product.spread(rest, counts, place, groups)
-        return flat.reshape(shape)
+        return place
 
     def evaluate_sums(self, domain: Domain, codes: Ints, counts: Ints, sums: Ints) -> Ints:
         """Exact answers to a sum of one attribute, from the sums of its codes in the non-empty cells of `by`.
@@ -132,9 +118,7 @@ class LinearQuery:
         """
         assert isinstance(self.contribution, Number)
         shape = self.shape(domain)
-        place = np.zeros(len(counts), np.int64)
-        for axis, split in enumerate(self.by):
-            place = place * shape[axis] + split.of(codes[:, axis])
+        place = self._places(codes, shape)
         first, second = self.contribution.values(np.arange(2)).tolist()
         step = second - first
         groups = math.prod(shape[:-1])
@@ -181,6 +165,46 @@ class Measurement:
 def splits(names: Sequence[str]) -> tuple[Split, ...]:
     """Splits by every value of the attributes."""
     return tuple(Split(name) for name in names)
+
+
+def _added(
+    given: Contribution, sizes: Sequence[int], rest: Sequence[Ints], counts: Ints, place: Ints, groups: int
+) -> Ints:
+    """What records add, in units, for each group, from counts of cells with the codes `rest` of its attributes."""
+    match given:
+        case One():
+            flat = _add_up(groups, place, counts)
+        case Answerers() as those:
+            flat = _add_up(groups, place, counts * those.alone(rest[0]))
+        case Number() as number:
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            flat = add_up(groups, place, number.values(cell), counts, longest=number.longest)
+        case Prefix() as prefix:
+            table = _add_up(groups * prefix.size, place * prefix.size + rest[0], counts)
+            flat = np.cumsum(table.reshape(groups, prefix.size), axis=1)[:, : prefix.rows]
+        case Table() as rows:
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            flat = np.stack([_add_up(groups, place, row[cell] * counts) for row in rows.matrix], axis=-1)
+        case AllRanges() as ranges:
+            table = _add_up(groups * ranges.size, place * ranges.size + rest[0], counts)
+            running = np.cumsum(table.reshape(groups, ranges.size), axis=1)
+            low, high = np.triu_indices(ranges.size)
+            before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
+            flat = running[:, high] - before[:, low]
+        case Hats() | Ramps() as smooth:
+            if not fits(smooth.width):  # a record is `width` units
+                raise Refused("smoothed counts this wide are too long for exact arithmetic", fix="use less width")
+            table = _add_up(groups * smooth.size, place * smooth.size + rest[0], counts)
+            flat = smooth.add_up(table.reshape(groups, smooth.size))
+        case Soft() as soft:
+            first, part = soft.places(rest[0])
+            row = place * soft.rows
+            cells = np.concatenate([row + first, row + np.minimum(first + 1, soft.rows - 1)])
+            shares = np.concatenate([soft.units - part, part])
+            flat = add_up(groups * soft.rows, cells, shares, np.tile(counts, 2), longest=soft.units)
+        case Product() as product:
+            flat = product.spread(np.stack(rest, axis=1), counts, place, groups)
+    return flat
 
 
 def _add_up(size: int, place: Ints, amount: Ints) -> Ints:

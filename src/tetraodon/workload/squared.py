@@ -6,12 +6,13 @@ sum a_i(x)^2 and sum (a_i(x) - a_i(y))^2, in squares of the unit. Rows of zeros 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never, cast
 
 import numpy as np
 
 from tetraodon.arrays import Ints
+from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
@@ -112,6 +113,8 @@ def squared(contribution: Contribution) -> Measured:
             return contribution if np.isin(table.matrix, (0, 1)).all() else Squared(table)
         case Number() | Hats() | Ramps() | Soft() | Product():
             return Squared(contribution)
+        case Among():
+            return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
         case _:
             assert_never(contribution)
 
@@ -127,6 +130,8 @@ def signed(contribution: Contribution) -> bool:
             return number.signed
         case Table() as table:
             return bool((table.matrix < 0).any())
+        case Among():
+            return signed(contribution.inner)
         case _:
             return False
 

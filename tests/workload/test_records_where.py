@@ -1,0 +1,101 @@
+"""Some of the records: what they can be like, and what is asked of them lifted to all records."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
+from tetraodon.errors import QueryError, Refused
+from tetraodon.workload.contribution import Number, One, Prefix
+from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.records_where import RecordsWhere, records_where
+
+DOMAIN = Domain(
+    (
+        Attribute("n", Integers(-2, 2)),
+        Attribute("g", Grid(Fraction(0), Fraction(1), Fraction(1, 2))),
+        Attribute("d", Dates(dt.date(2026, 1, 1), dt.date(2026, 1, 3))),
+        Attribute("c", Categories(("x", "y", "z")), other=0),
+        Attribute("t", Booleans(), other=0),
+    )
+)
+
+
+def test_values_that_nobody_can_have_are_left_out() -> None:
+    those = records_where("n > 0 and g < 1 and d > '2026-01-01' and c <> 'y' and t", (), DOMAIN)
+    assert those is not None
+    assert those.inside["n"].values == Integers(1, 2)
+    assert those.inside["g"].values == Grid(Fraction(0), Fraction(1, 2), Fraction(1, 2))
+    assert those.inside["d"].values == Dates(dt.date(2026, 1, 2), dt.date(2026, 1, 3))
+    assert those.inside["c"].labels == ("x", "z")
+    assert those.inside["t"].labels == ("true",)
+
+
+def test_gaps_among_numbers_stay_and_are_refused_as_cells() -> None:
+    those = records_where("n < 0 or n > 1", (), DOMAIN)
+    assert those is not None
+    assert those.inside == DOMAIN
+    those.check_cells((Split("c"),))
+    with pytest.raises(Refused, match="nobody"):
+        those.check_cells((Split("n"),))
+    tied = records_where("n > 0 or c = 'x'", (), DOMAIN)
+    assert tied is not None
+    tied.check_cells((Split("n"),))
+    tied.check_cells((Split("c"), Split("g")))
+    with pytest.raises(Refused, match="n and c"):
+        tied.check_cells((Split("c"), Split("n")))
+
+
+def test_everybody_and_nobody() -> None:
+    assert records_where("", (), DOMAIN) is None
+    assert records_where("n >= -2", (), DOMAIN) is None
+    with pytest.raises(QueryError, match="no record can satisfy"):
+        records_where("n > 1 and n < 1", (), DOMAIN)
+
+
+@pytest.mark.parametrize("where", ["n > 0", "n <= 0 and c in ('x', 'z')", "c = 'y' or n = 2", "n < 0 or n > 1"])
+def test_lifted_queries_answer_about_those_records(where: str) -> None:
+    """Against the query over their own domain, of a table that only they are in."""
+    those = RecordsWhere(where, (), DOMAIN)
+    names = ("n", "c")
+    records = np.array(list(itertools.product(range(5), range(3))))
+    counts = np.arange(1, 16) ** 2 % 11
+    inside = those.inside
+    kept = [
+        [inside[name].code(DOMAIN[name].value(code)) for name, code in zip(names, record, strict=True)]
+        for record, there in zip(records.tolist(), those_hold(those, records), strict=True)
+        if there
+    ]
+    weights = counts[those_hold(those, records)]
+    asked = [
+        LinearQuery(One(), (Split("c"), Split("n"))),
+        LinearQuery(One(), (Split("n", tuple(code % 2 for code in range(inside["n"].size))),)),
+        LinearQuery(Prefix("n", inside["n"].size, inside["n"].size), (Split("c"),)),
+        LinearQuery(Number(inside["n"])),
+        LinearQuery(One()),
+    ]
+    for query in asked:
+        lifted = those.lifted(query)
+        codes = records[:, [names.index(name) for name in lifted.names]]
+        own = np.array(kept)[:, [names.index(name) for name in query.names]]
+        assert lifted.shape(DOMAIN) == query.shape(inside)
+        assert lifted.evaluate(DOMAIN, codes, counts).tolist() == query.evaluate(inside, own, weights).tolist()
+
+
+def those_hold(those: RecordsWhere, records: np.ndarray) -> np.ndarray:
+    table = those.holds if those.names == ("n", "c") else those.holds[:, None] & np.ones((5, 3), np.bool_)
+    return np.asarray(table[tuple(records.T)])
+
+
+def test_one_condition_per_category() -> None:
+    those = records_where("c <> 'y'", (), DOMAIN)
+    assert those is not None
+    from tetraodon.questions import count
+
+    with pytest.raises(QueryError, match="two conditions look at c"):
+        those.lifted(count("c = 'x'").linear(those.inside))
