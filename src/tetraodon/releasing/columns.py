@@ -69,9 +69,10 @@ class AnsweredItem:
 
             return MeasuredSum(self.measured[place], measurement.query.contribution.unit, not scale, reach)
 
-        found = [made(measurement, place) for place, measurement in enumerate(self.item.measurements)]
+        stated = self.item.strategy.stated(self.item.scale)
+        found = [made(measurement, place) for place, measurement in enumerate(stated)]
         kinds = [query.contribution for query in self.item.item.query.sums(self.domain)]
-        order = [_place(measurement.query.contribution, kinds) for measurement in self.item.measurements]
+        order = [_place(measurement.query.contribution, kinds) for measurement in stated]
         return tuple(one for _, one in sorted(zip(order, found, strict=True), key=itemgetter(0)))
 
     def clusters(self) -> tuple[Floats, Floats]:

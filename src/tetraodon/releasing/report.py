@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tetraodon.domain import Domain
 from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.inference.whole_tables import differing
 from tetraodon.policy.examples import Example
@@ -78,14 +77,20 @@ def report_html(release: Release) -> str:
         together=list(_together(release)),
         whole=bool(whole),
         others=_listed(a.name for a in release if not a.item.item.whole and a.values is not None),
-        differ=_differing(whole, policy.domain),
+        differ=_differing(whole),
     )
 
 
-def _differing(whole: Sequence[Answer], domain: Domain) -> str:
-    """The attributes by which tables of whole counts do not agree."""
-    tables = [EstimatedTable(a.table.item.strategy.table, a.table.values, 1.0) for a in whole if a.values is not None]
-    return _listed(" and ".join(name for name, _ in margin.groups) for margin in differing(tables, domain))
+def _differing(whole: Sequence[Answer]) -> str:
+    """The attributes by which tables of whole counts about the same records do not agree."""
+    told = []
+    for those in dict.fromkeys(answer.item.strategy.among for answer in whole):
+        same = [a for a in whole if a.values is not None and a.item.strategy.among == those]
+        tables = [EstimatedTable(a.table.item.strategy.table, a.table.values, 1.0) for a in same]
+        told += (
+            [" and ".join(name for name, _ in one.groups) for one in differing(tables, same[0].domain)] if same else []
+        )
+    return _listed(dict.fromkeys(told))
 
 
 def _listed(names: Iterable[str]) -> str:
