@@ -75,3 +75,44 @@ def test_weights_are_added_up_in_every_cell() -> None:
     assert answer.columns["count"].tolist() == [3.5, 2.5]
     assert answer.item.item.query.sentence(policy.domain).endswith("x (in 2 groups), each counting as much as its w.")
     assert answer.item.item.query.drawing(policy.domain, ()).title == "sum of w"
+
+
+def named(bins: object, **changes: object) -> td.Policy:
+    base = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"age": {"integer": [17, 90]}, "grade": {"ordered": ["low", "middle", "high"]}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "it", "histogram": ["age", "grade"], "bins": bins}],
+    }
+    return td.load_policy(base | changes)
+
+
+def test_bins_have_names_whatever_their_order() -> None:
+    bins = {"age": {"old": [30, 90], "young": [17, 29]}, "grade": {"poor": ["low"], "fair": ["middle", "high"]}}
+    policy = named(bins)
+    query = policy.items[0].query
+    assert [split.labels for split in linear(query, policy.domain).by] == [("young", "old"), ("poor", "fair")]
+    assert query.document()["bins"]["age"] == {"young": [17, 29], "old": [30, 90]}
+    assert td.load_policy(policy.document) == policy
+    same = histogram("age", "grade", bins={"age": {"young": [17, 29], "old": [30, 90]}, "grade": bins["grade"]})
+    assert query == same
+    table = pl.DataFrame({"age": [18, 40, 41], "grade": ["low", "high", "low"]})
+    columns = release_with(policy, table, silent)["it"].columns
+    assert columns["age"].tolist() == ["young", "young", "old", "old"]
+    assert columns["count"].round(6).tolist() == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("bins", "what"),
+    [
+        ({"age": {"young": [17, 29]}}, "leave 30 out"),
+        ({"age": {"young": [17, 30], "old": [30, 90]}}, "overlap"),
+        ({"age": {"young": 17}}, "not a list of values"),
+        ({"age": {" ": [17, 90]}}, "cannot be printed"),
+        ({"age": {}}, "not a list of values"),
+    ],
+)
+def test_mistakes_in_named_bins_are_told(bins: object, what: str) -> None:
+    with pytest.raises(td.PolicyError, match=what):
+        named(bins)

@@ -22,11 +22,34 @@ Value: TypeAlias = str | int | bool | Fraction | dt.date
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """A level of a tree of categories: `of` names the branch that each of them belongs to."""
+
+    name: str
+    of: tuple[str, ...]
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """Their names, in the order in which they come."""
+        return tuple(dict.fromkeys(self.of))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """For every category the place of its branch among `branches`."""
+        place = {name: number for number, name in enumerate(self.branches)}
+        return tuple(place[name] for name in self.of)
+
+
+@dataclass(frozen=True, slots=True)
 class Categories:
-    """Named values; with `ordered`, their order means something (`low < middle < high`)."""
+    """Named values; with `ordered`, their order means something (`low < middle < high`).
+
+    With `levels`, they are the leaves of a tree; the coarsest level comes first.
+    """
 
     labels: tuple[str, ...]
     ordered: bool = False
+    levels: tuple[Level, ...] = ()
     codes: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

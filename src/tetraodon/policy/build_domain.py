@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
 from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import DomainError, PolicyError, did_you_mean
+from tetraodon.policy.category_tree import categories_of
 from tetraodon.policy.document import AttributeSection, PolicyDocument
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.typed import exact, shown
@@ -30,6 +31,11 @@ def build_domain(document: PolicyDocument, problems: Problems) -> Domain:
     for name, section in document.attributes.items():
         with problems.at("attributes", name):
             attributes.append(_attribute(name, section))
+            taken = [*document.attributes, *(level.name for one in attributes[:-1] for level in one.levels)]
+            if twice := [level.name for level in attributes[-1].levels if level.name in taken]:
+                raise PolicyError(
+                    f"a level is called {twice[0]!r}, and so is something else", fix="rename it in `levels`"
+                )
     problems.stop()
     return Domain(tuple(attributes))
 
@@ -43,6 +49,8 @@ def _attribute(name: str, section: AttributeSection) -> Attribute:
     if section.step is not None and section.kind != "real":
         raise PolicyError("only real attributes have a step", fix="drop `step:`, or write {real: [low, high], step: 1}")
     clamps = isinstance(values, Integers | Grid | Dates)
+    if section.levels and section.kind != "tree":
+        raise PolicyError("only trees have levels", fix="drop `levels:`, or write {tree: {East: [ON, QC]}}")
     if section.format is not None and section.kind != "date":
         raise PolicyError("only dates have a format", fix="drop `format:`")
     if section.trim and isinstance(values, Categories) and any(label != label.strip(" ") for label in values.labels):
@@ -84,6 +92,9 @@ def _values(section: AttributeSection) -> Values:
             return Categories(_labels(section.ordered), ordered=True)
         case "categories":
             return Categories(_labels(section.categories))
+        case "tree":
+            _labels([label for path in section.tree for label in path])
+            return categories_of(section.tree, section.levels)
         case _:
             if not section.boolean:
                 raise PolicyError("`boolean: false` says nothing", fix="write `boolean`")

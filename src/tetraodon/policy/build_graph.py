@@ -12,6 +12,7 @@ from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
 from tetraodon.policy.build_domain import LISTED_LIMIT, VALUES_LIMIT, code_of
+from tetraodon.policy.category_tree import branches_of
 from tetraodon.policy.document import PolicyDocument, Rule, SecretSection, Together
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.problems import Problems
@@ -192,8 +193,9 @@ def _attribute_graph(section: SecretSection | None, attribute: Attribute) -> Att
             return _within(section, attribute)
         case "blocks":
             return Blocks(partition(attribute, section.blocks, "block"))
-        case _:
-            return _pairs(section, attribute)
+        case "level":
+            return Blocks(branches_of(attribute, section.level))
+    return _pairs(section, attribute)
 
 
 def _within(section: SecretSection, attribute: Attribute) -> Within:

@@ -12,6 +12,7 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.build_domain import LISTED_LIMIT, code_of
 from tetraodon.policy.build_graph import by_ends, partition
+from tetraodon.policy.category_tree import branches_of
 from tetraodon.policy.document import PolicyDocument
 from tetraodon.policy.item_section import KEYS, ItemSection
 from tetraodon.policy.policy import Item
@@ -20,7 +21,7 @@ from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.typed import exact
 from tetraodon.questions import KINDS
 from tetraodon.questions.histogram import SECRET_BLOCKS
-from tetraodon.questions.query import Bins
+from tetraodon.questions.query import Bins, TypedBins
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.records_where import records_where
@@ -41,10 +42,17 @@ class DeclaredValues:
         """The code of a value as it was typed."""
         return code_of(attribute, typed)
 
-    def bins(self, attribute: Attribute, typed: str | list[list[str]]) -> Bins:
-        """Bins as groups of values, in the order of their first values."""
+    def bins(self, attribute: Attribute, typed: TypedBins) -> tuple[Bins, tuple[str, ...]]:
+        """Bins as groups of values, in the order of their first values, and their names, if they have any."""
+        names: tuple[str, ...] = ()
         if isinstance(typed, list):
             owner = partition(attribute, typed, "bin")
+        elif isinstance(typed, dict):
+            owner = partition(attribute, list(typed.values()), "bin")
+            names = tuple(sorted(typed, key=lambda name: min(code_of(attribute, value) for value in typed[name])))
+        elif typed in [level.name for level in attribute.levels]:
+            owner = branches_of(attribute, typed)
+            names = next(level.branches for level in attribute.levels if level.name == typed)
         elif typed == SECRET_BLOCKS:
             secrets = self.graph.factor_of(attribute.name).graph
             if not isinstance(secrets, Blocks):
@@ -56,7 +64,7 @@ class DeclaredValues:
                 owner = tuple(owner[whole.code(attribute.value(code))] for code in range(attribute.size))
         else:
             owner = _by_width(exact(typed), attribute)
-        return groups_of(attribute, owner)
+        return groups_of(attribute, owner), names
 
 
 def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems) -> tuple[Item, ...]:

@@ -10,6 +10,7 @@ from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything,
 from tetraodon.policy.build_attackers import attackers_document
 from tetraodon.policy.build_domain import SEPARATE
 from tetraodon.policy.build_items import groups_of
+from tetraodon.policy.category_tree import tree_document
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
@@ -87,7 +88,8 @@ def _attribute(attribute: Attribute) -> Json:
         case Dates():
             form = {"date": [plain(values.first), plain(values.last)]}
         case Categories():
-            form = {"ordered" if values.ordered else "categories": list(values.labels)}
+            named = {"ordered" if values.ordered else "categories": list(values.labels)}
+            form = tree_document(values) if values.levels else named
         case Booleans():
             form = {"boolean": True}
         case _:

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field, WithJsonSchema
 
 from tetraodon.policy.adversary import AdversarySection, PriorSection
+from tetraodon.policy.category_tree import Tree
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.publisher import PublisherSection
@@ -42,7 +43,7 @@ class IndividualsSection(Section):
 class AttributeSection(Section):
     """The public set of values of one column."""
 
-    one_of = ("integer", "real", "date", "ordered", "categories", "boolean", "open")
+    one_of = ("integer", "real", "date", "ordered", "categories", "tree", "boolean", "open")
 
     name: Text | None = None
     integer: tuple[Whole, ...] = Field(default=(), min_length=2, max_length=2)
@@ -51,6 +52,8 @@ class AttributeSection(Section):
     date: tuple[Text, ...] = Field(default=(), min_length=2, max_length=2)
     ordered: tuple[Scalar, ...] = ()
     categories: tuple[Scalar, ...] = ()
+    tree: Tree = ()
+    levels: tuple[Text, ...] = ()
     boolean: Truth = True
     missing: Scalar | None = None
     other: Scalar | None = None
@@ -64,12 +67,13 @@ class AttributeSection(Section):
 class SecretSection(Section):
     """Which values of one attribute an observer must not tell apart."""
 
-    one_of = ("everything", "public", "within", "blocks", "pairs")
+    one_of = ("everything", "public", "within", "blocks", "level", "pairs")
 
     everything: Truth = True
     public: Truth = True
     within: Exact | None = None
     blocks: tuple[tuple[Scalar, ...], ...] = ()
+    level: Text = ""
     pairs: tuple[tuple[Scalar, ...], ...] = ()
 
 

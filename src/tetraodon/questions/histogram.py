@@ -25,6 +25,7 @@ from tetraodon.questions.query import (
     Key,
     Query,
     Reading,
+    TypedBins,
     listable,
     names_of,
     plain,
@@ -32,24 +33,29 @@ from tetraodon.questions.query import (
 )
 from tetraodon.wording import listing
 from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.workload.linear import LinearQuery, Split, split_by
 from tetraodon.workload.number import Number
 
 SECRET_BLOCKS = "secret blocks"
 
 
-def _bins(value: object) -> dict[str, str | list[list[str]]]:
-    """Groups, a width, or `secret blocks`, for each attribute that is named."""
+def _bins(value: object) -> dict[str, TypedBins]:
+    """Groups, with names or without, a width, a level, or `secret blocks`, for each attribute that is named."""
     if not isinstance(value, dict):
         raise QueryError("`bins` is not a map", fix="write `bins: {age: [[17, 29], [30, 90]]}` or `bins: {age: 10}`")
     for groups in value.values():
-        listed = isinstance(groups, list) and all(
-            isinstance(group, list) and group and all(isinstance(part, str) for part in group) for group in groups
+        listed = list(groups.values()) if isinstance(groups, dict) else groups
+        good = isinstance(listed, list) and all(
+            isinstance(group, list) and group and all(isinstance(part, str) for part in group) for group in listed
         )
-        if not isinstance(groups, str) and not (listed and groups):
+        if not isinstance(groups, str) and not (good and listed):
             raise QueryError(
-                "a bin is not a list of values", fix=f"write [[17, 29], [30, 90]], a width, or `{SECRET_BLOCKS}`"
+                "a bin is not a list of values",
+                fix=f"write [[17, 29], [30, 90]], {{young: [17, 29], old: [30, 90]}}, a width, or `{SECRET_BLOCKS}`",
             )
+        for name in groups if isinstance(groups, dict) else ():
+            if not name.strip() or len(name) > 200 or not name.isprintable():
+                raise QueryError("the name of a bin cannot be printed on one line", fix="write at most 200 characters")
     return value
 
 
@@ -58,8 +64,9 @@ _BINS_SCHEMA: Json = {
     "additionalProperties": {
         "anyOf": [
             {"type": "array", "items": {"type": "array", "minItems": 1}},
+            {"type": "object", "minProperties": 1, "additionalProperties": {"type": "array", "minItems": 1}},
             {"type": "number"},
-            {"const": SECRET_BLOCKS},
+            {"type": "string"},
         ]
     },
 }
@@ -72,6 +79,8 @@ class Histogram(Query):
     attributes: tuple[str, ...]
     bins: tuple[tuple[str, Bins], ...] = ()
     weight: str = ""
+    called: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Names of the bins of some of the attributes."""
 
     words: ClassVar = ("histogram",)
     keys: ClassVar = {
@@ -92,17 +101,22 @@ class Histogram(Query):
         for name in typed:
             if name not in names:
                 raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
-        bins = {name: declared.bins(domain[name], typed[name]) for name in domain.names if name in typed}
+        found = {name: declared.bins(domain[name], typed[name]) for name in domain.names if name in typed}
+        bins = {
+            name: dict(zip(called, groups, strict=True)) if called else groups
+            for name, (groups, called) in found.items()
+        }
         return histogram(*written["histogram"], bins=bins, weight=written["weight"], by=written["by"])
 
     def document(self) -> Json:
-        bins = {name: [[plain(value) for value in group] for group in groups] for name, groups in self.bins}
+        bins: Json = {name: [[plain(value) for value in group] for group in groups] for name, groups in self.bins}
+        bins |= {name: dict(zip(called, bins[name], strict=True)) for name, called in self.called}
         weight = {"weight": self.weight} if self.weight else {}
         return {"histogram": list(self.attributes), **({"bins": bins} if bins else {}), **weight}
 
     def linear(self, domain: Domain) -> LinearQuery:
         counted = Number(weighed(domain, self.weight)) if self.weight else One()
-        return LinearQuery(counted, tuple(self._split(domain[name]) for name in self.attributes))
+        return LinearQuery(counted, tuple(self._split(name, domain) for name in self.attributes))
 
     def table(self, domain: Domain) -> tuple[Split, ...]:
         return () if self.weight else self.linear(domain).by
@@ -138,10 +152,11 @@ class Histogram(Query):
             return Drawing(self.linear(domain).by, title, "Weighted histogram", names_sides=True)
         return Drawing(table, "records", "Histogram", names_sides=True, adds_up=True)
 
-    def _split(self, attribute: Attribute) -> Split:
-        groups = dict(self.bins).get(attribute.name)
+    def _split(self, name: str, domain: Domain) -> Split:
+        groups = dict(self.bins).get(name)
         if groups is None:
-            return Split(attribute.name)
+            return split_by(name, domain)
+        attribute = domain[name]
         if attribute.separate:
             raise Refused(
                 f"missing values of {attribute.name} stand apart, and bins have no place for them yet",
@@ -152,25 +167,30 @@ class Histogram(Query):
         ends = attribute.ordered and not listed
         codes = tuple(tuple(attribute.code(value) for value in group) for group in groups)
         bins = bin_of_each(attribute.name, listable(attribute).size, codes, ends)
-        return Split(attribute.name, bins, tuple(_label(attribute, group, ends) for group in groups))
+        called = dict(self.called).get(attribute.name)
+        return Split(attribute.name, bins, called or tuple(_label(attribute, group, ends) for group in groups))
 
 
 def histogram(
     *attributes: str,
-    bins: Mapping[str, Sequence[Sequence[object]]] | None = None,
+    bins: Mapping[str, Sequence[Sequence[object]] | Mapping[str, Sequence[object]]] | None = None,
     weight: str = "",
     by: Sequence[str] = (),
 ) -> Histogram:
-    """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values.
+    """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values, which
+    `{"age": {"young": [17, 29], "old": [30, 90]}}` names.
 
     `by` names further attributes: a histogram of age by sex is a histogram of age and sex.
     """
-    grouped = {name: tuple(tuple(group) for group in groups) for name, groups in (bins or {}).items()}
+    given = bins or {}
+    called = {name: tuple(groups) for name, groups in given.items() if isinstance(groups, Mapping)}
+    listed = {name: list(groups.values()) if isinstance(groups, Mapping) else groups for name, groups in given.items()}
+    grouped = {name: tuple(tuple(group) for group in groups) for name, groups in listed.items()}
     names = (*attributes, *names_of(by))
     for name in grouped:
         if name not in names:
             raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
-    return Histogram(names, tuple(grouped.items()), weight)
+    return Histogram(names, tuple(grouped.items()), weight, tuple(called.items()))
 
 
 def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:

@@ -19,11 +19,12 @@ from tetraodon.questions.answered import Answered, Columns
 from tetraodon.rational import decimal_text
 from tetraodon.wording import listing, of_one
 from tetraodon.workload.contribution import Answerers, One
-from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split
+from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split, split_by
 
 Json: TypeAlias = dict[str, Any]
 Bins: TypeAlias = tuple[tuple[object, ...], ...]
 """Groups of values: [low, high] for ordered attributes, lists of values for categories."""
+TypedBins: TypeAlias = str | list[list[str]] | dict[str, list[str]]
 
 
 # -- in the policy file ------------------------------------------------------------------------
@@ -55,8 +56,8 @@ class Declared(Protocol):
     def code(self, attribute: Attribute, typed: str) -> int:
         """The code of a value as it was typed."""
 
-    def bins(self, attribute: Attribute, typed: str | list[list[str]]) -> Bins:
-        """Groups of values, from a list of them, a width, or the words for the blocks that are secret."""
+    def bins(self, attribute: Attribute, typed: TypedBins) -> tuple[Bins, tuple[str, ...]]:
+        """Groups of values and their names, if any: from a list or map, a width, a level, or secret blocks."""
 
 
 # -- in a table of counts ----------------------------------------------------------------------
@@ -283,8 +284,8 @@ def listable(attribute: Attribute) -> Attribute:
 
 
 def splits_of(names: Sequence[str], domain: Domain) -> tuple[Split, ...]:
-    """Splits by every value of attributes that the domain has."""
-    return tuple(Split(domain[name].name) for name in names)
+    """Splits by every value of attributes that the domain has, or by the branches of their trees."""
+    return tuple(split_by(name, domain) for name in names)
 
 
 def names_of(names: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
+from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.whole_sums import add_up, cut_off, fits
@@ -160,6 +161,19 @@ class Measurement:
             raise QueryError("a noise scale is no exact number", fix="give a Fraction")
         if self.scale < 0:
             raise QueryError("a noise scale is negative", fix="use 0 for exact, or a positive scale")
+
+
+def split_by(name: str, domain: Domain) -> Split:
+    """The split by every value of an attribute, or by the branches at a level of its tree.
+
+    Post  where missing values stand apart, they are apart from every branch, too.
+    """
+    found = ((a, level) for a in domain for level in a.levels if level.name == name and name not in domain.names)
+    attribute, level = next(found, (None, None))
+    if attribute is None or level is None:
+        return Split(domain[name].name)
+    apart = (MISSING,) if attribute.separate else ()
+    return Split(attribute.name, (*level.places, *(len(level.branches) for _ in apart)), (*level.branches, *apart))
 
 
 def splits(names: Sequence[str]) -> tuple[Split, ...]:
