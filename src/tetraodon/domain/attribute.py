@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tetraodon.domain.date_format import written_days
-from tetraodon.domain.values import Categories, Dates, Grid, Integers, Level, Value, Values
+from tetraodon.domain.values import Categories, Dates, Grid, Integers, TreeLevel, Value, Values
 from tetraodon.errors import DomainError
 from tetraodon.rational import rational
 from tetraodon.wording import of_one
@@ -154,7 +154,7 @@ class Attribute:
         return self.separate and code == self.missing
 
     @property
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[TreeLevel, ...]:
         """The levels of the tree that its values are the leaves of, the coarsest first; none without a tree."""
         return self.values.levels if isinstance(self.values, Categories) else ()
 

@@ -22,7 +22,7 @@ Value: TypeAlias = str | int | bool | Fraction | dt.date
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class TreeLevel:
     """A level of a tree of categories: `of` names the branch that each of them belongs to."""
 
     name: str
@@ -49,7 +49,7 @@ class Categories:
 
     labels: tuple[str, ...]
     ordered: bool = False
-    levels: tuple[Level, ...] = ()
+    levels: tuple[TreeLevel, ...] = ()
     codes: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import PlainValidator, WithJsonSchema
 
 from tetraodon.domain import Attribute, Categories
-from tetraodon.domain.values import Level
+from tetraodon.domain.values import TreeLevel
 from tetraodon.errors import PolicyError, Refused, did_you_mean
 from tetraodon.policy.typed import refuse
 
@@ -69,7 +69,7 @@ def categories_of(paths: Sequence[Path], names: Sequence[str]) -> Categories:
             raise PolicyError(
                 f"two branches at {called[level]} share a name", fix="give each branch of a level a name of its own"
             )
-    levels = tuple(Level(name, tuple(path[n] for path in paths)) for n, name in enumerate(called))
+    levels = tuple(TreeLevel(name, tuple(path[n] for path in paths)) for n, name in enumerate(called))
     return Categories(tuple(path[-1] for path in paths), levels=levels)
 
 
