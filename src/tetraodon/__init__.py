@@ -48,7 +48,9 @@ if TYPE_CHECKING:
         histogram as histogram,
         kmeans as kmeans,
         mean as mean,
+        mean_per_person as mean_per_person,
         median as median,
+        people as people,
         proportion as proportion,
         quantiles as quantiles,
         ranges as ranges,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         rectangles as rectangles,
         regression as regression,
         total as total,
+        total_per_person as total_per_person,
         standard_deviation as standard_deviation,
         variance as variance,
     )
@@ -89,8 +92,8 @@ _NAMES = {
     "tetraodon.publishing.perturb": "Perturbed load_perturbed perturb",
     "tetraodon.publishing.publish": "publish",
     "tetraodon.publishing.view": "View load_view",
-    "tetraodon.questions": "cdf correlation count covariance histogram kmeans mean median proportion quantiles ranges "
-    "ratio rectangles regression standard_deviation total variance",
+    "tetraodon.questions": "cdf correlation count covariance histogram kmeans mean mean_per_person median people "
+    "proportion quantiles ranges ratio rectangles regression standard_deviation total total_per_person variance",
     "tetraodon.releasing.checking": "check",
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",

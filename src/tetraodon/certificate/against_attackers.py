@@ -14,6 +14,7 @@ from tetraodon.certificate.certificate import Certificate, Computed, certifying
 from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.markov_quilt import quilt_budget, quilt_loss
 from tetraodon.certificate.names_above import NamesAbove, certify_names
+from tetraodon.certificate.person_loss import require_people
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent
@@ -39,6 +40,7 @@ def certify_release(
           is, each of them; and so is the row itself, since counting at most so many rows of a group may put another in
           its place.
     """
+    require_people(policy, measurements)
     if names:
         return _beside_names(certify_release(policy, measurements), certify_names(policy, names))
     at = policy.delta if delta is None else delta

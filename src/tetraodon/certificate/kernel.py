@@ -27,12 +27,16 @@ from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.known.largest_push import largest_push
 from tetraodon.certificate.known.unlisted_domain import is_unlisted, secrets_change_known, unlisted_push
+from tetraodon.certificate.person_loss import answers_about_people, person_loss
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.contribution import One
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery, Measurement
+
+PERSON = "a person who comes or goes, or whose rows change"
 
 
 @certifying
@@ -53,9 +57,14 @@ def certify_measurements(
           the worst edge at once.
     """
     currency = currency_of(measurements)
-    noisy = [(m.query, m.noise.rate(m.scale)) for m in measurements if m.scale > 0]
+    people = answers_about_people(graph, measurements)
+    if any(measurement.scale == 0 for measurement in people):
+        return Computed(math.inf, None, "a person who comes or goes, whom an exact answer tells", True)
+    person, attained = _of_people(people, rows_per_person, squares=currency is Currency.ZCDP)
+    rows = [m for m in measurements if not isinstance(m.query.contribution, EachPerson)]
+    noisy = [(m.query, m.noise.rate(m.scale)) for m in rows if m.scale > 0]
     _check_rows(graph, rows_per_person)
-    for measurement in measurements:
+    for measurement in rows:
         if measurement.scale == 0:
             moved = _largest(graph, [(measurement.query, Fraction(1))])
             if moved.value:
@@ -63,10 +72,24 @@ def certify_measurements(
                 return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     if currency is Currency.ZCDP:
         loss = _largest_square(graph, noisy)
-        rho = loss.value / 2 * rows_per_person**2
-        return Computed(rho, loss.witness, loss.method, loss.exact, delta)
+        return _with_people(loss, (loss.value * rows_per_person**2 + person) / 2, people, attained, delta)
     loss = _largest(graph, noisy)
-    return Computed(loss.value * rows_per_person, loss.witness, loss.method, loss.exact)
+    return _with_people(loss, loss.value * rows_per_person + person, people, attained)
+
+
+def _with_people(
+    loss: Loss, value: Fraction, people: Sequence[Measurement], attained: bool, delta: Fraction | None = None
+) -> Computed:
+    """What rows and people lose together; `loss` is that of rows."""
+    if not people:
+        return Computed(value, loss.witness, loss.method, loss.exact, delta)
+    method = f"upper bound: {loss.method}, and {PERSON}, added up" if loss.value else PERSON
+    return Computed(value, None, method, attained and not loss.value, delta)
+
+
+def _of_people(people: Sequence[Measurement], rows_per_person: int, *, squares: bool) -> tuple[Fraction, bool]:
+    rated = [(m.query.contribution, m.noise.rate(m.scale)) for m in people]
+    return person_loss([(c, r) for c, r in rated if isinstance(c, EachPerson)], rows_per_person, squares=squares)
 
 
 def currency_of(measurements: Sequence[Measurement]) -> Currency:
@@ -85,6 +108,10 @@ def currency_of(measurements: Sequence[Measurement]) -> Currency:
 def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: int = 1) -> Sensitivity:
     """The L1 sensitivity S(f, P) of [HMD14] Def. 5.1: the certificate at unit scales."""
     _check_rows(graph, rows_per_person)
+    if isinstance(query.contribution, EachPerson):
+        answers_about_people(graph, [Measurement(query, Fraction(1))])
+        value, attained = person_loss([(query.contribution, query.contribution.unit)], rows_per_person)
+        return Sensitivity(value, None, attained, PERSON)
     loss = _largest(graph, [(query, query.contribution.unit)])
     return Sensitivity(loss.value * rows_per_person, loss.witness, loss.exact, loss.method)
 

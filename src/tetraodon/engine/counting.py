@@ -35,6 +35,7 @@ from tetraodon.engine.expressions import answered, code, outside, present, read
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.open_names import names_query, require_open, texts_of
 from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
+from tetraodon.engine.per_person import PersonCounts, people_query
 
 
 class Engine:
@@ -105,6 +106,21 @@ class Engine:
         keyed = names is None and self._individuals.key
         return reports + ([self._key_report(keyed, rows)] if keyed else [])
 
+    def per_person(self, title: str = "", *, first: int = 0, step: int = 0, cap: int = 0) -> PersonCounts:
+        """By number of rows, how many individuals have so many; and the sum of an attribute, each up to a cap.
+
+        Pre   there is a key. Values of the attribute are first + step * code, from 0 upwards.
+        Post  equal on every engine; of each individual the rows count that `counts` counts.
+        """
+        key, place = self._individuals.key, f"s{self._domain.position(title)}" if title else ""
+        assert key is not None, "whose row is whose is not known"
+        found = self._fetch(
+            lambda origin: people_query(
+                self._keyed_rows(key, (), [title] if title else [], origin, whose=True), place, first, step, cap
+            )
+        )
+        return PersonCounts(found["n"], found["p"], found["t"])
+
     def names(self, title: str, *, longest: int, trim: bool) -> dict[str, int]:
         """How many individuals have each text of a column that was opened as open text.
 
@@ -171,15 +187,17 @@ class Engine:
         coded |= {f"s{p}": self._code(title, name(f"r{p}")) for p, title in added.items()}
         return selected(coded, inner(selected(typed, origin)))
 
-    def _keyed_rows(self, key: str, titles: Sequence[str], add: Sequence[str], origin: Sql) -> exp.Select:
-        """The same, without the rows of nobody and those of whoever has too many."""
+    def _keyed_rows(
+        self, key: str, titles: Sequence[str], add: Sequence[str], origin: Sql, *, whose: bool = False
+    ) -> exp.Select:
+        """The same, without the rows of nobody and those of whoever has too many; with `whose`, the key too, as `k`."""
         used = self._places(self._domain.names if self._individuals.cut else dict.fromkeys((*titles, *add)))
         typed = {"k": self._key(key), **{f"r{p}": self._read(title) for p, title in used.items()}}
         coded = {"k": name("k"), **{f"c{p}": self._code(title, name(f"r{p}")) for p, title in used.items()}}
         encoded = selected(coded, inner(selected(typed, origin))).where(negated(missing(name("k"))), copy=False)
         order = exp.Order(expressions=[name(f"c{p}") for p in used]) if self._individuals.cut else None
         held = exp.RowNumber() if self._individuals.cut else exp.Count(this=exp.Star())
-        kept = {f"c{p}": name(f"c{p}") for p in used}
+        kept = {title: name(title) for title in (*(f"c{p}" for p in used), *(["k"] if whose else []))}
         ranked = selected(
             {**kept, "held": exp.Window(this=held, partition_by=[name("k")], order=order)}, inner(encoded)
         )

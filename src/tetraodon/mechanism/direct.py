@@ -16,6 +16,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
 from tetraodon.wording import listing
 from tetraodon.workload.contribution import Answerers, One
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.number import Number
 
@@ -66,6 +67,10 @@ def _called(query: LinearQuery) -> str:
             return f"the sum of products of {attribute.name} and {times.name}"
         case Number(attribute=attribute, squared=squared):
             return f"the sum of {'squares of ' if squared else ''}{attribute.name}"
+        case EachPerson(attribute=None):
+            return "the number of people"
+        case EachPerson(attribute=Attribute() as attribute):
+            return f"the sum of what people have of {attribute.name}"
         case _:
             return "the answer itself"
 
@@ -78,7 +83,9 @@ def _equal_costs(sums: Sequence[LinearQuery], policy: Policy) -> tuple[Fraction,
     """
     if len(sums) == 1:
         return ()
+    each = policy.rows_per_person
     first, *others = (
-        Fraction(certify_measurements(policy.graph, [Measurement(query, Fraction(1))]).epsilon) for query in sums
+        Fraction(certify_measurements(policy.graph, [Measurement(query, Fraction(1))], rows_per_person=each).epsilon)
+        for query in sums
     )
     return (Fraction(1), *(cost / first if first and cost else Fraction(1) for cost in others))

@@ -37,6 +37,7 @@ class DeclaredValues:
     graph: SecretGraph
     domain: Domain
     """What the records can be like that the question is about."""
+    rows_each: int = 0
 
     def code(self, attribute: Attribute, typed: str) -> int:
         """The code of a value as it was typed."""
@@ -85,7 +86,7 @@ def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems
                     f"the bins up to here are of more than {BINS_LIMIT:,} values together",
                     fix="ask for fewer bins, or use coarser attributes",
                 )
-            items.append(_item(section, graph))
+            items.append(_item(section, graph, document.individuals.at_most if document.individuals else 0))
             if section.name in names:
                 raise PolicyError(f"two items are called {section.name!r}", fix="give each its own name")
             names.add(section.name)
@@ -93,7 +94,7 @@ def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems
     return tuple(items)
 
 
-def _item(section: ItemSection, graph: SecretGraph) -> Item:
+def _item(section: ItemSection, graph: SecretGraph, rows_each: int) -> Item:
     kind, written = section.asks, section.written()
     for option in KEYS:
         foreign = option in section.model_fields_set and option not in kind.keys
@@ -101,7 +102,7 @@ def _item(section: ItemSection, graph: SecretGraph) -> Item:
             users = [other.words[0] for other in KINDS if option in other.keys]
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {users[0]}")
     those = records_where(section.where, (), graph.domain)
-    query = kind.read(written, DeclaredValues(graph, graph.domain if those is None else those.inside))
+    query = kind.read(written, DeclaredValues(graph, graph.domain if those is None else those.inside, rows_each))
     told = section.title or "", section.notes
     item = Item(section.name, query, section.share, written.get("whole", False), *told, where=section.where)
     if those is not None:

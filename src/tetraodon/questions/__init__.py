@@ -9,6 +9,8 @@ from tetraodon.questions.covariance import Covariance, covariance
 from tetraodon.questions.histogram import Histogram, histogram
 from tetraodon.questions.kmeans import KMeans, kmeans
 from tetraodon.questions.mean import Mean, mean
+from tetraodon.questions.people import People, people
+from tetraodon.questions.per_person import MeanPerPerson, TotalPerPerson, mean_per_person, total_per_person
 from tetraodon.questions.proportion import Proportion, proportion
 from tetraodon.questions.quantiles import Quantiles, median, quantiles
 from tetraodon.questions.query import Query
@@ -38,6 +40,9 @@ KINDS: tuple[type[Query], ...] = (
     Quantiles,
     Rectangles,
     KMeans,
+    People,
+    TotalPerPerson,
+    MeanPerPerson,
 )
 """Every kind of question there is, in the order in which a mistaken item is told of them."""
 
@@ -65,6 +70,8 @@ __all__ = [
     "Histogram",
     "KMeans",
     "Mean",
+    "MeanPerPerson",
+    "People",
     "Proportion",
     "Quantiles",
     "Query",
@@ -74,6 +81,7 @@ __all__ = [
     "Regression",
     "StandardDeviation",
     "Total",
+    "TotalPerPerson",
     "Variance",
     "cdf",
     "correlation",
@@ -83,7 +91,9 @@ __all__ = [
     "kmeans",
     "linear",
     "mean",
+    "mean_per_person",
     "median",
+    "people",
     "proportion",
     "quantiles",
     "ranges",
@@ -92,5 +102,6 @@ __all__ = [
     "regression",
     "standard_deviation",
     "total",
+    "total_per_person",
     "variance",
 ]

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
-from tetraodon.questions.answered import Answered, Columns, labels, with_interval
+from tetraodon.questions.answered import Answered, Columns, MeasuredSum, labels, with_interval
 from tetraodon.questions.count import weighed
 from tetraodon.questions.query import (
     BY,
@@ -63,23 +64,9 @@ class Mean(Query):
         return weighted_sum(self.attribute, self.weight, self.by, domain), divisor
 
     def columns(self, answered: Answered) -> Columns:
-        summed, divided = answered.sums[:2]
-        attribute = answered.domain[self.attribute]
-        unit = float(summed.unit / divided.unit)
-        total, records = (measured.numbers[..., 0].astype(np.float64) for measured in (summed, divided))
-        failures = 1 if summed.exact or divided.exact else 2
-        reach, unsure = summed.reach(failures), divided.reach(failures)
+        attribute, by = answered.domain[self.attribute], splits_of(self.by, answered.domain)
         low, high = float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
-        fewest, most = records - unsure, records + unsure
-        known = fewest >= 1
-        middle = np.full(total.shape, (low + high) / 2)
-        average = np.clip(np.where(records >= 1, total * unit / np.maximum(records, 1), middle), low, high)
-        ends = [(total + sign * reach) * unit / np.maximum(n, 1) for sign in (-1, 1) for n in (fewest, most)]
-        lower = np.where(known, np.clip(np.minimum.reduce(ends), low, high), low)
-        upper = np.where(known, np.clip(np.maximum.reduce(ends), low, high), high)
-        by = splits_of(self.by, answered.domain)
-        interval = np.minimum(lower, average), np.maximum(upper, average)
-        return labels(by, answered.domain) | with_interval("mean", average, *interval)
+        return labels(by, answered.domain) | with_interval("mean", *averages(answered.sums, low, high))
 
     def asked(self) -> str:
         return f"mean of {self.attribute}" + (f" weighted by {self.weight}" if self.weight else "")
@@ -98,6 +85,23 @@ class Mean(Query):
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
         title = f"average of {titled(domain[self.attribute])}"
         return Drawing(splits_of(self.by, domain), title, title.capitalize())
+
+
+def averages(sums: Sequence[MeasuredSum], low: float, high: float) -> tuple[Floats, Floats, Floats]:
+    """The first sum divided by the second, with the ends of its interval, all between the lowest and highest value."""
+    summed, divided = sums[:2]
+    unit = float(summed.unit / divided.unit)
+    total, records = (measured.numbers[..., 0].astype(np.float64) for measured in (summed, divided))
+    failures = 1 if summed.exact or divided.exact else 2
+    reach, unsure = summed.reach(failures), divided.reach(failures)
+    fewest, most = records - unsure, records + unsure
+    known = fewest >= 1
+    middle = np.full(total.shape, (low + high) / 2)
+    average = np.clip(np.where(records >= 1, total * unit / np.maximum(records, 1), middle), low, high)
+    ends = [(total + sign * reach) * unit / np.maximum(n, 1) for sign in (-1, 1) for n in (fewest, most)]
+    lower = np.where(known, np.clip(np.minimum.reduce(ends), low, high), low)
+    upper = np.where(known, np.clip(np.maximum.reduce(ends), low, high), high)
+    return average, np.minimum(lower, average), np.maximum(upper, average)
 
 
 def mean(attribute: str, *, weight: str = "", by: Sequence[str] = ()) -> Mean:

@@ -53,6 +53,10 @@ class Declared(Protocol):
     @property
     def domain(self) -> Domain: ...
 
+    @property
+    def rows_each(self) -> int:
+        """How many rows a person may have; 0 where no column says whose row it is."""
+
     def code(self, attribute: Attribute, typed: str) -> int:
         """The code of a value as it was typed."""
 

@@ -15,6 +15,7 @@ from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
@@ -22,6 +23,8 @@ from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 
 PARTS_LIMIT = 10_000
 """The finest parts that weights are told in, and the largest weight: products with counts stay whole numbers."""
+MOST_ROWS = 2**26
+"""More rows no person has, nor a larger cap."""
 WIDTHS = 20
 """More weighted sums than this for each value of an attribute no search begins with."""
 
@@ -96,6 +99,10 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
             }
         case Table():
             return {"kind": "asked"}
+        case EachPerson(attribute=None):
+            return {"kind": "people", "rows": contribution.rows}
+        case EachPerson():
+            return {"kind": "capped sum", "attribute": contribution.names[0], "cap": contribution.cap}
         case Hats():
             return {"kind": "smooth bins", "attribute": contribution.name, "width": contribution.width}
         case Ramps():
@@ -163,6 +170,10 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = Number(domain[counts["attribute"]], times, centred=_centred(counts))
             case "squares":
                 contribution = Number(domain[counts["attribute"]], squared=True)
+            case "people":
+                contribution = EachPerson(rows=_whole(counts["rows"], 1, MOST_ROWS))
+            case "capped sum":
+                contribution = EachPerson(domain[counts["attribute"]], _whole(counts["cap"], 1, MOST_ROWS))
             case "asked":
                 contribution = linear(query, domain).contribution
             case _:

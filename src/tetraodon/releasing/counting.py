@@ -18,6 +18,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.readable import check_readable, fitness
 from tetraodon.wording import listing
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.number import Number
 
@@ -30,23 +31,40 @@ def count(
     `warn` is told which columns hold values that count as others, for the curator only.
     """
     domain = plan.policy.domain
-    queries = [m.query for item in plan for m in item.measurements]
+    every = [m.query for item in plan for m in item.measurements]
+    queries = [query for query in every if not isinstance(query.contribution, EachPerson)]
     facts = told_facts(plan.policy, governing or plan.policy)
     groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
     with open_policy_table(plan.policy, table, governing) as engine:
         check_fit(
             plan.policy,
             engine,
-            {name for names in (*groups, *(query.names for query in queries)) for name in names},
+            {name for names in (*groups, *(query.names for query in every)) for name in names},
             warn,
         )
         counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
+        people = {one: _people(one, engine) for q in every if isinstance(one := q.contribution, EachPerson)}
     check_not_empty(governing or plan.policy, counts.values())
     check_known_data(plan.policy, facts, counts)
     return {
-        item.name: tuple(exact_answer(m.query, domain, counts[group_of(m.query)]) for m in item.measurements)
+        item.name: tuple(
+            people[one]
+            if isinstance(one := m.query.contribution, EachPerson)
+            else exact_answer(m.query, domain, counts[group_of(m.query)])
+            for m in item.measurements
+        )
         for item in plan
     }
+
+
+def _people(asked: EachPerson, engine: Engine) -> Ints:
+    """The exact answer to what is asked about people, in units."""
+    if asked.attribute is None:
+        found = engine.per_person()
+    else:
+        first, step = asked.line
+        found = engine.per_person(asked.attribute.name, first=first, step=step, cap=asked.cap)
+    return asked.answer(found.rows, found.people, found.totals)
 
 
 def check_fit(policy: Policy, engine: Engine, names: Collection[str], warn: Callable[[str], None]) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
 from tetraodon.workload.among import Among
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.number import Number, writable
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -176,4 +177,6 @@ class AllRanges:
         return ((low[:, None] <= code) & (code <= high[:, None])).astype(np.int64)
 
 
-Contribution: TypeAlias = One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product | Among
+Contribution: TypeAlias = (
+    One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product | Among | EachPerson
+)

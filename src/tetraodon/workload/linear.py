@@ -18,6 +18,7 @@ from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.whole_sums import add_up, cut_off, fits
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -218,6 +219,8 @@ def _added(
             flat = add_up(groups * soft.rows, cells, shares, np.tile(counts, 2), longest=soft.units)
         case Product() as product:
             flat = product.spread(np.stack(rest, axis=1), counts, place, groups)
+        case EachPerson():
+            raise Refused("people are not counted row by row", fix="ask about rows")
     return flat
 
 

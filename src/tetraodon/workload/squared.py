@@ -14,6 +14,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -115,6 +116,8 @@ def squared(contribution: Contribution) -> Measured:
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
+        case EachPerson():
+            raise AssertionError("people are priced by themselves")
         case _:
             assert_never(contribution)
 
