@@ -52,8 +52,10 @@ PINNED = [
     "load_release",
     "load_view",
     "mean",
+    "mean_per_person",
     "median",
     "noise",
+    "people",
     "perturb",
     "plan",
     "plan_for_error",
@@ -71,6 +73,7 @@ PINNED = [
     "sensitivity",
     "standard_deviation",
     "total",
+    "total_per_person",
     "variance",
     "verify",
 ]

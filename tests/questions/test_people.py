@@ -10,7 +10,7 @@ import pytest
 from tests.releasing.made import release_with, silent
 
 import tetraodon as td
-from tetraodon.questions import People, people
+from tetraodon.questions import PeopleCount, people
 from tetraodon.questions.query import asked_in_words
 from tetraodon.releasing.chart import chart_spec
 
@@ -26,7 +26,7 @@ TABLE = pl.DataFrame({"who": [1, 1, 2, 3, 3, 3, 4, 4, 4, 4], "x": [0, 1, 3, 3, 2
 
 def test_it_is_read_and_written() -> None:
     policy = td.load_policy(BASE)
-    assert [item.query for item in policy.items] == [People(), People(3)] == [people(), people(by_rows=3)]
+    assert [item.query for item in policy.items] == [PeopleCount(), PeopleCount(3)] == [people(), people(by_rows=3)]
     assert td.load_policy(policy.document) == policy
     page = (Path(__file__).parents[2] / "docs" / "policy-file.md").read_text(encoding="utf-8")
     assert "`people`" in page

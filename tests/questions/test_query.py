@@ -23,7 +23,7 @@ from tetraodon.questions import (
     Histogram,
     KMeans,
     MeanPerPerson,
-    People,
+    PeopleCount,
     Query,
     Rectangles,
     TotalPerPerson,
@@ -48,7 +48,7 @@ from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import chart_spec
 from tetraodon.releasing.codec import measurement_document, measurement_from
 
-ABOUT_PEOPLE = {People, TotalPerPerson, MeanPerPerson}
+ABOUT_PEOPLE = {PeopleCount, TotalPerPerson, MeanPerPerson}
 """These are not about single rows, and need a key: see `test_people` and `test_per_person`."""
 DOMAIN = Domain(
     (

@@ -9,7 +9,7 @@ from tetraodon.questions.covariance import Covariance, covariance
 from tetraodon.questions.histogram import Histogram, histogram
 from tetraodon.questions.kmeans import KMeans, kmeans
 from tetraodon.questions.mean import Mean, mean
-from tetraodon.questions.people import People, people
+from tetraodon.questions.people import PeopleCount, people
 from tetraodon.questions.per_person import MeanPerPerson, TotalPerPerson, mean_per_person, total_per_person
 from tetraodon.questions.proportion import Proportion, proportion
 from tetraodon.questions.quantiles import Quantiles, median, quantiles
@@ -40,7 +40,7 @@ KINDS: tuple[type[Query], ...] = (
     Quantiles,
     Rectangles,
     KMeans,
-    People,
+    PeopleCount,
     TotalPerPerson,
     MeanPerPerson,
 )
@@ -71,7 +71,7 @@ __all__ = [
     "KMeans",
     "Mean",
     "MeanPerPerson",
-    "People",
+    "PeopleCount",
     "Proportion",
     "Quantiles",
     "Query",

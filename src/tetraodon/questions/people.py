@@ -19,7 +19,7 @@ EVERYBODY, BY_ROWS = "all", "by rows"
 
 
 @dataclass(frozen=True, slots=True)
-class People(Query):
+class PeopleCount(Query):
     """How many people have a row that counts; with `rows`, how many have 1, 2, ... up to so many."""
 
     rows: int = 0
@@ -31,7 +31,7 @@ class People(Query):
     of_parts: ClassVar = False
 
     @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> People:
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> PeopleCount:
         if written["people"] not in (EVERYBODY, BY_ROWS):
             raise QueryError(
                 "people are counted all together, or by their rows", fix=f"write {EVERYBODY}, or {BY_ROWS}"
@@ -70,9 +70,9 @@ class People(Query):
         return Drawing((side,) if self.rows else (), "people", "Number of people", names_sides=bool(self.rows))
 
 
-def people(*, by_rows: int = 0) -> People:
+def people(*, by_rows: int = 0) -> PeopleCount:
     """How many people there are; with the most rows that a person may have, how many have 1, 2, ... of them."""
-    return People(by_rows)
+    return PeopleCount(by_rows)
 
 
 def key_of(declared: Declared) -> int:
