@@ -17,6 +17,7 @@ from tetraodon.report.page import FOLDER, PageTable, page_html, page_script, scr
 ATTACK = "</script><script>alert(1)</script>"
 VIEW: dict[str, Any] = {
     "title": "T",
+    "lede": "lede",
     "figures": [{"label": "L", "number": "1", "unit": "row", "sure": "sure"}],
     "off": ["off"],
     "errors": PageTable("C", ["h"], [["c"]]),
@@ -98,7 +99,7 @@ def test_every_phrase_of_a_template_may_be_said_in_another_language() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in (FOLDER / "templates").glob("*.j2"))
     said = {*re.findall(r'(?:say|folded)\("([^"]+)"', sources)}
     assert said <= {*PHRASES}
-    elsewhere = {"Source", "Contact", "Licence", "What this is", "How to count with it", "What it costs"}
+    elsewhere = {"Source", "Contact", "Licence", "How it was chosen", "How to count with it", "What it costs"}
     assert {phrase for phrase in PHRASES if len(phrase) < 60} == said | elsewhere
 
 

@@ -37,7 +37,7 @@ PHRASES = (
     "How far off it is",
     "What it promises",
     "Whom it exposes",
-    "What this is",
+    "How it was chosen",
     "How to count with it",
     "What it costs",
 )

@@ -9,6 +9,7 @@ from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.report.page import PageTable, page_html
 from tetraodon.report.rounding import about
+from tetraodon.wording import number_of
 
 OF_ALL = "of a count of all records"
 
@@ -16,7 +17,7 @@ OF_ALL = "of a count of all records"
 def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> list[tuple[str, Sequence[str]]]:
     """The report: titles and sentences."""
     return [
-        ("What this is", [words.what_it_is(plan), f"The view has {tuples:,} rows."]),
+        ("What this is", [words.what_it_is(plan), f"The view has {number_of(tuples, 'row')}."]),
         ("What it promises", words.promise(plan)),
         ("Whom it exposes", [words.exposed(exposed)]),
         ("What it costs", [words.cost(plan, charged)]),
@@ -56,6 +57,7 @@ def report_html(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) ->
     """The report as a page: how far off counts are and what is promised, the rest folded."""
     head, *rows = words.errors(plan)
     told = dict(sections(plan, tuples, charged, exposed))
+    chosen, by_size = told.pop("How far off it is")
     return page_html(
         "view.html.j2",
         publisher=plan.policy.publisher,
@@ -64,10 +66,11 @@ def report_html(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) ->
             {"label": "", "number": f"{tuples:,}", "unit": "row" if tuples == 1 else "rows", "sure": "in this view"},
             {"label": "", "number": f"±{about(plan.worst_error)}", "unit": "expected error", "sure": OF_ALL},
         ],
-        off=told.pop("How far off it is"),
+        lede=" ".join(told.pop("What this is")),
+        off=[by_size],
         errors=PageTable("Expected errors of counts, by size", head, rows, (False, True, True)),
         beliefs=words.beliefs_before_and_after(plan),
         promise=told.pop("What it promises"),
         exposed=told.pop("Whom it exposes"),
-        folded=list(told.items()),
+        folded=[*told.items(), ("How it was chosen", [chosen])],
     )

@@ -146,8 +146,8 @@ def beliefs_before_and_after(plan: ViewPlan) -> list[dict[str, str]]:
     """How far a belief can move, as two bars: the prior rounded down, what may be believed after rounded up."""
     before, after = float(plan.prior), float(plan.adversary.gamma)
     told = {
-        f"Believed before with at most {short(100 * plan.prior, ROUND_FLOOR)}%": before,
-        f"Believed after with at most {short(100 * plan.adversary.gamma, ROUND_CEILING)}%": after,
+        f"Before: at most {short(100 * plan.prior, ROUND_FLOOR)}%": before,
+        f"After seeing the view: at most {short(100 * plan.adversary.gamma, ROUND_CEILING)}%": after,
     }
     return [{"told": words, "percent": f"{100 * belief:.4f}"} for words, belief in told.items()]
 

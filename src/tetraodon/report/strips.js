@@ -144,7 +144,7 @@
         if (to < low || to > high) { return; }
         var a = x(from), b = x(to), up = ARCS - 4 - Math.min(20, Math.abs(b - a) / 2);
         put(make("path", { d: "M" + a + " " + (ARCS - 4) + " Q " + (a + b) / 2 + " " + up + " " + b + " " + (ARCS - 4), class: "arc" }));
-        put(make("text", { x: (a + b) / 2, y: up + 2, "text-anchor": "middle", class: "times" }, "× " + data.moves[k - 1][0]));
+        if (Math.abs(b - a) > 48) { put(make("text", { x: (a + b) / 2, y: up + 2, "text-anchor": "middle", class: "times" }, "× " + data.moves[k - 1][0])); }
       }
     });
   }
