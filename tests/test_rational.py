@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tetraodon.errors import PolicyError
 from tetraodon.rational import (
     ROUNDING,
+    Number,
+    confidence_level,
     decimal_text,
     exact_sum,
     log_rounded_up,
@@ -174,3 +176,19 @@ def test_what_our_files_would_never_state_is_refused_before_it_is_computed(text:
 def test_a_stated_number_over_nothing_is_an_error_of_arithmetic() -> None:
     with pytest.raises(ZeroDivisionError):
         stated_number("1/0")
+
+
+@pytest.mark.parametrize("written", [95, "95", "95%", " 95 %".strip(), 0.95, "0.95", "19/20", Fraction(19, 20)])
+def test_a_confidence_is_read_the_same_however_it_is_written(written: Number) -> None:
+    assert confidence_level(written) == Fraction(19, 20)
+
+
+@pytest.mark.parametrize("written", [0, 1, 100, "1", "100%", "0%", -5, 150, "x", "", "%"])
+def test_what_is_no_confidence_is_refused(written: Number) -> None:
+    """1 is refused: it may be meant as all, or as a hundredth."""
+    with pytest.raises(PolicyError, match="Fix:"):
+        confidence_level(written)
+
+
+def test_a_hundredth_is_written_with_its_sign() -> None:
+    assert confidence_level("1%") == Fraction(1, 100)

@@ -140,6 +140,20 @@ def log_rounded_up(ratio: Fraction, *, digits: int = 12) -> Fraction:
     return rounded_up(log_above(ratio), digits=digits)
 
 
+def confidence_level(number: Number) -> Fraction:
+    """A confidence, however people write it: 95, 95% and 0.95 are the same.
+
+    >>> confidence_level(95) == confidence_level("95%") == confidence_level(0.95)
+    True
+    """
+    percent = isinstance(number, str) and number.rstrip().endswith("%")
+    given = rational(number.rstrip()[:-1] if percent and isinstance(number, str) else number, name="the confidence")
+    sure = given / 100 if percent or given > 1 else given
+    if not 0 < sure < 1 or given == 1 != percent:
+        raise PolicyError("the confidence is not between 0 and 100%", fix="write 95, 95% or 0.95")
+    return sure
+
+
 def row_reduced(matrix: Sequence[Sequence[Fraction]], columns: int) -> tuple[list[list[Fraction]], list[int]]:
     """The rows after exact elimination in the first `columns`, and the columns that lead a row, in order.
 

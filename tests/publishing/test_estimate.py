@@ -245,9 +245,9 @@ def test_shares() -> None:
     assert share_interval(10, 10, Fraction(1, 20))[1] == 1
 
 
-@pytest.mark.parametrize("confidence", [0, 1, "1.5"])
+@pytest.mark.parametrize("confidence", [0, 1, "150"])
 def test_confidence_is_a_share(printed: View, confidence: object) -> None:
-    with pytest.raises(QueryError, match="between 0 and 1"):
+    with pytest.raises(QueryError, match="between 0 and 100%"):
         printed.ask("age > 30", confidence=confidence)  # type: ignore[arg-type]
 
 

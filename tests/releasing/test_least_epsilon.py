@@ -10,8 +10,9 @@ import pytest
 
 import tetraodon as td
 from tetraodon.releasing import least_epsilon
+from tetraodon.releasing.error_targets import error_bound
 from tetraodon.releasing.least_epsilon import LEAST, MOST, epsilon_at_place, place_of, plan_for_error
-from tetraodon.releasing.plan import error_bound, offers
+from tetraodon.releasing.plan import offers
 from tetraodon.releasing.plan import plan as make_plan
 
 QUERIES = (

@@ -9,8 +9,8 @@ import pytest
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
+from tetraodon.releasing.error_targets import error_bound
 from tetraodon.releasing.least_epsilon import plan_for_error
-from tetraodon.releasing.plan import error_bound
 
 
 def with_changes(**changes: Any) -> td.Policy:

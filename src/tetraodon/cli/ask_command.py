@@ -25,7 +25,7 @@ def ask(
     ],
     confidence: Annotated[
         str | None,
-        typer.Option(metavar="SHARE", help="Of a view: how often the interval holds.", show_default="0.95"),
+        typer.Option(metavar="PERCENT", help="Of a view: how often the interval holds.", show_default="95%"),
     ] = None,
     sample: Annotated[
         int, typer.Option(min=0, metavar="N", help="Of a view: draw N tuples where counting all is too costly.")

@@ -13,19 +13,22 @@ from tetraodon.cli.output import Json, emit, heading, listed, say, table, workin
 from tetraodon.cli.policy_commands import PolicyPath
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from tetraodon.policy.policy import Policy
+    from tetraodon.releasing.error_targets import Wanted
     from tetraodon.releasing.plan import Plan
 
 
 def plan(
     policy: PolicyPath,
     error: Annotated[
-        str | None, typer.Option(metavar="E", help="Find the least epsilon for this error.", show_default=False)
+        list[str] | None,
+        typer.Option(metavar="[ITEM=]E", help="Find the least epsilon for this error.", show_default=False),
     ] = None,
     confidence: Annotated[
-        str | None, typer.Option(metavar="PERCENT", help="How sure --error is to be.", show_default="95")
+        str | None, typer.Option(metavar="PERCENT", help="How sure errors are to be.", show_default="95%")
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Records behind a mean, at least.", show_default=False)
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option(metavar="E", help="Plan for this budget.", show_default="the policy's")
@@ -44,13 +47,17 @@ def plan(
     Examples:
       tetraodon plan people.policy.yaml
       tetraodon plan people.policy.yaml --error 50 --confidence 95
+      tetraodon plan people.policy.yaml --error "ages=5% from 1000" --error pay=0.5 --records 5000
+
+    An error is in the item's own unit, or a share of answers from some size on; --error may be repeated for items.
 
     \b
     --json gives {"dataset", "budget", "delta", "epsilon", "certificate": {"epsilon", "epsilon_exact", "witness",
       "method", "exact"; with Gaussian noise "delta", "rho", "rho_exact"}, "queries": [{"name", "asked", "mechanism",
       "epsilon", "expected_error", "unit", "baseline_error", "baseline_mechanism",
       "expected_error_if_presence_public", "certificate", "measurements", "table"}],
-      "target": null or {"error", "confidence"}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",
+      "target": null or {"error", "confidence", "epsilon", "driven_by": [NAME], "items": [{"name", "within", "allowed",
+      "bound", "confidence", "records", "kept"}]}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",
       "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper", "ledger"},
       "ledger": {"ledger", "total", "left", "charge", "fits", "why_not"}}; amounts of the ledger are exact texts.
     A policy with an `adversary` and nothing to release gives {"dataset", "budget", "view"}.
@@ -58,38 +65,36 @@ def plan(
     """
     with Edge(as_json) as edge:
         existing_policy(policy)
-        if error is None and confidence is not None:
-            raise WrongUse("--confidence says nothing without --error", fix="give --error too")
-        if error is not None and epsilon is not None:
+        if error and epsilon is not None:
             raise WrongUse("--error finds an epsilon, so --epsilon cannot be given too", fix="give one of them")
-        target = typed_number(error, option="--error", above=0)
-        sure = typed_number(confidence or "95", option="--confidence", above=0, below=100)
         budget = typed_number(epsilon, option="--epsilon", above=0)
         forgiven = typed_number(delta, option="--delta", least=0, below=1)
         from tetraodon.policy.load import load_policy
 
         read = load_policy(policy).with_budget(budget, forgiven)
         if read.adversary is not None and not read.items:
-            if error is not None:
+            if error:
                 raise WrongUse(
                     "--error finds an epsilon for the items of `release`, and this policy has none",
                     fix="leave --error out: the plan of a view says its errors, and `adversary` decides them",
                 )
             _only_view(read, ledger, edge)
             return
+        wanted = _wanted(read, error or [], confidence, records)
         with working("finding the epsilon" if error else "planning"):
-            found = _plan(read, target, sure)
+            found, least, why_not = _plan(read, wanted, searching=bool(error))
             public = _errors_if_public(found)
             from tetraodon.releasing.pricing import quote
 
             covered, sentence = ask_ledger(ledger, found.epsilon, lambda book: quote(found, book))
-        from tetraodon.cli.plan_in_words import found_in_words, notes
+        from tetraodon.cli.plan_in_words import notes
+        from tetraodon.cli.targets_in_words import target_document, targets_in_words
 
         told = [*notes(found, public), sentence]
-        if error is not None:
-            told.insert(0, found_in_words(found, error, confidence or "95"))
+        if wanted is not None:
+            told = [*targets_in_words(found, wanted, least, why_not), *told]
         if as_json:
-            goal = None if error is None else {"error": float(target), "confidence": float(sure)}
+            goal = None if wanted is None else target_document(found, wanted, least)
             more = {"target": goal, "notes": told, "ledger": covered}
             _emit_view(plan_shape(found, public) | more, read, ledger, edge)
             return
@@ -140,13 +145,44 @@ def _show_view(policy: Policy, ledger: str) -> None:
     require_within_budget(planned)
 
 
-def _plan(policy: Policy, error: Fraction | None, confidence: Fraction) -> Plan:
-    from tetraodon.releasing.least_epsilon import plan_for_error
+def _wanted(policy: Policy, errors: list[str], confidence: str | None, records: int | None) -> Wanted | None:
+    """What is wanted of every item, by the command line and by the file; None if nothing is."""
+    from tetraodon.errors import PolicyError, QueryError
+    from tetraodon.policy.error_target import ErrorTarget, error_target
+    from tetraodon.rational import confidence_level
+    from tetraodon.releasing.error_targets import wanted_of
+
+    if not errors and not any(item.error for item in policy.items):
+        if confidence is not None or records is not None:
+            raise WrongUse("--confidence and --records say nothing without an error", fix="give --error too")
+        return None
+    given: dict[str, ErrorTarget] = {}
+    try:
+        sure = None if confidence is None else confidence_level(confidence)
+        for text in errors:
+            name, named, target = text.rpartition("=")
+            found = error_target(target)
+            given |= {name.strip(): found} if named else dict.fromkeys((item.name for item in policy.items), found)
+        return wanted_of(policy, given, confidence=sure, records=records)
+    except (PolicyError, QueryError) as error:
+        raise WrongUse(error.what, fix=error.fix, where=error.where) from None
+
+
+def _plan(policy: Policy, wanted: Wanted | None, *, searching: bool) -> tuple[Plan, Plan | None, str]:
+    """The plan, and the one with the least epsilon that keeps what is wanted, or why there is none."""
+    from tetraodon.errors import Refused
+    from tetraodon.releasing.least_epsilon import least_plan
     from tetraodon.releasing.plan import plan
 
-    if error is not None:
-        return plan_for_error(policy, error, confidence=confidence)
-    return plan(policy)
+    if wanted is None:
+        return plan(policy), None, ""
+    try:
+        least = least_plan(policy, wanted)
+    except Refused as refusal:
+        if searching:
+            raise
+        return plan(policy), None, str(refusal)
+    return (least if searching else plan(policy)), least, ""
 
 
 def _errors_if_public(plan: Plan) -> dict[str, float] | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
 from tetraodon.policy.words import listing
-from tetraodon.rational import decimal_text
 from tetraodon.releasing.plan_table import error_in_words
 from tetraodon.wording import shown_number
 
@@ -183,14 +182,3 @@ def _gain(plan: Plan) -> list[str]:
         "Plain differential privacy is the error at the same epsilon if any two records had to be indistinguishable. "
         + (IGNORES_WHAT_IS_KNOWN if plan.policy.known else "Its promise is stronger than this policy's.")
     ]
-
-
-def found_in_words(plan: Plan, error: str, confidence: str) -> str:
-    """What `--error` found."""
-    epsilon = decimal_text(plan.policy.epsilon)
-    delta = f", delta: {decimal_text(plan.policy.delta)}" if plan.policy.delta else ""
-    return (
-        f"Every answer is within ±{error} of the truth, in its own unit, with {confidence}% confidence at epsilon "
-        f"{epsilon}. "
-        f"To use it, write `budget: {{epsilon: {epsilon}{delta}}}` in the policy file."
-    )

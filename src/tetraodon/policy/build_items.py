@@ -104,7 +104,8 @@ def _item(section: ItemSection, graph: SecretGraph, rows_each: int) -> Item:
     those = records_where(section.where, (), graph.domain)
     query = kind.read(written, DeclaredValues(graph, graph.domain if those is None else those.inside, rows_each))
     told = section.title or "", section.notes
-    item = Item(section.name, query, section.share, written.get("whole", False), *told, where=section.where)
+    error = None if section.error is None else section.error.target()
+    item = Item(section.name, query, section.share, written.get("whole", False), *told, section.where, error)
     if those is not None:
         if not query.of_parts:
             raise Refused(f"`{section.kind}` is about all records", fix="leave `where` out, or use it with mean")

@@ -159,6 +159,7 @@ def _item(item: Item) -> Json:
     by: Json = {"by": list(item.query.by)} if item.query.by else {}
     where: Json = {"where": item.where} if item.where else {}
     rest: Json = {**where, "share": plain(item.share), "whole": item.whole}
+    rest |= {"error": item.error.document()} if item.error else {}
     return {"name": item.name, **_told(item), **item.query.document(), **by, **rest}
 
 

@@ -10,6 +10,7 @@ from pydantic import Field, WithJsonSchema
 
 from tetraodon.policy.adversary import AdversarySection, PriorSection
 from tetraodon.policy.category_tree import Tree
+from tetraodon.policy.error_target import ErrorSection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.publisher import PublisherSection
@@ -218,6 +219,8 @@ def section_at(path: Sequence[str | int]) -> type[Section]:
         return PolicyDocument
     if path[0] == "groups" and len(path) > 1:  # groups, rules, a value, and what a rule says
         return SECTIONS.get(str(path[3]), Rule) if len(path) > 3 else Rule
+    if path[0] == "release" and path[-1] == "error":
+        return ErrorSection
     if path[0] in ("attackers", "adversary") and path[-1] in INNER:
         return INNER[str(path[-1])]
     return SECTIONS[str(path[0])]

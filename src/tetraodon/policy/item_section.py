@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import PlainValidator, WithJsonSchema, create_model
 
 from tetraodon.errors import QueryError
+from tetraodon.policy.error_target import ErrorEntry
 from tetraodon.policy.section import Section
 from tetraodon.policy.typed import Exact, Names, Paragraphs, Text, Truth, Whole, refuse
 from tetraodon.questions import KINDS, Query
@@ -27,6 +28,7 @@ class ItemShape(Section):
     title: Text | None = None
     notes: Paragraphs = ()
     share: Exact = Fraction(1)
+    error: ErrorEntry | None = None
     names: Text = ""
     where: Text = ""
 

@@ -13,11 +13,13 @@ from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain
+from tetraodon.policy.error_target import ErrorTarget
 from tetraodon.policy.known import Known
 from tetraodon.policy.open_text import NamesItem, OpenText, check_item
 from tetraodon.policy.publisher import NOBODY, Publisher
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.questions import Query
+from tetraodon.questions.derived import Derived
 from tetraodon.questions.query import asked_in_words
 from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.wording import number_of
@@ -47,9 +49,16 @@ class Item:
     title: str = ""
     notes: tuple[str, ...] = ()
     where: str = ""
+    error: ErrorTarget | None = None
+    """How far off it may be; a release that would not keep it is refused."""
 
     def __post_init__(self) -> None:
         check_item(self.name, self.share)
+        if self.error is not None and isinstance(self.query, Derived) and self.error.records is None:
+            raise PolicyError(
+                f"how far {self.name} may be off depends on how many records it is over",
+                fix="say how many at least, as in {within: 0.5, records: 5000}",
+            )
 
     def among(self, domain: Domain) -> RecordsWhere | None:
         """The records that it is about; None if it is about all of them."""

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from tetraodon.domain import Domain, Value
-from tetraodon.errors import QueryError, Refused, ReleaseError
+from tetraodon.errors import PolicyError, QueryError, Refused, ReleaseError
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.publishing.channel import ViewChannel
 from tetraodon.publishing.domain_count import counts_by
 from tetraodon.publishing.interval import count_interval, sum_interval
 from tetraodon.publishing.sandbox import Sandbox
-from tetraodon.rational import Number, rational
+from tetraodon.rational import Number, confidence_level
 from tetraodon.workload.condition.question import Question
 from tetraodon.workload.condition.truth import evaluate
 
@@ -64,10 +64,10 @@ def _held(file: TupleFile, _written: int) -> Sandbox:
 
 def level(confidence: Number) -> Fraction:
     """A confidence that is one."""
-    sure = rational(confidence, name="confidence")
-    if not 0 < sure < 1:
-        raise QueryError("the confidence is not between 0 and 1", fix="write a share such as 0.95")
-    return sure
+    try:
+        return confidence_level(confidence)
+    except PolicyError as error:
+        raise QueryError(error.what, fix=error.fix) from None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.questions.answered import Answered, Columns, MeasuredSum, labels, with_interval
 from tetraodon.questions.count import weighed
+from tetraodon.questions.derived import Derived, ends, mean_off
 from tetraodon.questions.query import (
     BY,
     WEIGHT,
@@ -19,7 +20,6 @@ from tetraodon.questions.query import (
     Drawing,
     Json,
     Key,
-    Query,
     for_each,
     names_of,
     over_whom,
@@ -34,7 +34,7 @@ from tetraodon.workload.number import Number
 
 
 @dataclass(frozen=True, slots=True)
-class Mean(Query):
+class Mean(Derived):
     """The average of a numeric attribute, each record counting as much as its `weight` if one is named."""
 
     attribute: str
@@ -67,6 +67,19 @@ class Mean(Query):
         attribute, by = answered.domain[self.attribute], splits_of(self.by, answered.domain)
         low, high = float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
         return labels(by, answered.domain) | with_interval("mean", *averages(answered.sums, low, high))
+
+    def error_of(self, reaches: Sequence[float], records: int, domain: Domain) -> float:
+        first, last = ends(domain[self.attribute])
+        lightest, least = 1.0, 1.0
+        if self.weight:
+            weight = domain[self.weight]
+            lightest, least = float(weight.number(0)), max(1.0, float(weight.step))
+        far, unsure = reaches
+        fewest, anything = records * lightest - unsure, last - first
+        return min(anything, mean_off(domain[self.attribute], far, unsure, fewest)) if fewest >= least else anything
+
+    def own_unit(self, domain: Domain) -> str:
+        return domain[self.attribute].unit
 
     def asked(self) -> str:
         return f"mean of {self.attribute}" + (f" weighted by {self.weight}" if self.weight else "")

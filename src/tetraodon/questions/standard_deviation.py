@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -46,6 +47,13 @@ class StandardDeviation(Variance):
         roots = (self.column, "lower", "upper")
         found = Variance.columns(self, answered)
         return {name: np.sqrt(column) if name in roots else column for name, column in found.items()}
+
+    def error_of(self, reaches: Sequence[float], records: int, domain: Domain) -> float:
+        """Why  two roots are no farther apart than the root of the distance between what they are roots of."""
+        return math.sqrt(Variance.error_of(self, reaches, records, domain))
+
+    def own_unit(self, domain: Domain) -> str:
+        return domain[self.attribute].unit
 
     def asked(self) -> str:
         return f"standard deviation of {self.attribute}"

@@ -10,13 +10,13 @@ import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.questions.answered import Answered, Columns, labels, with_interval
+from tetraodon.questions.derived import Derived, ends, mean_off
 from tetraodon.questions.query import (
     BY,
     Declared,
     Drawing,
     Json,
     Key,
-    Query,
     addable,
     for_each,
     names_of,
@@ -30,7 +30,7 @@ from tetraodon.workload.number import Number
 
 
 @dataclass(frozen=True, slots=True)
-class Variance(Query):
+class Variance(Derived):
     """The mean squared distance of a numeric attribute from its average: of the records, divided by their number."""
 
     attribute: str
@@ -83,6 +83,22 @@ class Variance(Query):
         upper = np.where(anything, most, np.clip(upper, value, most))
         named = labels(splits_of(self.by, answered.domain), answered.domain, beside=self.column)
         return named | with_interval(self.column, value, lower, upper)
+
+    def error_of(self, reaches: Sequence[float], records: int, domain: Domain) -> float:
+        """Why  Q / n is at most h^2, and of two averages that are d apart, one of them within h of the middle, the
+        squared distances from it differ by at most d (2 h + d).
+        """
+        attribute = domain[self.attribute]
+        off, far, unsure = reaches
+        first, last = ends(attribute)
+        half, fewest = (last - first) / 2, records - unsure
+        if fewest < 1:
+            return half**2
+        apart = mean_off(attribute, far, unsure, fewest)
+        return min(half**2, (off + half**2 * unsure) / fewest + apart * (2 * half + apart))
+
+    def own_unit(self, domain: Domain) -> str:
+        return self._square(domain)
 
     def asked(self) -> str:
         return f"variance of {self.attribute}"

@@ -13,15 +13,16 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from typing import TypeAlias
 
-from tetraodon.errors import PolicyError, Refused, TetraodonError
+from tetraodon.errors import Refused, TetraodonError
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.rational import Number, rational
+from tetraodon.rational import Number
 from tetraodon.releasing.budget import limit_of
-from tetraodon.releasing.plan import Plan, better, error_bound, offers
+from tetraodon.releasing.error_targets import AnyTarget, Wanted, ratios, wanted_of
+from tetraodon.releasing.plan import Plan, better, offers
 
 DECADE = 900
 LEAST, MOST = -9 * DECADE, 6 * DECADE
@@ -33,9 +34,15 @@ Shape: TypeAlias = tuple[Strategy, ...]
 
 
 @on_one_thread
-def plan_for_error(policy: AnyPolicy, error: Number, *, confidence: Number = 95) -> Plan:
+def plan_for_error(
+    policy: AnyPolicy, error: AnyTarget = None, *, confidence: Number = 95, records: int | None = None
+) -> Plan:
     """The plan with the least epsilon, to three digits, at which every answer is within `error` of the truth with
-    `confidence` percent.
+    `confidence`.
+
+    `error` is one for all items, or a map of items to theirs; each is a number in the item's own unit, or a text such
+    as `5% from 1000`. What it leaves open, and everything without it, is what `error:` says in the policy. A mean and
+    the like need to know how many `records` they are over at least.
 
     Post  `td.plan` finds the same plan at that epsilon, and none that keeps the error at the next smaller one of three
           digits.
@@ -43,18 +50,28 @@ def plan_for_error(policy: AnyPolicy, error: Number, *, confidence: Number = 95)
           do, and two tell where the choice between them changes. Only there, and a few places below, are plans made.
     """
     asked = load_policy(policy)
-    if asked.names:
+    return least_plan(asked, wanted_of(asked, error, confidence=confidence, records=records))
+
+
+@on_one_thread
+def least_plan(policy: Policy, wanted: Wanted) -> Plan:
+    """The plan with the least epsilon that keeps what is wanted of every item."""
+    if policy.names:
         raise Refused(
             "an error is kept for numbers, and this policy asks for names too",
             fix="plan a copy of the policy without `names`",
             where="release",
         )
-    limit, sure = rational(error, name="error"), rational(confidence, name="confidence") / 100
-    if limit <= 0:
-        raise PolicyError("the error is not positive", fix="write an error above zero")
-    if not 0 < sure < 1:
-        raise PolicyError("the confidence is not between 0 and 100", fix="write a percentage such as 95")
-    return _Search(asked, limit, sure).least()
+    return _Search(policy, wanted).least()
+
+
+def driven_by(plan: Plan, wanted: Wanted) -> list[str]:
+    """The items for whose sake epsilon is not smaller: those that would miss their target next.
+
+    Pre  the plan is the least that keeps what is wanted.
+    """
+    below = ratios(_Curve(plan, wanted).at(max(LEAST, place_of(float(plan.policy.epsilon)) - 1)), wanted)
+    return [item.name for item, ratio in zip(plan, below, strict=True) if ratio >= max(below) and ratio > 0]
 
 
 def epsilon_at_place(place: int) -> Fraction:
@@ -86,8 +103,7 @@ class _Curve:
     """What the strategies of one plan would do at other epsilons: their scales alone change."""
 
     plan: Plan
-    limit: Fraction
-    sure: Fraction
+    wanted: Wanted
     _known: dict[int, Plan] = field(default_factory=dict)
     _ratios: dict[int, float] = field(default_factory=dict)
 
@@ -118,7 +134,7 @@ class _Curve:
     def ratio(self, place: int) -> float:
         """The largest bound of an answer, in multiples of the error that is wanted."""
         if place not in self._ratios:
-            self._ratios[place] = _largest(self.at(place), self.sure) / float(self.limit)
+            self._ratios[place] = max(ratios(self.at(place), self.wanted))
         return self._ratios[place]
 
     @cached_property
@@ -151,8 +167,7 @@ class _Search:
     """Plans made so far, and what they say about those not made."""
 
     policy: Policy
-    limit: Fraction
-    sure: Fraction
+    wanted: Wanted
     tried: dict[int, Plan | None] = field(default_factory=dict)
     """The plan at each place, or None where it does not keep the error."""
     curves: dict[Shape, _Curve] = field(default_factory=dict)
@@ -184,7 +199,7 @@ class _Search:
             for plan in offered:
                 self._learn(place, plan)
             chosen = reduce(better, offered)
-            self.tried[place] = chosen if _largest(chosen, self.sure) <= self.limit else None
+            self.tried[place] = chosen if max(ratios(chosen, self.wanted)) <= 1 else None
         return self.tried[place] is not None
 
     def _learn(self, place: int, plan: Plan) -> None:
@@ -192,7 +207,7 @@ class _Search:
         shape = tuple(item.strategy for item in plan)
         known = self.curves.get(shape)
         if known is None or [item.scale for item in known.at(place)] != [item.scale for item in plan]:
-            self.curves[shape] = _Curve(plan, self.limit, self.sure)
+            self.curves[shape] = _Curve(plan, self.wanted)
 
     def expected(self) -> int:
         """The least place where the error should be kept, as far as plans made so far tell; above `MOST` if none."""
@@ -226,7 +241,3 @@ class _Search:
             middle = (low + high) // 2
             low, high = (middle, high) if self.chosen(middle) is curve else (low, middle)
         return high
-
-
-def _largest(plan: Plan, sure: Fraction) -> float:
-    return max(error_bound(item, plan.policy, sure) for item in plan)

@@ -233,9 +233,3 @@ def _baseline(
     if policy.graph == plain.graph and (own := expected(item, strategy, own_scale, policy)) < error:
         return Baseline(own, strategy.mechanism)  # nothing else was promised
     return Baseline(error, usual.mechanism)
-
-
-def error_bound(item: PlannedItem, policy: Policy, confidence: Fraction) -> float:
-    """A distance that each answer keeps from the truth with the given confidence, before any data is seen."""
-    at = item.scaled(policy.domain)
-    return at.mechanism.largest_error(item.item.query, at, confidence)

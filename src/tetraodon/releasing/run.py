@@ -19,6 +19,7 @@ from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.documents import plan_document
+from tetraodon.releasing.error_targets import require_targets
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
 from tetraodon.releasing.names_answer import Told, count_names, draw_names, keep_names, kept_names
 from tetraodon.releasing.plan import Plan
@@ -74,6 +75,7 @@ def release(
                 progress=progress,
                 warn=warn,
             )
+    require_targets(plan)
     place = None if out is None else Place.of(Path(out), MANIFEST)
     request, dataset = document_hash(plan_document(plan)), plan.policy.account
     with Passage(

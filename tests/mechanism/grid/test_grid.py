@@ -19,8 +19,8 @@ from tetraodon.errors import DomainError, QueryError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.grid import GRID, grid_fit
 from tetraodon.releasing.counting import count
+from tetraodon.releasing.error_targets import error_bound
 from tetraodon.releasing.many_ranges import many_rectangles, running_map
-from tetraodon.releasing.plan import error_bound
 from tetraodon.releasing.release import Release, infer
 from tetraodon.releasing.run import _noisy
 

@@ -29,7 +29,7 @@ from tetraodon.mechanism.hierarchical.intervals import (
 )
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.releasing.counting import count
-from tetraodon.releasing.plan import error_bound
+from tetraodon.releasing.error_targets import error_bound
 from tetraodon.releasing.release import Release, infer
 from tetraodon.releasing.run import _noisy
 
