@@ -74,6 +74,15 @@ def test_a_mean_is_wanted_in_its_own_unit() -> None:
     assert plan.epsilon < td.plan_for_error(read, {"average": "0.5"}, records=500).epsilon / 5
 
 
+def test_a_mean_of_a_part_is_over_the_records_of_that_part() -> None:
+    part = {"name": "average", "mean": "pay", "where": "sex = 'f'", "error": {"within": 1, "records": 1000}}
+    read = td.load_policy({**POLICY, "release": [part]})
+    found = td.plan_for_error(read)
+    assert error_bound(found["average"], read, SURE, 1000) <= 1
+    whole = td.plan_for_error(td.load_policy({**POLICY, "release": [POLICY["release"][1]]}), 1, records=1000)
+    assert found.epsilon == whole.epsilon
+
+
 def test_where_the_number_of_records_is_secret_it_has_noise_too(tmp_path: Path) -> None:
     """The answer keeps its target on data, as often as is said."""
     read = td.load_policy(
