@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 from csvw import CSVW
 from tests.releasing.conftest import POLICY
+from tests.releasing.made import release_with, silent
 
 import tetraodon as td
-from tetraodon.releasing.table_metadata import CSV_ON_THE_WEB, PACKAGE, slugs
+from tetraodon.releasing.table_metadata import CSV_ON_THE_WEB, PACKAGE, package_text, slugs, web_text
 
 ODD = {
     "dataset": "Größen & Co",
@@ -22,25 +23,32 @@ ODD = {
         "member": "boolean",
         "=kind": {"categories": ["=1+1", "'x", "a,b", ""], "other": "a,b"},
         "count": {"integer": [-2, 2], "unit": "m"},
+        "word": {"open": "text"},
     },
+    "publisher": {"name": "An office", "source": "A survey", "licence": "CC BY 4.0"},
     "presence": "public",
-    "budget": {"epsilon": 1},
+    "budget": {"epsilon": 4, "delta": "1e-6"},
     "release": [
-        {"name": "Tage", "histogram": ["day", "member"]},
+        {"name": "words", "names": "word", "title": "Words that people use"},
+        {"name": "Tage", "histogram": ["day", "member"], "title": "Days", "notes": ["A note."]},
         {"name": "tage", "histogram": ["=kind", "count"]},
         {"name": "größe", "mean": "count", "by": "=kind"},
         {"name": "mitte", "median": "day"},
         {"name": "spots", "kmeans": ["count"], "clusters": 2},
     ],
 }
-ROWS = pl.DataFrame({"day": ["2026-01-02"] * 50, "member": [True] * 50, "=kind": ["a,b"] * 50, "count": [1] * 50})
+ROWS = pl.DataFrame({"count": [1] * 50}).with_columns(
+    day=pl.lit("2026-01-02"), member=pl.lit(True), word=pl.lit("=often"), **{"=kind": pl.lit("a,b")}
+)
+    {"day": ["2026-01-02"] * 50, "member": [True] * 50, "=kind": ["a,b"] * 50, "count": [1] * 50}
+).with_columns(word=pl.lit("=often"))
 
 
 @pytest.fixture(params=["usual", "odd"])
 def written(request: pytest.FixtureRequest, table: pl.DataFrame, tmp_path: Path) -> Path:
     policy = td.load_policy(POLICY if request.param == "usual" else ODD)
     with td.Ledger(tmp_path / "l.db") as ledger:
-        ledger.open(policy.dataset, 1, policy)
+        ledger.open(policy.dataset, policy.epsilon, policy, delta=policy.delta)
         td.release(policy, table if request.param == "usual" else ROWS, ledger=ledger, out=tmp_path / "out")
     return tmp_path / "out"
 
@@ -50,9 +58,10 @@ def test_frictionless_reads_the_package_and_finds_the_files_as_it_says(written: 
     frictionless.Package.from_descriptor(str(written / PACKAGE))
     report = frictionless.validate(str(written / PACKAGE))
     assert report.valid, report.flatten(["title", "message"])
-    assert report.stats["tasks"] == len(td.load_release(written))
+    release = td.load_release(written)
+    answers = [*release, *release.names.values()]
     package = frictionless.Package(str(written / PACKAGE))
-    for resource, answer in zip(package.resources, td.load_release(written), strict=True):
+    for resource, answer in zip(package.resources, answers, strict=True):
         rows = resource.extract()[resource.name]
         assert len(rows) == len(next(iter(answer.columns.values())))
 
@@ -69,8 +78,8 @@ def test_frictionless_finds_a_file_that_is_not_as_it_says(written: Path) -> None
 def test_csv_on_the_web_finds_the_files_as_the_metadata_say(written: Path) -> None:
     found = CSVW(str(written / CSV_ON_THE_WEB), validate=True)
     assert found.is_valid, [str(warning.message) for warning in found.warnings]
-    assert len(found.tables) == len(td.load_release(written))
-    for table, answer in zip(found.tables, td.load_release(written), strict=True):
+    release = td.load_release(written)
+    for table, answer in zip(found.tables, [*release, *release.names.values()], strict=True):
         assert sum(1 for _ in table) == len(next(iter(answer.columns.values())))
 
 
@@ -86,3 +95,16 @@ def test_csv_on_the_web_finds_a_file_that_is_not_as_they_say(written: Path, tmp_
 
 def test_names_of_resources_are_plain_and_differ() -> None:
     assert slugs(["a", "A", "a-2", "ß", "--"]) == ["a", "a-2", "a-2-2", "answer", "answer-2"]
+
+
+def test_the_words_of_the_office_are_in_both(table: pl.DataFrame) -> None:
+    release = [{"name": "ages", "histogram": "age", "title": "Ages", "notes": ["A note."]}]
+    made = release_with(td.load_policy({**POLICY, "publisher": ODD["publisher"], "release": release}), table, silent)
+    package, web = json.loads(package_text(made)), json.loads(web_text(made))
+    assert package["licenses"] == [{"name": "CC-BY-4.0", "title": "CC BY 4.0"}]
+    assert package["sources"] == [{"title": "A survey"}]
+    assert package["contributors"] == [{"title": "An office", "role": "publisher"}]
+    assert (web["dc:publisher"], web["dc:license"]) == ("An office", "CC BY 4.0")
+    for told in (package["resources"][0]["title"], web["tables"][0]["dc:title"]):
+        assert told == "Ages"
+    assert package["resources"][0]["description"].endswith("A note.")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tetraodon.questions.answered import MEASURED, column_name
-from tetraodon.releasing.answer import Answer
+from tetraodon.questions.answered import MEASURED, Columns, column_name
 from tetraodon.releasing.column_files import harmless_cell
 from tetraodon.releasing.release import Release
 
@@ -39,34 +38,61 @@ class Field:
     web_kind: str
 
 
-def fields_of(answer: Answer) -> Iterator[Field]:
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A CSV file of the folder `answers`, as others are told of it."""
+
+    name: str
+    title: str
+    meaning: str
+    fields: tuple[Field, ...]
+
+
+def table_files(release: Release) -> list[TableFile]:
+    """Every answer, those that tell names too."""
+    domain = release.plan.policy.domain
+    units = {column_name(attribute.name): attribute.unit for attribute in domain}
+    found = [
+        TableFile(
+            answer.name,
+            answer.item.item.title or answer.name,
+            " ".join((answer.item.item.query.sentence(domain), *answer.item.item.notes)),
+            tuple(fields_of(answer.columns, units)),
+        )
+        for answer in release
+    ]
+    told = release.names.values()
+    return found + [
+        TableFile(n.name, n.item.item.title or n.name, n.item.sentence, tuple(fields_of(n.columns, units)))
+        for n in told
+    ]
+
+
+def fields_of(columns: Columns, units: Mapping[str, str]) -> Iterator[Field]:
     """The columns of an answer's CSV file, in order."""
-    attributes = {column_name(attribute.name): attribute for attribute in answer.domain}
-    attributes |= {attribute.name: attribute for attribute in answer.domain if attribute.name in answer.columns}
-    for name, column in answer.columns.items():
+    for name, column in columns.items():
         kind, web_kind = TYPES.get(column.dtype.kind, ("string", "string"))
-        unit = attributes[name].unit if name in attributes else ""
-        meaning = f"{name}, in {unit}" if unit else MEANING.get(name, "")
+        meaning = f"{name}, in {units[name]}" if units.get(name) else MEANING.get(name, "")
         yield Field(harmless_cell(name), meaning, kind, web_kind)
 
 
 def package_text(release: Release) -> str:
     """datapackage.json: a tabular data package, with a resource for every answer."""
-    policy = release.plan.policy
-    names = slugs([answer.name for answer in release])
+    policy, files = release.plan.policy, table_files(release)
+    office = policy.publisher
     resources = [
         {
-            "name": name,
-            "path": f"answers/{answer.name}.csv",
+            "name": slug,
+            "path": f"answers/{file.name}.csv",
             "profile": "tabular-data-resource",
-            "title": answer.name,
-            "description": answer.item.item.query.sentence(answer.domain),
+            "title": file.title,
+            "description": file.meaning,
             "format": "csv",
             "mediatype": "text/csv",
             "encoding": "utf-8",
-            "schema": {"fields": [_named(field) for field in fields_of(answer)], "missingValues": []},
+            "schema": {"fields": [_named(field) for field in file.fields], "missingValues": []},
         }
-        for name, answer in zip(names, release, strict=True)
+        for slug, file in zip(slugs(file.name for file in files), files, strict=True)
     ]
     package = {
         "profile": "tabular-data-package",
@@ -75,6 +101,12 @@ def package_text(release: Release) -> str:
         "created": f"{release.when}T00:00:00Z",
         "resources": resources,
     }
+    package |= {"sources": [{"title": office.source}]} if office.source else {}
+    if office.licence:
+        package["licenses"] = [
+            {"name": re.sub(r"[^-\w.]+", "-", office.licence, flags=re.ASCII), "title": office.licence}
+        ]
+    package |= {"contributors": [{"title": office.name, "role": "publisher"}]} if office.name else {}
     return _text(package)
 
 
@@ -87,12 +119,12 @@ def web_text(release: Release) -> str:
     policy = release.plan.policy
     tables = [
         {
-            "url": f"{answer.name}.csv",  # names of items are letters, digits, . - and _
-            "dc:title": answer.name,
-            "dc:description": answer.item.item.query.sentence(answer.domain),
-            "tableSchema": {"columns": [_column(place, field) for place, field in enumerate(fields_of(answer), 1)]},
+            "url": f"{file.name}.csv",  # names of items are letters, digits, . - and _
+            "dc:title": file.title,
+            "dc:description": file.meaning,
+            "tableSchema": {"columns": [_column(place, field) for place, field in enumerate(file.fields, 1)]},
         }
-        for answer in release
+        for file in table_files(release)
     ]
     group = {
         "@context": "http://www.w3.org/ns/csvw",
@@ -100,7 +132,8 @@ def web_text(release: Release) -> str:
         "dc:issued": {"@value": release.when, "@type": "xsd:date"},
         "tables": tables,
     }
-    return _text(group)
+    words = {"dc:publisher": policy.publisher.name, "dc:license": policy.publisher.licence}
+    return _text(group | {word: text for word, text in words.items() if text})
 
 
 def _column(place: int, field: Field) -> dict[str, Any]:
