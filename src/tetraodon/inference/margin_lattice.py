@@ -37,8 +37,13 @@ def margins_of(tables: Sequence[Sequence[Split]], domain: Domain) -> list[Margin
 
 
 def _levels(table: Sequence[Split], long: Collection[str], domain: Domain) -> list[tuple[Split, ...]]:
-    """A table, and the same in blocks of its long attributes, larger and larger."""
+    """A table, and the same in blocks of its long attributes, larger and larger; of three ways and more it alone.
+
+    Why   blocks of three ways would form cycles with those of their pairs, which need not fit in whole numbers.
+    """
     levels = [tuple(table)]
+    if len(table) > 2:
+        return levels
     width, sizes = FACTOR, [domain[split.name].size for split in table if split.name in long]
     while sizes and width < max(sizes):
         levels.append(tuple(Split(s.name, _bins(domain[s.name].size, width)) if s.name in long else s for s in table))

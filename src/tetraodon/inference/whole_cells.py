@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.errors import QueryError
+from tetraodon.inference.swaps import with_swaps
 
 HALF = 0.5001
 """Just off one half: where averages leave exactly half a record, every machine rounds to the same side."""
@@ -128,7 +130,25 @@ def _filled(cells: Floats, totals: Sequence[Totals], shared: Sequence[Sequence[I
     for number in range(len(totals), 0, -1):
         lacking = [total.missing(whole) for total in totals[:number]]
         np.add.at(whole, _where_all_lack(lacking, totals[:number], shared, rest), 1)
-    return whole
+    return _third_met(whole, totals, shared) if len(totals) == 3 else whole
+
+
+def _third_met(whole: Ints, totals: Sequence[Totals], shared: Sequence[Sequence[Ints]]) -> Ints:
+    """The third totals met by swaps, where the table is one of three ways and they are those of its pairs."""
+    missing = totals[2].missing(whole)
+    ways = shared[2][0], shared[1][0], shared[2][1]
+    shape = tuple(int(way.max()) + 1 for way in ways)
+    if (
+        not missing.any()
+        or len(np.unique(np.ravel_multi_index(ways, shape))) != len(whole)
+        or len(whole) != math.prod(shape)
+    ):
+        return whole
+    cells, lacks = np.zeros(shape, np.int64), np.zeros((shape[0], shape[2]), np.int64)
+    cells[ways] = whole
+    lacks[ways[0], ways[2]] = missing[totals[2].places]
+    met = not lacks.sum(axis=0).any() and not lacks.sum(axis=1).any()
+    return np.asarray(with_swaps(cells, lacks)[ways]) if met else whole
 
 
 def _too_much(whole: Ints, rest: Floats, total: Totals) -> Ints:
