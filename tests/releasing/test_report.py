@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.releasing.made import release_with
 import tetraodon as td
 from tetraodon.releasing.release import Release
 from tetraodon.releasing.report import report_html
+from tetraodon.releasing.words import error
 from tetraodon.report.odds_strip import odds_strips
 from tetraodon.report.vega_bundle import vega_bundle
 
@@ -239,6 +241,30 @@ def test_one_is_not_several(table: pl.DataFrame) -> None:
     assert "at most 1 euro apart" in text
     assert "1 years" not in text
     assert "1 euros" not in text
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        ({"histogram": "age"}, "Each number is typically off by 1 record."),
+        ({"mean": "income"}, "The sum behind the average is typically off by 1 euro."),
+        ({"total": "age"}, "The number is typically off by 1 year."),
+        ({"quantiles": "age"}, "are typically off by 1 record."),
+    ],
+)
+def test_an_error_of_one_is_not_of_several(item: dict[str, Any], told: str) -> None:
+    euros = {"integer": [0, 5], "unit": ["euro", "euros"]}
+    attributes = {"age": {"integer": [20, 29], "unit": "years"}, "income": euros}
+    changes = {"attributes": attributes, "secrets": {}, "release": [{"name": "it", **item}]}
+    policy = td.load_policy({**POLICY, **changes})
+    planned = replace(td.plan(policy)["it"], expected_error=1.0)
+    assert error(planned, policy.domain).endswith(told)
+
+
+def test_what_takes_back_a_part_of_the_promise_is_not_folded(table: pl.DataFrame) -> None:
+    page = page_of(table, budget={"epsilon": 1, "delta": "1e-6"}, release=[{"name": "ages", "histogram": "age"}])
+    promise = page[page.index('id="promise"') :]
+    assert promise.index("Delta is 1 in 1,000,000") < promise.index('class="strip"') < promise.index("<details")
 
 
 def test_fractions_are_decimals_and_stand_exactly_where_one_looks(table: pl.DataFrame) -> None:

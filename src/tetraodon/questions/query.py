@@ -17,7 +17,7 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError, Refused
 from tetraodon.questions.answered import Answered, Columns
 from tetraodon.rational import decimal_text
-from tetraodon.wording import listing, of_one
+from tetraodon.wording import listing
 from tetraodon.workload.contribution import Answerers, One
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split, split_by
 
@@ -197,8 +197,7 @@ class Query(ABC):
 
     def off_by(self, off: str, each: str, domain: Domain) -> str:
         """How far off the answers are, as a sentence. `each` is `Each number`, or `The number`."""
-        unit = self.unit(domain)
-        return f"{each} is typically off by {off} {of_one(unit) if off == '1' else unit}".rstrip() + "."
+        return f"{each} is typically off by {off} {self.unit(domain)}".rstrip() + "."
 
     @abstractmethod
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tetraodon.ledger import shown_above
 from tetraodon.releasing.plan import Plan, PlannedItem
-from tetraodon.wording import shown_number
+from tetraodon.wording import of_one, shown_number
 
 PLAN_HEADS = ("item", "what is asked", "how", "epsilon", "expected error", "plain DP", "ratio")
 
@@ -38,8 +38,13 @@ def plan_rows(plan: Plan) -> list[list[str]]:
 
 
 def error_in_words(error: float, unit: str) -> str:
-    """An expected error: `±12 records`, or the word for none."""
-    return "none" if error == 0 else f"±{shown_number(error)} {unit}".rstrip()
+    """An expected error: `±12 records`, `±1 record`, or the word for none.
+
+    >>> error_in_words(12.0, "records"), error_in_words(1.0, "records"), error_in_words(0, "records")
+    ('±12 records', '±1 record', 'none')
+    """
+    off = shown_number(error)
+    return "none" if error == 0 else f"±{off} {of_one(unit) if off == '1' else unit}".rstrip()
 
 
 def _ratio(item: PlannedItem) -> str:

@@ -207,10 +207,9 @@ def _promise(policy: Policy, told: Explanation) -> dict[str, Any]:
     first, *parts = told.parts
     unprotected = [part for part in parts if part.title == UNPROTECTED]
     return {
-        "head": first.sentences[:2],
+        "head": first.sentences,
         "strips": odds_strips(policy),
         "open": unprotected,
-        "more": first.sentences[2:],
         "parts": [_part(part) for part in parts if part not in unprotected],
     }
 

@@ -14,6 +14,7 @@ from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.report.rounding import about, decimal_above
+from tetraodon.wording import of_one
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import Split
 
@@ -48,7 +49,16 @@ def error(item: PlannedItem, domain: Domain) -> str:
         return "None: these are the true numbers."
     off = about(item.expected_error)
     each = "The number" if not item.strategy.table and item.strategy.noisy[0].size(domain) == 1 else "Each number"
-    return item.item.query.off_by(off, each, domain)
+    told = item.item.query.off_by(off, each, domain)
+    return told if off != "1" else _of_one(told, domain)
+
+
+def _of_one(told: str, domain: Domain) -> str:
+    """A sentence about one of something, which its question wrote as if there were several."""
+    units = {"records": of_one("records")} | {a.unit: a.unit_of(Fraction(1)) for a in domain if a.unit}
+    for several, one in units.items():
+        told = told.replace(f" 1 {several}", f" 1 {one}")
+    return told
 
 
 def baseline(item: PlannedItem, policy: Policy) -> str:
