@@ -40,8 +40,6 @@ ODD = {
 ROWS = pl.DataFrame({"count": [1] * 50}).with_columns(
     day=pl.lit("2026-01-02"), member=pl.lit(True), word=pl.lit("=often"), **{"=kind": pl.lit("a,b")}
 )
-    {"day": ["2026-01-02"] * 50, "member": [True] * 50, "=kind": ["a,b"] * 50, "count": [1] * 50}
-).with_columns(word=pl.lit("=often"))
 
 
 @pytest.fixture(params=["usual", "odd"])
