@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,31 +100,43 @@ class Margin:
 
 def shared_margins(tables: Sequence[EstimatedTable], domain: Domain) -> list[Margin]:
     """Every margin that two or more tables share, closed under meeting, coarsest first."""
-    whole = [Margin.of(table.splits) for table in tables]
+    return list(_shared(tuple(Margin.of(table.splits) for table in tables), domain))
+
+
+@lru_cache(maxsize=64)
+def _shared(whole: tuple[Margin, ...], domain: Domain) -> tuple[Margin, ...]:
+    """As `shared_margins`, once for every plan: a release of many tables asks again and again."""
     found = {a.meet(b) for i, a in enumerate(whole) for b in whole[:i]}
     while True:
         more = {a.meet(b) for a in found for b in found} - found
         if not more:
             break
         found |= more
-    return sorted(found, key=lambda margin: (margin.cells(domain), repr(margin.groups)))
+    return tuple(sorted(found, key=lambda margin: (margin.cells(domain), repr(margin.groups))))
 
 
 def agree(tables: Sequence[EstimatedTable], domain: Domain) -> None:
     """Change the tables, as little as their precision allows, so that they agree on every shared margin.
 
-    Pre   exact tables are of the same data.
+    Pre   exact tables are of the same data; all have as many numbers in a cell.
     Why   agreeing on one margin is an orthogonal projection in the metric of the precisions: a weighted average,
           spread evenly behind each of its cells. For splits by value, going from coarse to fine, one round does
           it: a change at one margin adds up to nothing on another whose common part agrees already. Bins that
           overlap crosswise need more rounds, and projections taken in turn converge.
     """
-    steps = []
+    settle(meetings(tables, domain))
+
+
+def meetings(tables: Sequence[EstimatedTable], domain: Domain) -> list[Meeting]:
+    """Where tables meet, from the coarsest margin to the finest."""
+    found = []
     for margin in shared_margins(tables, domain):
         members = [t for t in tables if Margin.of(t.splits).meet(margin) == margin]
         if len(members) > 1 and any(t.variance > 0 for t in members):
-            steps.append(Meeting(members, [margin.places(t.splits, domain) for t in members], margin.cells(domain)))
-    settle(steps)
+            rows = members[0].rows
+            places = [margin.places(t.splits, domain)[:, None] * rows + np.arange(rows) for t in members]
+            found.append(Meeting(members, [place.ravel() for place in places], margin.cells(domain) * rows))
+    return found
 
 
 def follow(table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain) -> bool:

@@ -29,15 +29,29 @@ CLOSE = 1e-6
 
 @dataclass
 class EstimatedTable:
-    """An estimated table of counts. `variance` is that of one cell; 0 means that the table is exact."""
+    """An estimated table of counts, or of other sums. `variance` is that of one cell; 0 means that the table is exact.
+
+    Each cell holds `rows` numbers. The values may be several tables of that shape, one after the other.
+    """
 
     splits: tuple[Split, ...]
     values: Floats
     variance: float
+    rows: int = 1
 
     def totals(self, places: NDArray[np.int64], cells: int) -> Floats:
-        """The table added up into the cells of a margin."""
-        return np.bincount(places, weights=self.values.ravel(), minlength=cells).astype(np.float64)
+        """The table added up into the cells of a margin; a row for each, where there are several tables."""
+        return added_up(self.values, places, cells)
+
+
+def added_up(values: Floats, places: NDArray[np.int64], cells: int) -> Floats:
+    """Numbers added up into cells, given the cell of each; row by row, where there are several rows of them."""
+    several = values.size // len(places)
+    if several <= 1:
+        return np.bincount(places, weights=values.ravel(), minlength=cells).astype(np.float64)
+    every = (places + cells * np.arange(several)[:, None]).ravel()
+    found = np.bincount(every, weights=values.ravel(), minlength=several * cells).astype(np.float64)
+    return found.reshape(several, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +74,19 @@ class Meeting:
         """Make the tables agree here, as little as possible changed; how much was missing, of what floats can tell."""
         totals = [table.totals(place, self.cells) for table, place in zip(self.tables, self.places, strict=True)]
         exact = [total for table, total in zip(self.tables, totals, strict=True) if table.variance == 0]
-        target = exact[0] if exact else np.average(totals, axis=0, weights=self._precisions)
+        target = exact[0] if exact else self._average(totals)
         worst = 0.0
         for table, place, total, members in zip(self.tables, self.places, totals, self._members, strict=True):
             if table.variance > 0:
                 missing = target - total
                 size = float(np.abs(table.values).max()) * float(members.max()) ** 0.5
                 worst = max(worst, float(np.abs(missing).max()) / (1.0 + float(np.abs(target).max()) + size))
-                table.values = table.values + (missing / members)[place].reshape(table.values.shape)
+                table.values = table.values + (missing / members)[..., place].reshape(table.values.shape)
         return worst
+
+    def _average(self, totals: Sequence[Floats]) -> Floats:
+        weighted = sum(total * precision for total, precision in zip(totals, self._precisions, strict=True))
+        return np.asarray(weighted / np.sum(self._precisions, axis=0))
 
 
 def settle(meetings: Sequence[Meeting]) -> bool:

@@ -92,6 +92,24 @@ class Ordered(OneScale):
     def cell_variance(self, at: Scaled) -> float:
         return 2 * super().cell_variance(at)
 
+    def covariance_times(self, at: Scaled, weights: Floats) -> Floats:
+        used = self._used(at, weights)
+        if _total_is_known(at.strategy):
+            used[..., -1] = 0.0
+        moved = np.diff(used, axis=-1, prepend=0.0) * at.strategy.noise.variance(at.scale)
+        return np.asarray(moved.reshape(weights.shape))
+
+    def parts(self, at: Scaled, weights: Floats) -> tuple[Floats, ...]:
+        used = self._used(at, weights)
+        running, totals = (part.reshape(len(weights), -1) for part in (used[..., :-1], used[..., -1]))
+        return (running,) if _total_is_known(at.strategy) else (running, totals)
+
+    @staticmethod
+    def _used(at: Scaled, weights: Floats) -> Floats:
+        """How much of each running count is in a weighted sum of cells, the totals last."""
+        lines = weights.reshape(len(weights), -1, at.shape[-1])
+        return np.asarray(lines - np.append(lines[..., 1:], np.zeros_like(lines[..., :1]), axis=-1))
+
     def terms(self, at: Scaled, mask: Bools) -> int:
         step = np.diff(mask.astype(np.int64), axis=-1, append=0)  # running count p is used with weight -step[p]
         return int(np.abs(step[..., :-1] if _total_is_known(at.strategy) else step).sum())

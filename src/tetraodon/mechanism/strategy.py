@@ -122,6 +122,7 @@ class Mechanism(ABC):
     words:         what a plan calls it, in a few words.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
     about_order:   whether its tables are of running counts, which never fall.
+    each_cell:     whether each cell of its tables has noise of its own, and nothing else.
     usual:         whether plain differential privacy is said to have it. What a descent finds has digits that depend on
                    the machine, and what `verify` computes anew must not.
     """
@@ -130,6 +131,7 @@ class Mechanism(ABC):
     words: ClassVar[str]
     tells_answers: ClassVar[bool] = False
     about_order: ClassVar[bool] = False
+    each_cell: ClassVar[bool] = False
     usual: ClassVar[bool] = True
 
     def __str__(self) -> str:
@@ -167,6 +169,19 @@ class Mechanism(ABC):
     def cell_variance(self, at: Scaled) -> float:
         """About the variance of one cell of the table; it weighs tables against each other, and promises nothing."""
         return at.strategy.noise.variance(at.scale)
+
+    def covariance_times(self, at: Scaled, weights: Floats) -> Floats:
+        """Cov(x) f for the fitted cells x and every row f of weights: how their errors go with the error of f x.
+
+        Where only about as much is known, least squares over several tables is about the best, and still unbiased.
+        """
+        return self.cell_variance(at) * weights
+
+    def parts(self, at: Scaled, weights: Floats) -> tuple[Floats, ...] | None:
+        """How much of each noisy number is in the sum f x of fitted cells, for every row f of weights: an array for
+        each noisy query, in its units. None where the mechanism does not say.
+        """
+        return None
 
     # -- how far sums of cells can be off ---------------------------------------------------------------
 

@@ -57,13 +57,24 @@ class CountTable(Protocol):
 class MeasuredSum:
     """A sum that was measured, one number for each cell of its splits, in multiples of `unit`.
 
-    `reach(failures)` is how far off a number is, in units, but for a chance of 5% divided by so many.
+    `numbers` are estimates without bias, and `reach(failures)` is how far off each is, in units, but for a chance of 5%
+    divided by so many. `told` is what is published of them, where that is something else.
     """
 
-    numbers: Ints
+    numbers: Floats | Ints
     unit: Fraction
     exact: bool
-    reach: Callable[[int], float]
+    reach: Callable[[int], Floats | float]
+    told: Floats | None = None
+
+    def off(self, failures: int) -> Floats:
+        """`reach` for the only number of every cell."""
+        return np.broadcast_to(self.reach(failures), np.shape(self.numbers))[..., 0]
+
+    @property
+    def published(self) -> Floats:
+        """The numbers that answers are computed from, in units."""
+        return np.asarray(self.numbers if self.told is None else self.told, np.float64)
 
 
 class Answered(Protocol):
@@ -146,15 +157,16 @@ def counted(table: CountTable, answered: Answered) -> Columns:
     return labels(answered.axes, answered.domain) | counts
 
 
-def measured_counts(measured: MeasuredSum, counts: Ints, answered: Answered, whole: bool) -> Columns:
-    """Counts that were measured themselves, as columns; `counts` are those of its numbers that are asked for."""
+def measured_counts(measured: MeasuredSum, answered: Answered, whole: bool) -> Columns:
+    """Counts that were measured themselves, as columns."""
     unit = float(measured.unit)
-    number, reach = counts.astype(np.float64) * unit, measured.reach(1) * unit
+    number, value = (np.asarray(one, np.float64) * unit for one in (measured.numbers, measured.published))
+    reach = measured.reach(1) * unit
     if whole:
-        value = np.maximum(number, 0.0)
+        value = np.maximum(np.rint(value), 0.0)
         return with_counts("count", value, possible_ends(number, reach, value), number, answered)
     lower, upper = np.maximum(number - reach, 0), np.maximum(number + reach, 0)
-    return with_interval("count", number, np.minimum(lower, number), np.maximum(upper, number))
+    return with_interval("count", value, np.minimum(lower, value), np.maximum(upper, value))
 
 
 def labels(splits: Sequence[Split], domain: Domain, extra: int = 1, beside: str = "") -> Columns:

@@ -132,4 +132,4 @@ def added_up(by: Sequence[Split], weight: str, answered: Answered) -> Columns:
     """Counts, or sums of weights, which need not be whole, that were measured themselves."""
     (measured,) = answered.sums[:1]
     whole = answered.whole and not weight
-    return labels(by, answered.domain) | measured_counts(measured, measured.numbers[..., 0], answered, whole)
+    return labels(by, answered.domain) | measured_counts(measured, answered, whole)

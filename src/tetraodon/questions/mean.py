@@ -104,13 +104,14 @@ def averages(sums: Sequence[MeasuredSum], low: float, high: float) -> tuple[Floa
     """The first sum divided by the second, with the ends of its interval, all between the lowest and highest value."""
     summed, divided = sums[:2]
     unit = float(summed.unit / divided.unit)
-    total, records = (measured.numbers[..., 0].astype(np.float64) for measured in (summed, divided))
+    total, records = (np.asarray(one.numbers, np.float64)[..., 0] for one in (summed, divided))
+    told, some = (one.published[..., 0] for one in (summed, divided))
     failures = 1 if summed.exact or divided.exact else 2
-    reach, unsure = summed.reach(failures), divided.reach(failures)
+    reach, unsure = (one.off(failures) for one in (summed, divided))
     fewest, most = records - unsure, records + unsure
     known = fewest >= 1
     middle = np.full(total.shape, (low + high) / 2)
-    average = np.clip(np.where(records >= 1, total * unit / np.maximum(records, 1), middle), low, high)
+    average = np.clip(np.where(some >= 1, told * unit / np.maximum(some, 1), middle), low, high)
     ends = [(total + sign * reach) * unit / np.maximum(n, 1) for sign in (-1, 1) for n in (fewest, most)]
     lower = np.where(known, np.clip(np.minimum.reduce(ends), low, high), low)
     upper = np.where(known, np.clip(np.maximum.reduce(ends), low, high), high)

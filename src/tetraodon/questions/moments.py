@@ -142,5 +142,6 @@ def middle(attribute: Attribute) -> float:
 def between(measured: MeasuredSum, failures: int) -> Between:
     """What a sum is known to be, but for a chance of 5% divided by so many."""
     unit = float(measured.unit)
-    number, reach = measured.numbers[..., 0].astype(np.float64) * unit, measured.reach(failures) * unit
-    return Between(number, number - reach, number + reach)
+    number, told = (np.asarray(one, np.float64)[..., 0] * unit for one in (measured.numbers, measured.published))
+    reach = measured.off(failures) * unit
+    return Between(told, np.minimum(number - reach, told), np.maximum(number + reach, told))

@@ -149,7 +149,7 @@ class Ranges(Query):
         shape = (*(split.size(domain) for split in by), len(ends))
         if answered.table is None:
             (measured,) = answered.sums[:1]
-            counts = measured_counts(measured, measured.numbers, answered, answered.whole)
+            counts = measured_counts(measured, answered, answered.whole)
         else:
             counts = _read_off(answered.table, shape[:-1], ends, answered)
         groups = int(np.prod(shape[:-1], dtype=np.int64))

@@ -59,9 +59,11 @@ class Total(Query):
     def columns(self, answered: Answered) -> Columns:
         (measured,) = answered.sums[:1]
         unit = float(measured.unit)
-        number, reach = measured.numbers[..., 0].astype(np.float64) * unit, unit * measured.reach(1)
+        number, told = (np.asarray(one, np.float64)[..., 0] * unit for one in (measured.numbers, measured.published))
+        reach = unit * measured.off(1)
+        lower, upper = np.minimum(number - reach, told), np.maximum(number + reach, told)
         by = splits_of(self.by, answered.domain)
-        return labels(by, answered.domain) | with_interval("total", number, number - reach, number + reach)
+        return labels(by, answered.domain) | with_interval("total", told, lower, upper)
 
     def asked(self) -> str:
         return f"sum of {self.attribute}" + (f" times {self.weight}" if self.weight else "")

@@ -68,14 +68,15 @@ class Variance(Derived):
         first, last = float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
         middle, most = (first + last) / 2, ((last - first) / 2) ** 2
         failures = max(1, sum(not measured.exact for measured in sums))
-        off, far, unsure = (measured.reach(failures) * float(measured.unit) for measured in sums)
-        squares, total, records = (m.numbers[..., 0].astype(np.float64) * float(m.unit) for m in sums)
-        fewest, some, many = (np.maximum(n, 1) for n in (records - unsure, records, records + unsure))
+        off, far, unsure = (measured.off(failures) * float(measured.unit) for measured in sums)
+        squares, total, records = (np.asarray(m.numbers, np.float64)[..., 0] * float(m.unit) for m in sums)
+        of_squares, of_values, some = (m.published[..., 0] * float(m.unit) for m in sums)
+        fewest, some, many = (np.maximum(n, 1) for n in (records - unsure, some, records + unsure))
         averages = [(total + sign * far) / n for sign in (-1, 1) for n in (fewest, many)]
         low = np.clip(np.minimum.reduce(averages), first, last) - middle
         high = np.clip(np.maximum.reduce(averages), first, last) - middle
         nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low**2, high**2))
-        value = np.clip(squares / some - (total / some - middle) ** 2, 0, most)
+        value = np.clip(of_squares / some - (of_values / some - middle) ** 2, 0, most)
         lower = np.clip((squares - off) / many, 0, most) - np.maximum(low**2, high**2)
         upper = np.clip((squares + off) / fewest, 0, most) - nearest
         anything = records - unsure < 1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
@@ -20,8 +21,8 @@ from tetraodon.inference.estimate import Estimate
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.answered import Columns, split_values
 from tetraodon.rational import Number, rational
-from tetraodon.releasing.columns import columns_of
-from tetraodon.releasing.estimates import Estimated
+from tetraodon.releasing.columns import columns_of, table_of
+from tetraodon.releasing.estimates import Estimates
 from tetraodon.releasing.many_ranges import many_intervals, many_ranges, one_rectangle, range_codes, rectangles_of
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
@@ -42,12 +43,7 @@ class Answer(Displayed):
     item: PlannedItem
     domain: Domain
     measured: Measured
-    estimated: Estimated | None = None
-
-    @property
-    def values(self) -> NDArray[np.float64] | None:
-        """The published table of counts behind the answer, if there is one."""
-        return None if self.estimated is None else self.estimated.published
+    estimates: Estimates
 
     @property
     def name(self) -> str:
@@ -58,14 +54,21 @@ class Answer(Displayed):
         """The word for its question in the policy file."""
         return self.item.item.query.words[0]
 
+    @property
+    def values(self) -> Floats | None:
+        """The published table of counts, if there is one."""
+        found = self.estimates.tables.get((self.name, None))
+        return None if found is None else found.published
+
     @cached_property
     def table(self) -> TableAnswer:
         """The table of counts behind the answer, if there is one."""
-        if self.estimated is None:
+        found = table_of(self.item, self.domain, self.measured, self.estimates)
+        if found is None:
             raise QueryError(
                 f"{self.name} is not a table of counts", fix="ask a histogram, a cdf or ranges; or read `columns`"
             )
-        return TableAnswer(self.item, self.domain, self.measured, self.estimated)
+        return found
 
     @cached_property
     def columns(self) -> Columns:
@@ -73,7 +76,7 @@ class Answer(Displayed):
 
         Beside whole counts, `measured` holds the same without rounding and without bias.
         """
-        return columns_of(self.item, self.domain, self.measured, self.estimated)
+        return columns_of(self.item, self.domain, self.measured, self.estimates)
 
     def between(self, low: object, high: object, *, attribute: str | None = None) -> Estimate:
         """How many records have a value from `low` to `high`, both included; of a table in bins, whole bins only."""

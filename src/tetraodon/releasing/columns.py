@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
+import numpy as np
+
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
 from tetraodon.inference.estimate import CONFIDENCE
@@ -14,26 +16,35 @@ from tetraodon.mechanism.kmeans import centres_of
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions import KMeans
 from tetraodon.questions.answered import Columns, MeasuredSum
-from tetraodon.releasing.estimates import Estimated
+from tetraodon.releasing.estimates import Estimates
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.contribution import Contribution, Table
 from tetraodon.workload.linear import Measurement, Split
 
 
-def columns_of(item: PlannedItem, domain: Domain, measured: Measured, estimated: Estimated | None) -> Columns:
+def columns_of(item: PlannedItem, domain: Domain, measured: Measured, estimates: Estimates) -> Columns:
     """Attributes first, then the answer, then `lower` and `upper`, which hold the truth with 95% probability."""
-    return item.item.query.columns(AnsweredItem(item, domain, measured, estimated))
+    return item.item.query.columns(AnsweredItem(item, domain, measured, estimates))
+
+
+def table_of(item: PlannedItem, domain: Domain, measured: Measured, estimates: Estimates) -> TableAnswer | None:
+    """The table of counts behind an item, if there is one."""
+    key = item.name, None
+    if key not in estimates.tables:
+        return None
+    combined = estimates.combined.places.get(key) if estimates.combined else None
+    return TableAnswer(item, domain, measured, estimates.tables[key], combined)
 
 
 @dataclass(frozen=True, eq=False)
 class AnsweredItem:
-    """An item with what was measured for it, and the estimates of its table if it has one."""
+    """An item with what was measured for it, and the estimates of the release."""
 
     item: PlannedItem
     domain: Domain
     measured: Measured
-    estimated: Estimated | None
+    estimates: Estimates
 
     @property
     def whole(self) -> bool:
@@ -53,27 +64,34 @@ class AnsweredItem:
     @cached_property
     def table(self) -> TableAnswer | None:
         """The table of counts behind the answer, if there is one."""
-        if self.estimated is None:
-            return None
-        return TableAnswer(self.item, self.domain, self.measured, self.estimated)
+        return table_of(self.item, self.domain, self.measured, self.estimates)
 
     @property
     def sums(self) -> tuple[MeasuredSum, ...]:
-        """What was measured itself, in the order of `Query.sums`."""
-
-        def made(measurement: Measurement, place: int) -> MeasuredSum:
-            noise, scale = measurement.noise, measurement.scale
-
-            def reach(failures: int) -> float:
-                return noise.sum_quantile(scale, 1, 1 - (1 - CONFIDENCE) / failures) if scale else 0.0
-
-            return MeasuredSum(self.measured[place], measurement.query.contribution.unit, not scale, reach)
-
+        """What was measured itself, in the order of `Query.sums`, as everything that was measured tells it."""
         stated = self.item.strategy.stated(self.item.scale)
-        found = [made(measurement, place) for place, measurement in enumerate(stated)]
+        found = [self._sum(place, one) for place, one in enumerate(stated)]
         kinds = [query.contribution for query in self.item.item.query.sums(self.domain)]
         order = [_place(measurement.query.contribution, kinds) for measurement in stated]
         return tuple(one for _, one in sorted(zip(order, found, strict=True), key=itemgetter(0)))
+
+    def _sum(self, place: int, measurement: Measurement) -> MeasuredSum:
+        numbers, noise, scale = self.measured[place], measurement.noise, measurement.scale
+        unit, key, combined = measurement.query.contribution.unit, (self.item.name, place), self.estimates.combined
+        made = self.estimates.tables.get(key)
+        told = None if made is None else made.published.reshape(numbers.shape) / float(unit)
+        group, where = combined.places.get(key, (None, 0)) if combined else (None, 0)
+        found = group.each(where, CONFIDENCE) if group else None
+
+        def reach(failures: int) -> Floats:
+            sure = 1 - (1 - CONFIDENCE) / failures
+            together = group.each(where, sure) if group and found else None
+            if together is not None:
+                return together[1].reshape(numbers.shape) / float(unit)
+            return np.full(numbers.shape, noise.sum_quantile(scale, 1, sure) if scale else 0.0)
+
+        centre = numbers if found is None else found[0].reshape(numbers.shape) / float(unit)
+        return MeasuredSum(centre, unit, not scale, reach, told)
 
     def clusters(self) -> tuple[Floats, Floats]:
         """Centres of clusters, the largest first, and about how many records each has."""

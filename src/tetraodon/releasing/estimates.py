@@ -1,20 +1,24 @@
-"""From noisy measurements to tables that agree with each other and with what is known exactly."""
+"""From noisy measurements to numbers that agree with each other and with what is known exactly."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
+from tetraodon.inference.combination import TableLink
 from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
 from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.inference.running import monotone_counts
 from tetraodon.inference.whole_tables import whole_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
+from tetraodon.releasing.combined import Combined, combine, joined
+from tetraodon.releasing.pieces import Place, tells_all
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
 
@@ -27,66 +31,155 @@ class Estimated:
     published: Floats
 
 
+WHOLE = "whole"
+
+
+class Inference(Enum):
+    """How answers follow from measurements, as release.json says it. What was released once is inferred so for ever."""
+
+    AVERAGED = "margins averaged by precision; running counts made non-decreasing between 0 and their total"
+    COMBINED = "least squares over all measurements; running counts made non-decreasing between 0 and their total"
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Every table, and every sum that was measured with noise; and what they were made from.
+
+    `combined` are the estimates without bias that intervals are about; None where each item stands for itself.
+    """
+
+    tables: Mapping[Place, Estimated]
+    combined: Combined | None
+
+
 def raw_table(item: PlannedItem, measured: Measured, domain: Domain) -> Floats:
     """The table of counts as the noise left it."""
     return item.strategy.mechanism.fit(item.scaled(domain), measured)
 
 
-def estimate_tables(plan: Plan, measured: Mapping[str, Measured]) -> dict[str, Estimated]:
-    """Best tables for every item that is a table; those about the same records agree."""
-    found: dict[str, Estimated] = {}
+def estimate(plan: Plan, measured: Mapping[str, Measured], inference: Inference = Inference.COMBINED) -> Estimates:
+    """Best numbers for every item; those about the same records agree."""
+    found: dict[Place, Estimated] = {}
+    combined = []
     for those in dict.fromkeys(item.strategy.among for item in plan):
-        items = [item for item in plan if item.strategy.among == those]
-        found |= _estimates(items, measured, plan.policy.domain if those is None else those.inside)
-    return found
+        items = {item.name: item for item in plan if item.strategy.among == those}
+        one = _estimates(items, measured, plan.policy.domain if those is None else those.inside, inference)
+        found |= one.tables
+        combined += [one.combined] if one.combined else []
+    return Estimates(found, joined(combined) if combined else None)
 
 
-def _estimates(plan: Sequence[PlannedItem], measured: Mapping[str, Measured], domain: Domain) -> dict[str, Estimated]:
-    """Best tables for items about the same records, agreeing on every margin they share.
+def _estimates(
+    items: Mapping[str, PlannedItem], measured: Mapping[str, Measured], domain: Domain, inference: Inference
+) -> Estimates:
+    """Best numbers for items about the same records, agreeing wherever one determines the other.
 
-    First a weighted average of what is shared, then never-falling running counts where an item is about order,
-    then the other tables follow those. Where that cannot be had together, running counts may fall: agreement wins, and
-    there always is an answer. Last come whole counts that are not negative, unless an item wants none.
+    First least squares over everything; then never-falling running counts where an item is about order, which the other
+    tables follow. Where that cannot be had together, running counts may fall: agreement wins, and there always is an
+    answer. Last come whole counts that are not negative, unless an item wants none. Sums are read from the tables that
+    tell them.
     """
-    known = _exact_tables(plan, measured)
-    tables: dict[str, EstimatedTable] = {}
-    for item in plan:
+    exact: dict[Place, Floats] = {
+        (item.name, None): raw_table(item, measured[item.name], domain)
+        for item in items.values()
+        if item.strategy.table and not item.strategy.noisy
+    }
+    if inference is Inference.AVERAGED:
+        tables, known = _noisy_tables(items, measured, domain), _exact_tables(items, measured)
+        agree([*known, *tables.values()], domain)
+        return Estimates(_both(exact, exact) | _publish(items, tables, known, domain), None)
+    combined = combine(list(items.values()), measured, domain)
+    counts = {key: table for key, table in combined.tables.items() if _counts(combined, key)}
+    sums = {key: table for key, table in combined.tables.items() if key not in counts}
+    told = _publish(items, counts, [piece.table for piece in combined.exact if piece.counts], domain)
+    read = {key: _read(key, table, counts, combined) for key, table in sums.items()}
+    found = _both({key: table.values for key, table in sums.items()}, read)
+    return Estimates(_both(exact, exact) | told | found, combined)
+
+
+def _both(unbiased: Mapping[Place, Floats], published: Mapping[Place, Floats]) -> dict[Place, Estimated]:
+    return {key: Estimated(values, published[key]) for key, values in unbiased.items()}
+
+
+def _publish(
+    items: Mapping[str, PlannedItem],
+    tables: Mapping[Place, EstimatedTable],
+    known: Sequence[EstimatedTable],
+    domain: Domain,
+) -> dict[Place, Estimated]:
+    """From tables of counts that agree to those that are published, which agree too."""
+    agreed = {key: table.values for key, table in tables.items()}
+    if any(_about_order(items, key, domain) for key in tables) and not _never_fall(items, tables, known, domain):
+        for key, values in agreed.items():
+            tables[key].values = values
+    wanted = [key for key in tables if _whole(items, items[key[0]])]
+    if wanted:
+        made = whole_tables([*known, *(tables[key] for key in wanted)], domain)[len(known) :]
+        for key, values in zip(wanted, made, strict=True):
+            tables[key].values = values
+    return _both(agreed, {key: table.values for key, table in tables.items()})
+
+
+def _whole(items: Mapping[str, PlannedItem], item: PlannedItem) -> bool:
+    """Whether counts of an item are published whole; those behind a mean, say, are where all tables are."""
+    asked = [one.item for one in items.values() if WHOLE in one.item.query.keys]
+    return item.item.whole if item.item in asked else all(one.whole for one in asked)
+
+
+def _counts(combined: Combined, key: Place) -> bool:
+    group, place = combined.places[key]
+    return group.pieces[place].counts
+
+
+def _read(key: Place, sums: EstimatedTable, counts: Mapping[Place, EstimatedTable], combined: Combined) -> Floats:
+    """Sums as the published tables tell them; where no table tells all of them, the nearest that agree with all."""
+    group, place = combined.places[key]
+    piece = group.pieces[place]
+    links = [link for link in group.links if link.sums is piece.table]
+    for link in links:
+        told = _published(link, counts, combined)
+        if tells_all(link):
+            return np.asarray(link.read(told)[0][link.summed]).reshape(sums.values.shape)
+    values = sums.values
+    for link in links:
+        gap = link.gap(_published(link, counts, combined), values)[0]
+        values = np.asarray(values + (gap / np.bincount(link.summed))[link.summed].reshape(values.shape))
+    return values
+
+
+def _published(link: TableLink, counts: Mapping[Place, EstimatedTable], combined: Combined) -> Floats:
+    """The counts of a link as they are published."""
+    for key, (group, place) in combined.places.items():
+        if group.pieces[place].table is link.counts:
+            return counts[key].values
+    return link.counts.values
+
+
+def _noisy_tables(
+    items: Mapping[str, PlannedItem], measured: Mapping[str, Measured], domain: Domain
+) -> dict[Place, EstimatedTable]:
+    tables: dict[Place, EstimatedTable] = {}
+    for item in items.values():
         if item.strategy.table and item.strategy.noisy:
             variance = item.strategy.mechanism.cell_variance(item.scaled(domain))
-            tables[item.name] = EstimatedTable(
-                item.strategy.table, raw_table(item, measured[item.name], domain), variance
-            )
-    agree([*known, *tables.values()], domain)
-    agreed = {name: table.values for name, table in tables.items()}
-    if not _never_fall(plan, tables, known, domain):
-        for name, values in agreed.items():
-            tables[name].values = values
-    wanted = [item.name for item in plan if item.item.whole and item.name in tables]
-    if wanted:
-        made = whole_tables([*known, *(tables[name] for name in wanted)], domain)[len(known) :]
-        for name, values in zip(wanted, made, strict=True):
-            tables[name].values = values
-    exact = {i.name: raw_table(i, measured[i.name], domain) for i in plan if i.strategy.table and not i.strategy.noisy}
-    return {name: Estimated(values, values) for name, values in exact.items()} | {
-        name: Estimated(agreed[name], table.values) for name, table in tables.items()
-    }
+            values = raw_table(item, measured[item.name], domain)
+            tables[item.name, None] = EstimatedTable(item.strategy.table, values, variance)
+    return tables
 
 
 def _never_fall(
-    plan: Sequence[PlannedItem],
-    tables: Mapping[str, EstimatedTable],
+    items: Mapping[str, PlannedItem],
+    tables: Mapping[Place, EstimatedTable],
     known: Sequence[EstimatedTable],
     domain: Domain,
 ) -> bool:
     """Running counts that never fall, and all other tables following; whether they could."""
     leaders = list(known)
-    for item in sorted(plan, key=lambda item: not _about_order(item, domain)):
-        if item.name not in tables:
-            continue
-        table = tables[item.name]
+    for key in sorted(tables, key=lambda key: not _about_order(items, key, domain)):
+        item, table = items[key[0]], tables[key]
         if not follow(table, leaders, domain):
             return False
-        if _about_order(item, domain) and not _order_is_shared(item, table, leaders[len(known) :], domain):
+        if _about_order(items, key, domain) and not _order_is_shared(table, leaders[len(known) :], domain):
             before, table.values = table.values, monotone_counts(table.values, _known_starts(item))
             if not agrees(table, leaders, domain):
                 table.values = before
@@ -106,21 +199,22 @@ def _known_starts(item: PlannedItem) -> list[int]:
     return [0]
 
 
-def _about_order(item: PlannedItem, domain: Domain) -> bool:
+def _about_order(items: Mapping[str, PlannedItem], key: Place, domain: Domain) -> bool:
+    if key[1] is not None:
+        return False
+    item = items[key[0]]
     asked = isinstance(item.item.query.reading(domain), RunningCounts | EveryRange | ListedRanges)
     return item.strategy.mechanism.about_order or asked
 
 
-def _order_is_shared(
-    item: PlannedItem, table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain
-) -> bool:
-    name = item.strategy.table[-1].name
+def _order_is_shared(table: EstimatedTable, leaders: Sequence[EstimatedTable], domain: Domain) -> bool:
+    name = table.splits[-1].name
     return any(name in dict(m.groups) for leader in leaders for m in shared_margins([table, leader], domain))
 
 
-def _exact_tables(plan: Sequence[PlannedItem], measured: Mapping[str, Measured]) -> list[EstimatedTable]:
+def _exact_tables(items: Mapping[str, PlannedItem], measured: Mapping[str, Measured]) -> list[EstimatedTable]:
     tables = []
-    for item in plan:
+    for item in items.values():
         arrays = measured[item.name][len(item.strategy.noisy) :]
         for query, array in zip(item.strategy.exact, arrays, strict=True):
             if isinstance(query.contribution, One):

@@ -37,6 +37,7 @@ from tetraodon.releasing.codec import measurement_from, split_from
 from tetraodon.releasing.column_files import write_columns
 from tetraodon.releasing.companions import companion_names, companion_texts
 from tetraodon.releasing.documents import plan_document
+from tetraodon.releasing.estimates import Inference
 from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns
 from tetraodon.releasing.manifest import BROKEN, VERSION, file_hash, read_manifest, software, write_manifest
 from tetraodon.releasing.names_answer import names_columns, stated_names
@@ -106,7 +107,7 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
         "policy": dict(policy.document),
         "policy_sha256": document_hash(policy.document),
         "plan": plan_document(release.plan),
-        "inference": "margins averaged by precision; running counts made non-decreasing between 0 and their total",
+        "inference": release.inference.value,
         "files": dict(files),
     }
 
@@ -151,7 +152,8 @@ def stated_release(folder: Path, manifest: Mapping[str, Any], plan: Plan) -> Rel
     try:
         measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
         names = stated_names(folder, plan)
-        return infer(plan, measured, str(manifest["date"]), str(manifest["charged"]), names)
+        day, charged, inference = str(manifest["date"]), str(manifest["charged"]), Inference(manifest["inference"])
+        return infer(plan, measured, day, charged, names, inference)
     except FileNotFoundError:
         raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
     except BROKEN:

@@ -13,7 +13,8 @@ from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import listing
 from tetraodon.releasing.answer import Answer, cells_where, truth_of
-from tetraodon.releasing.estimates import estimate_tables
+from tetraodon.releasing.counted import count_of
+from tetraodon.releasing.estimates import Inference, estimate
 from tetraodon.releasing.names_answer import NamesAnswer, Told
 from tetraodon.releasing.plan import Plan
 from tetraodon.workload.condition.names import Names
@@ -35,6 +36,7 @@ class Release(Displayed):
     answers: Mapping[str, Answer]
     names: Mapping[str, NamesAnswer] = field(default_factory=dict)
     """What was told of columns of open text. Iterating over a release gives the other answers."""
+    inference: Inference = Inference.COMBINED
 
     def __getitem__(self, name: str) -> Answer:
         try:
@@ -58,28 +60,33 @@ class Release(Displayed):
 
 
 def infer(
-    plan: Plan, measured: Mapping[str, Measured], when: str, charged: str, names: Mapping[str, Told] | None = None
+    plan: Plan,
+    measured: Mapping[str, Measured],
+    when: str,
+    charged: str,
+    names: Mapping[str, Told] | None = None,
+    inference: Inference = Inference.COMBINED,
 ) -> Release:
     """The release that follows from noisy measurements: tables that agree, and the answers read from them.
 
     Pre   they were measured as the plan says. No data is looked at, so this costs no privacy.
     """
-    tables = estimate_tables(plan, measured)
-    domain = plan.policy.domain
-    answers = {i.name: Answer(i, i.strategy.inside(domain), measured[i.name], tables.get(i.name)) for i in plan}
+    estimates, domain = estimate(plan, measured, inference), plan.policy.domain
+    answers = {i.name: Answer(i, i.strategy.inside(domain), measured[i.name], estimates) for i in plan}
     told = {item.name: NamesAnswer(item, (names or {})[item.name]) for item in plan.names}
-    return Release(plan, measured, when, charged, answers, told)
+    return Release(plan, measured, when, charged, answers, told, inference)
 
 
 def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
-    """The estimate of the table whose noise can be off least, among those that know all attributes of the condition.
+    """How many records satisfy a condition, by everything that was measured about them.
 
     Only what was released is used: asking costs nothing, however often. As with a view, the condition may stand in
     `select count(*) from people where ...`.
 
-    Why   which table is asked depends on the plan alone. Of many intervals the one that looks shortest after the noise
-          is drawn misses the truth more often than any of them: where counts are small, an interval that noise has
-          pushed below zero is cut there, and looks short.
+    Why   all that was measured is estimated together, so that tables which know the condition tell the same. It is
+          read at the one whose own noise can be off least, which depends on the plan alone. Of many intervals the one
+          that looks shortest after the noise is drawn misses the truth more often than any of them: where counts are
+          small, an interval that noise has pushed below zero is cut there, and looks short.
     """
     _check_closed(question, policy)
     names, holds = truth_of(_condition(question, policy), policy.domain)
@@ -96,7 +103,10 @@ def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
         if best is None or reach < best[0]:
             best = reach, answer
     if best is None:
-        raise split or _nobody_knows(answers, names)
+        counted = count_of(answers[0].estimates, names, holds, policy.domain) if answers else None
+        if counted is None:
+            raise split or _nobody_knows(answers, names)
+        return counted
     answer = best[1]
     return answer.table.add_up(cells_where(answer.table, names, holds)).of(answer.name)
 

@@ -17,6 +17,7 @@ from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled
 from tetraodon.questions.answered import possible_ends
 from tetraodon.questions.quantiles import read_quantile
+from tetraodon.releasing.combined import CombinedGroup
 from tetraodon.releasing.estimates import Estimated, raw_table
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.workload.contribution import One
@@ -25,12 +26,16 @@ from tetraodon.workload.linear import LinearQuery
 
 @dataclass(frozen=True, eq=False)
 class TableAnswer:
-    """Counts over the cells of an item's table: `values` are published, `measured` is what the noise left."""
+    """Counts over the cells of an item's table. `values` are published, `measured` is what the noise left.
+
+    `combined` estimates the table together with the others of the release, and says where it stands there.
+    """
 
     item: PlannedItem
     domain: Domain
     measured: Measured
     estimated: Estimated
+    combined: tuple[CombinedGroup, int] | None = None
 
     @property
     def values(self) -> Floats:
@@ -61,14 +66,21 @@ class TableAnswer:
     def add_up(self, mask: Bools) -> Estimate:
         """The number of records in the cells where `mask` is true.
 
-        Why   the interval is that of the noisy numbers themselves, widened to hold the estimate: it covers the
-              truth whatever the inference did. Of whole counts it has no end that is impossible.
+        Why   the interval is that of an estimate without bias, widened to hold what is published: it covers the truth
+              whatever the inference did. Of whole counts it has no end that is impossible.
         """
-        mechanism, at = self.at.mechanism, self.at
-        centre = mechanism.sum_over(at, self.measured, self.raw, mask)
-        if mechanism.is_certain(at, mask):
+        together = self._together(mask.reshape(1, -1), CONFIDENCE)
+        if together is not None:
+            centre, reach = float(together[0][0]), float(together[1][0])
+            certain = reach < NOTHING
+        else:
+            mechanism, at = self.at.mechanism, self.at
+            centre = mechanism.sum_over(at, self.measured, self.raw, mask)
+            certain = mechanism.is_certain(at, mask)
+            reach = 0.0 if certain else self.reach(mask)
+        if certain:
             return Estimate.certain(float(round(centre)))
-        reach, value = self.reach(mask), float(self.values[mask].sum())
+        value = float(self.values[mask].sum())
         if self.whole:
             lower, upper = possible_ends(np.asarray(centre), reach, np.asarray(value), self.most)
             return Estimate(value, float(lower), float(upper))
@@ -98,8 +110,19 @@ class TableAnswer:
         return [(query, array) for query, array in known if isinstance(query.contribution, One)]
 
     def reach(self, mask: Bools) -> float:
-        """How far the sum over the cells where `mask` is true can be off: the plan alone says it, before any noise."""
+        """How far the sum over the cells where `mask` is true can be off by the noise of this item alone."""
         return self.at.mechanism.reach(self.at, mask, CONFIDENCE)
+
+    def _together(self, rows: Bools | Floats, confidence: Fraction) -> tuple[Floats, Floats] | None:
+        """Sums of cells as everything that was measured tells them, and how far they can be off; a row of weights each.
+
+        None where this table is all there is, or where it is too much work: then it speaks for itself. The plan alone
+        decides, never the noise.
+        """
+        if self.combined is None or self.combined[0].alone:
+            return None
+        group, place = self.combined
+        return group.sums(place, np.asarray(rows, np.float64), confidence)
 
     # -- very many boxes of cells at once ------------------------------------------------------------
 
@@ -117,16 +140,38 @@ class TableAnswer:
         Pre   `centre` are the sums of what the noise left, `values` those of the estimates; both ends are included.
               `most` is the most that they can be, by default all records.
         """
-        centre = self.at.mechanism.box_sums(self.at, self.measured, low, high, centre)
-        reach = self.at.mechanism.box_reach(self.at, low, high, confidence)
+        together = self._boxes_together(low, high, confidence)
+        if together is not None:
+            centre, reach = (part.reshape(values.shape) for part in together)
+        else:
+            centre = self.at.mechanism.box_sums(self.at, self.measured, low, high, centre)
+            reach = self.at.mechanism.box_reach(self.at, low, high, confidence)
+        return self._ends(centre, reach, values, self.most if most is None else most)
+
+    def _ends(self, centre: Floats, reach: Floats, values: Floats, most: Floats | float) -> tuple[Floats, Floats]:
         if self.whole:
-            return possible_ends(centre, reach, values, self.most if most is None else most)
+            return possible_ends(centre, reach, values, most)
         lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
         return np.minimum(lower, values), np.maximum(upper, values)
+
+    def _boxes_together(self, low: Ends, high: Ends, confidence: Fraction) -> tuple[Floats, Floats] | None:
+        ends = np.broadcast_arrays(*low, *high)
+        if self.combined is None or self.combined[0].alone or not self.combined[0].affordable(ends[0].size):
+            return None
+        inside = np.ones((ends[0].size, *self.values.shape), np.bool_)
+        for axis, size in enumerate(self.values.shape):
+            first, last = (ends[axis + side * len(low)].ravel()[:, None] for side in (0, 1))
+            within = (first <= np.arange(size)) & (np.arange(size) <= last)
+            inside &= within.reshape(-1, *(size if a == axis else 1 for a in range(self.values.ndim)))
+        return self._together(inside.reshape(len(inside), -1), confidence)
 
     def cells(self) -> tuple[Floats, Floats]:
         """Lower and upper end for every cell."""
         codes = np.ix_(*map(np.arange, self.raw.shape))
+        together = None if self.combined is None else self.combined[0].each(self.combined[1], CONFIDENCE)
+        if together is not None:
+            centre, reach = (part.reshape(self.values.shape) for part in together)
+            return self._ends(centre, reach, self.values, self.most_in_cells)
         return self.boxes(codes, codes, self.raw, self.values, most=self.most_in_cells)
 
     def running(self, confidence: Fraction = CONFIDENCE) -> tuple[Floats, Floats, Floats]:

@@ -77,23 +77,33 @@ class SmoothedGrid(Mechanism):
             total = float(array.sum()) if not query.by else total
         return fit.counts(**parts, total=total)
 
-    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
-        """How far the sum over the cells where `mask` is true can be off.
+    def covariance_times(self, at: Scaled, weights: Floats) -> Floats:
+        fit = grid_fit(at)
+        maps = weights.reshape(-1, *at.shape)
+        return np.stack([fit.covariance_times(one) for one in maps]).reshape(weights.shape)
 
-        Why   the best estimate of f x gives measurement a, of variance v, the weight a Cov(x) f / v.
-        """
+    def parts(self, at: Scaled, weights: Floats) -> tuple[Floats, ...]:
+        """Why  the best estimate of f x gives measurement a, of variance v, the weight a Cov(x) f / v."""
         fit, strategy = grid_fit(at), at.strategy
-        weights = mask.astype(np.float64)
-        moved = fit.covariance_times(weights)
-        variance = max(float((weights * moved).sum()), 0.0) * at.above_discrete
+        moved = self.covariance_times(at, weights).reshape(-1, *at.shape)
         one, two = fit.first.hats, fit.second.hats
         seen = {"cells": lambda: moved, "across": lambda: moved @ two.T, "along": lambda: one @ moved}
         seen["blocks"] = lambda: one @ moved @ two.T
-        largest = 0.0
+        found = []
         for query, scale in zip(strategy.noisy, strategy.scales(at.scale), strict=True):
-            unit = float(query.contribution.unit)
-            part = float(scale) * unit / (strategy.noise.variance(scale) * unit**2)
-            largest = max(largest, float(np.abs(seen[role_of(query, strategy)]()).max(initial=0.0)) * part)
+            share = 1 / (strategy.noise.variance(scale) * float(query.contribution.unit))
+            found.append(seen[role_of(query, strategy)]().reshape(len(weights), -1) * share)
+        return tuple(found)
+
+    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
+        """How far the sum over the cells where `mask` is true can be off."""
+        strategy, weights = at.strategy, mask.reshape(1, -1).astype(np.float64)
+        variance = max(float((weights * self.covariance_times(at, weights)).sum()), 0.0) * at.above_discrete
+        scales = strategy.scales(at.scale)
+        largest = max(
+            float(np.abs(part).max(initial=0.0)) * float(scale)
+            for part, scale in zip(self.parts(at, weights), scales, strict=True)
+        )
         return float(strategy.noise.reach(np.array([variance]), np.array([largest]), confidence)[0])
 
     def box_reach(self, at: Scaled, low: Ends, high: Ends, confidence: Fraction) -> Floats:

@@ -19,7 +19,7 @@ import numpy as np
 from tetraodon.arrays import Bools, Floats
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.mechanism.free_totals import free_totals
-from tetraodon.mechanism.hierarchical.intervals import fit_of, largest_reach, range_reach, sum_reach
+from tetraodon.mechanism.hierarchical.intervals import fit_of, largest_reach, parts_of, range_reach, sum_reach
 from tetraodon.mechanism.hierarchical.least_squares import SmoothFit
 from tetraodon.mechanism.hierarchical.shape_search import Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.one_scale import lengths
@@ -98,6 +98,13 @@ class Hierarchical(Mechanism):
         total = arrays[len(noisy)][:, 0] if fit.total == 0 else np.zeros(len(leaves))
         found = fit.counts(leaves, by_width[Hats], by_width[Ramps], total)
         return found.reshape(measured[0].shape[:-1])
+
+    def covariance_times(self, at: Scaled, weights: Floats) -> Floats:
+        return fit_of(at).covariance_times(weights.reshape(-1, at.shape[-1])).reshape(weights.shape)
+
+    def parts(self, at: Scaled, weights: Floats) -> tuple[Floats, ...]:
+        moved = fit_of(at).covariance_times(weights.reshape(-1, at.shape[-1]))
+        return tuple(part.reshape(len(weights), -1) for part in parts_of(at, moved))
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
         return sum_reach(at, mask, confidence)

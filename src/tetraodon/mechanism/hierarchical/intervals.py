@@ -60,21 +60,27 @@ def running_noise(at: Scaled) -> tuple[Floats, Floats]:
 
 
 def noise_of(at: Scaled, rows: Floats) -> tuple[Floats, Floats]:
-    """For given sums over one line, a row of weights each: variance and largest single part.
-
-    Why   the best estimate of f x gives measurement a, of variance v, the weight a Cov(x) f / v.
-    """
+    """For given sums over one line, a row of weights each: variance and largest single part."""
     strategy = at.strategy
     moved = fit_of(at).covariance_times(rows)
     variance = np.maximum(np.einsum("ij,ij->i", rows, moved), 0.0) * at.above_discrete
     largest = np.zeros(len(rows))
+    for part, scale in zip(parts_of(at, moved), strategy.scales(at.scale), strict=True):
+        largest = np.maximum(largest, np.abs(part).max(axis=1) * float(scale))
+    return variance, largest
+
+
+def parts_of(at: Scaled, moved: Floats) -> tuple[Floats, ...]:
+    """How much of each noisy number is in sums f x over one line, given Cov(x) f: an array for each noisy query.
+
+    Why   the best estimate of f x gives measurement a, of variance v, the weight a Cov(x) f / v.
+    """
+    strategy, found = at.strategy, []
     for query, scale in zip(strategy.noisy, strategy.scales(at.scale), strict=True):
         kind = query.contribution
-        unit = float(kind.unit)
-        seen = kind.add_up(moved) * unit if isinstance(kind, Hats | Ramps | WeightedSums) else moved  # type: ignore[arg-type]
-        part = float(scale) * unit / (strategy.noise.variance(scale) * unit**2)
-        largest = np.maximum(largest, np.abs(seen).max(axis=1) * part)
-    return variance, largest
+        seen = kind.add_up(moved) if isinstance(kind, Hats | Ramps | WeightedSums) else moved  # type: ignore[arg-type]
+        found.append(np.asarray(seen / strategy.noise.variance(scale)))
+    return tuple(found)
 
 
 def running_reach(at: Scaled, confidence: Fraction) -> Floats:

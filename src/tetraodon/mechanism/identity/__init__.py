@@ -40,6 +40,7 @@ class Identity(OneScale):
 
     name = "identity"
     words = "noise on each count"
+    each_cell = True
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         table = query.table(policy.domain)
@@ -83,6 +84,9 @@ class Identity(OneScale):
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         return measured[0][..., 0].astype(np.float64)
+
+    def parts(self, at: Scaled, weights: Floats) -> tuple[Floats, ...]:
+        return (weights,)
 
     def terms(self, at: Scaled, mask: Bools) -> int:
         known = _known_groups(at)

@@ -45,21 +45,22 @@ class GaussianNoise(NoiseLaw):
     def smooth_variance(self, scale: Fraction) -> float:
         return float(scale) ** 2
 
+    def characteristic(self, scale: Fraction, angles: Floats) -> Floats:
+        """Why  by Poisson summation it is a sum of bells around the multiples of 2 pi ([CKS20])."""
+        sigma = float(scale)
+        near = np.remainder(np.asarray(angles) + np.pi, 2 * np.pi) - np.pi
+        around = 2 * np.pi * np.arange(-(most := 1 + math.ceil(1.5 / sigma)), most + 1)
+        bells = sum(np.exp(-((sigma * (near + place)) ** 2) / 2) for place in around)
+        return np.asarray(bells / np.exp(-((sigma * around) ** 2) / 2).sum())
+
     def quantile(self, scale: Fraction, confidence: Fraction) -> int:
         return gaussian_quantile(scale, confidence)
 
     def sum_quantile(self, scale: Fraction, terms: int, confidence: Fraction) -> int:
-        return quantile_of_sum(self, scale, terms, confidence, _chernoff, _characteristic)
+        return quantile_of_sum(self, scale, terms, confidence, _chernoff)
 
     def reach(self, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:  # noqa: ARG002 - variance is all
         return gaussian_reach(variance, confidence)
-
-
-def _characteristic(sigma: float, length: int) -> Floats:
-    """The characteristic function of one term at multiples of 2 pi / length; beyond the length its weights vanish."""
-    place = np.minimum(np.arange(length), length - np.arange(length))
-    weight = np.exp(-((place / sigma) ** 2) / 2)
-    return np.asarray(np.fft.rfft(weight / weight.sum()).real)
 
 
 def _chernoff(scale: Fraction, terms: int, tail: float) -> int:

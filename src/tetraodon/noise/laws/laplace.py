@@ -45,23 +45,18 @@ class LaplaceNoise(NoiseLaw):
     def smooth_variance(self, scale: Fraction) -> float:
         return 2 * float(scale) ** 2
 
+    def characteristic(self, scale: Fraction, angles: Floats) -> Floats:
+        decay = math.exp(-1 / scale)
+        return np.asarray((1 - decay) ** 2 / (1 - 2 * decay * np.cos(angles) + decay**2))
+
     def quantile(self, scale: Fraction, confidence: Fraction) -> int:
         return laplace_quantile(scale, confidence)
 
     def sum_quantile(self, scale: Fraction, terms: int, confidence: Fraction) -> int:
-        return quantile_of_sum(self, scale, terms, confidence, _chernoff, _characteristic)
+        return quantile_of_sum(self, scale, terms, confidence, _chernoff)
 
     def reach(self, variance: Floats, largest: Floats, confidence: Fraction) -> Floats:
         return laplace_reach(variance, largest, confidence)
-
-
-def _characteristic(scale: float, length: int) -> Floats:
-    """The characteristic function of one value, (1-p)^2 / (1 - 2 p cos w + p^2) with p = e^(-1/scale), where the sum
-    wants it.
-    """
-    angle = 2 * np.pi * np.arange(length // 2 + 1) / length
-    decay = math.exp(-1 / scale)
-    return (1 - decay) ** 2 / (1 - 2 * decay * np.cos(angle) + decay**2)
 
 
 @lru_cache(maxsize=4096)

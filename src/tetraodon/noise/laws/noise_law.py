@@ -69,6 +69,10 @@ class NoiseLaw:
         """The variance of the continuous law of that scale: never below that of the discrete one."""
         raise self.unknown("variance")
 
+    def characteristic(self, scale: Fraction, angles: Floats) -> Floats:
+        """E cos(angle X), the characteristic function of one value."""
+        raise self.unknown("characteristic function")
+
     def quantile(self, scale: Fraction, confidence: Fraction) -> int:
         """How far one value reaches: P(|X| <= t) >= confidence."""
         raise self.unknown("quantiles")

@@ -10,7 +10,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
 from tetraodon.noise.laws.noise_law import NoiseLaw
 
 LONGEST = 2**22
@@ -23,18 +22,16 @@ def quantile_of_sum(
     terms: int,
     confidence: Fraction,
     bound: Callable[[Fraction, int, float], int],
-    characteristic: Callable[[float, int], Floats],
 ) -> int:
     """The least t, or a little more, with P(|X_1 + ... + X_terms| <= t) >= confidence.
 
-    Pre   `bound(scale, terms, tail)` is a t with P(|sum| > t) <= tail; `characteristic(scale, length)` is the
-          characteristic function of one term at 0, 2 pi / length, ..., pi.
+    Pre   `bound(scale, terms, tail)` is a t with P(|sum| > t) <= tail.
 
     A sum of more terms is more spread out, so beyond 64 the number of terms is rounded up to six binary digits: tables
     of a million running counts need a few hundred quantiles.
     """
     rounding = 1 << max(0, terms.bit_length() - 6)
-    return _quantile(law, scale, -(-terms // rounding) * rounding, confidence, bound, characteristic)
+    return _quantile(law, scale, -(-terms // rounding) * rounding, confidence, bound)
 
 
 @lru_cache(maxsize=4096)
@@ -44,7 +41,6 @@ def _quantile(
     terms: int,
     confidence: Fraction,
     bound: Callable[[Fraction, int, float], int],
-    characteristic: Callable[[float, int], Floats],
 ) -> int:
     """As `quantile_of_sum`.
 
@@ -60,7 +56,8 @@ def _quantile(
     length = 1 << max(4, math.ceil(math.log2(2 * reach + 2)))
     if length > LONGEST:
         return bound(scale, terms, 1 - float(confidence))
-    folded = np.fft.irfft(characteristic(float(scale), length) ** terms, n=length)
+    angles = 2 * np.pi * np.arange(length // 2 + 1) / length
+    folded = np.fft.irfft(law.characteristic(scale, angles) ** terms, n=length)
     inside = folded[0] + 2 * np.concatenate([[0.0], np.cumsum(folded[1 : length // 2])])
     return int(np.searchsorted(inside, float(confidence) + 2 * SLACK))
 

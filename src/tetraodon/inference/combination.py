@@ -1,0 +1,188 @@
+"""Generalised least squares over everything that was measured, implicitly, at the size of the tables.
+
+Each block is an array of unknown numbers about which something unbiased is known: a table of counts as one item's noise
+left it, or sums that were measured. Blocks must agree: tables of the same counts on the margins that they share
+(`Meeting`), and sums with the tables that they can be read from (`TableLink`). With C the covariance of what is known,
+the best estimate is z = known - C g, where g comes from what must agree, so that z agrees; conjugate gradients find g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tetraodon.arrays import Floats, Ints
+from tetraodon.inference.meeting import ROUNDING, STILL, EstimatedTable, Meeting, added_up, settle
+
+ROUNDS = 200
+"""Rounds of conjugate gradients. Tables with noise on every cell, split by value, need one."""
+ENOUGH = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """What is known of a table or of sums, and Cov(x) f for every row f of weights. The table is not changed."""
+
+    table: EstimatedTable
+    covariance: Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class TableLink:
+    """Sums that can be read from a table of counts: for each group the rows of `matrix` times its counts by kind.
+
+    `counted` says for every cell of the counts which group and kind it belongs to, `summed` for every measured number
+    which group and row.
+    """
+
+    counts: EstimatedTable
+    sums: EstimatedTable
+    matrix: Floats
+    groups: int
+    counted: Ints
+    summed: Ints
+
+    def read(self, counts: Floats) -> Floats:
+        """The sums that follow from rows of counts, a row each, groups first."""
+        rows, kinds = self.matrix.shape
+        by_kind = added_up(np.atleast_2d(counts.reshape(-1, len(self.counted))), self.counted, self.groups * kinds)
+        return np.asarray(by_kind.reshape(-1, self.groups, kinds) @ self.matrix.T).reshape(-1, self.groups * rows)
+
+    def gap(self, counts: Floats, sums: Floats) -> Floats:
+        """How far what is read is from what was measured."""
+        measured = added_up(sums.reshape(-1, len(self.summed)), self.summed, self.groups * len(self.matrix))
+        return self.read(counts) - measured
+
+    def back(self, pull: Floats) -> tuple[Floats, Floats]:
+        """The transpose of `gap`, for counts and for sums."""
+        rows, kinds = self.matrix.shape
+        by_kind = (pull.reshape(-1, self.groups, rows) @ self.matrix).reshape(-1, self.groups * kinds)
+        return by_kind[:, self.counted], -pull[:, self.summed]
+
+    def scaled(self, gap: Floats) -> Floats:
+        """About what must be pulled to close a gap."""
+        rows = len(self.matrix)
+        return np.asarray(gap.reshape(-1, self.groups, rows) @ self._inverse).reshape(gap.shape)
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        rows, kinds = self.matrix.shape
+        cells, numbers = len(self.counted) / (self.groups * kinds), len(self.summed) / (self.groups * rows)
+        seen = self.matrix @ self.matrix.T * (self.counts.variance * cells)
+        return np.linalg.pinv(seen + np.eye(rows) * self.sums.variance * numbers, hermitian=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Blocks that are estimated together. Vectors have an array for each block, rows of as many numbers as it has."""
+
+    blocks: Sequence[Block]
+    meetings: Sequence[Meeting]
+    links: Sequence[TableLink] = ()
+
+    def estimates(self) -> list[Floats]:
+        """The linear unbiased estimates with the least variance, in the shapes of the blocks.
+
+        Post  tables agree wherever they meet, also where conjugate gradients did not end.
+        """
+        known = [np.asarray(block.table.values, np.float64).reshape(1, -1) for block in self.blocks]
+        moved = self._covariance(self._pulls(known, exact=True))
+        found = self._agreeing([a - b for a, b in zip(known, moved, strict=True)], exact=True)
+        return [a.reshape(block.table.values.shape) for a, block in zip(found, self.blocks, strict=True)]
+
+    def weights(self, asked: Sequence[Floats]) -> list[Floats]:
+        """What the best estimates of weighted sums take of what is known: rows of weights in, rows of weights out.
+
+        Post  the same sum for all numbers that agree, whether or not conjugate gradients ended: without bias.
+        """
+        pulls = self._pulls(self._covariance(asked), exact=False)
+        return [a - b for a, b in zip(asked, pulls, strict=True)]
+
+    def covariance(self, one: Sequence[Floats], other: Sequence[Floats]) -> Floats:
+        """The covariance of weighted sums of what is known, row by row."""
+        parts = [np.einsum("ij,ij->i", a, b) for a, b in zip(one, self._covariance(other), strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
+
+    # -- conjugate gradients ---------------------------------------------------------------------
+
+    def _pulls(self, known: Sequence[Floats], *, exact: bool) -> list[Floats]:
+        """The g for which known - C g agrees.
+
+        Why   let P take tables to the nearest that agree, in the metric of the variances D. What comes from margins are
+              the g with g = (I - P)' g, and D^-1 (I - P) x is one of them. So with g from margins and l from links,
+              (I - P) C (g + L'l) = (I - P) known and L C (g + L'l) = L known - (exact sums) is symmetric; D^-1 and the
+              inverse of L D L' precondition it. Where C is D, which is noise on every cell, that is the solution.
+        """
+        left = self._gaps(known, exact=exact)
+        pulls = [np.zeros_like(part) for part in left]
+        step = self._scaled(left)
+        length = _product(left, step)
+        sizes = [part / block.table.variance for block, part in zip(self.blocks, known, strict=True)]
+        enough = max(length * ENOUGH**2, _product(known, sizes) * ROUNDING**2)
+        for _ in range(ROUNDS):
+            if length <= enough:
+                break
+            joined = self._joined(step)
+            moved = self._covariance(joined)
+            seen = self._gaps(moved, exact=False)
+            along = _product(step, seen)
+            if along <= _product(joined, moved) * STILL:
+                break
+            pulls = [a + length / along * b for a, b in zip(pulls, step, strict=True)]
+            left = [a - length / along * b for a, b in zip(left, seen, strict=True)]
+            scaled = self._scaled(left)
+            before, length = length, _product(left, scaled)
+            step = [a + length / before * b for a, b in zip(scaled, step, strict=True)]
+        return self._joined(pulls)
+
+    def _gaps(self, vector: Sequence[Floats], *, exact: bool) -> list[Floats]:
+        """How far blocks are from agreeing: for every block, then for every link."""
+        agreeing = self._agreeing(vector, exact=exact)
+        of = {id(block.table): part for block, part in zip(self.blocks, vector, strict=True)}
+
+        def values(table: EstimatedTable) -> Floats:
+            told = table.values.reshape(1, -1) if exact else np.zeros((1, table.values.size))
+            return of.get(id(table), told)
+
+        gaps = [link.gap(values(link.counts), values(link.sums)) for link in self.links]
+        return [a - b for a, b in zip(vector, agreeing, strict=True)] + gaps
+
+    def _joined(self, vector: Sequence[Floats]) -> list[Floats]:
+        """What pulls at margins and links ask of every block."""
+        found = list(vector[: len(self.blocks)])
+        place = {id(block.table): number for number, block in enumerate(self.blocks)}
+        for link, pull in zip(self.links, vector[len(self.blocks) :], strict=True):
+            for table, part in zip((link.counts, link.sums), link.back(pull), strict=True):
+                if id(table) in place:
+                    found[place[id(table)]] = found[place[id(table)]] + part
+        return found
+
+    def _scaled(self, gaps: Sequence[Floats]) -> list[Floats]:
+        first = [gap / block.table.variance for block, gap in zip(self.blocks, gaps, strict=False)]
+        return first + [link.scaled(gap) for link, gap in zip(self.links, gaps[len(self.blocks) :], strict=True)]
+
+    def _covariance(self, vector: Sequence[Floats]) -> list[Floats]:
+        return [block.covariance(part) for block, part in zip(self.blocks, vector, strict=True)]
+
+    def _agreeing(self, vector: Sequence[Floats], *, exact: bool) -> list[Floats]:
+        """The nearest tables that agree; with nothing in exact ones, the linear part of that."""
+        mine = [block.table for block in self.blocks]
+        others = {id(t): t for meeting in self.meetings for t in meeting.tables if t.variance == 0}.values()
+        kept = [(table, table.values) for table in (*mine, *others)]
+        try:
+            for table, part in zip(mine, vector, strict=True):
+                table.values = part
+            for table in () if exact else others:
+                table.values = np.zeros(table.values.size)
+            settle(self.meetings)
+            return [table.values for table in mine]
+        finally:
+            for table, values in kept:
+                table.values = values
+
+
+def _product(one: Sequence[Floats], other: Sequence[Floats]) -> float:
+    return sum(float(np.vdot(a, b)) for a, b in zip(one, other, strict=True))
