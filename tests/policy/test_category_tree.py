@@ -100,6 +100,18 @@ def test_missing_values_that_stand_apart_are_apart_from_every_branch() -> None:
         policy(attributes=attributes, secrets={"city": {"level": "region"}}, release=[])
 
 
+def test_a_part_of_the_records_has_the_branches_that_it_can_be_in() -> None:
+    items = [
+        {"name": "some", "histogram": "province", "where": "city <> 'Montreal'"},
+        {"name": "east", "mean": "pay", "by": "province", "where": "city in ('Ottawa', 'Montreal')"},
+    ]
+    release = release_with(policy(release=items), TABLE, silent)
+    assert release["some"].columns["city"].tolist() == ["Ontario", "BC"]
+    assert release["some"].columns["count"].tolist() == [3, 2]
+    assert release["east"].columns["city"].tolist() == ["Ontario", "Quebec"]
+    assert release["east"].columns["mean"].tolist() == [2.5, 6]
+
+
 def test_it_is_released_and_verified(tmp_path: Path) -> None:
     ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
     with td.Ledger(ledger) as book:

@@ -17,7 +17,7 @@ from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.number import Number
 from tetraodon.workload.squared import Squared
 
-STEPS_LIMIT = 200_000
+STEPS_LIMIT = 50_000
 """Steps that are looked at one by one, for every set of attributes that can change."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tetraodon.arrays import Bools
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.domain.attribute import MISSING
-from tetraodon.domain.values import Values
+from tetraodon.domain.values import TreeLevel, Values
 from tetraodon.errors import QueryError, Refused
 from tetraodon.workload import condition
 from tetraodon.workload.among import Among
@@ -167,7 +167,10 @@ def _left(attribute: Attribute, kept: Kept) -> Attribute:
         case _:
             codes = kept.listed or range(kept.first, last + 1)
             there = tuple(attribute.text(code) for code in codes if code < values.size)
-            left = Categories(there, values.ordered)
+            levels = (
+                TreeLevel(one.name, tuple(one.of[c] for c in codes if c < values.size)) for one in attribute.levels
+            )
+            left = Categories(there, values.ordered, tuple(levels))
     written = attribute.format if isinstance(left, Dates) else ""
     missing = left.size if separate else 0
     return replace(attribute, values=left, missing=missing, other=0, separate=separate, format=written)
