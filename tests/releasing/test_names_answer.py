@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import frictionless
 import numpy as np
 import pytest
 from scipy.stats import binom
+from typer.testing import CliRunner
 
 import tetraodon as td
+from tetraodon.cli.main import app
 from tetraodon.gate.permit import without_ledger
 from tetraodon.releasing import run
 from tetraodon.releasing.names_answer import DRAWN, draw_names, kept_names
@@ -142,6 +145,43 @@ def test_what_is_kept_must_fit_the_plan(kept: str, tmp_path: Path) -> None:
         kept_names(tmp_path, td.plan(BASE))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_names_are_in_the_open_descriptions_and_in_the_notebook(people: Path) -> None:
+    td.release(td.plan(BASE | {"release": BASE["release"][:1]}), people, ledger=LEDGER, out="out")
+    report = frictionless.validate("out/datapackage.json")
+    assert report.valid, report.flatten(["title", "message"])
+    web = json.loads(Path("out/answers/csv-metadata.json").read_text(encoding="utf-8"))
+    assert [table["url"] for table in web["tables"]] == ["words.csv"]
+    assert 'release.names[\\"words\\"]' in Path("out/release.ipynb").read_text(encoding="utf-8")
+
+
+def test_the_command_line_tells_of_names_and_of_nothing_below(people: Path) -> None:
+    Path("words.policy.yaml").write_text(json.dumps(BASE | {"dataset": "cli"}), encoding="utf-8")
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == 0, done.output
+        return " ".join(done.output.split())
+
+    assert "words tells names in word" in run("check", "words.policy.yaml")
+    assert "names in word" in run("plan", "words.policy.yaml", "--ledger", LEDGER)
+    run("ledger", "open", "words.policy.yaml", "--total", "2", "--delta", "1e-12", "--ledger", LEDGER)
+    told = run("release", "words.policy.yaml", str(people), "--out", "cli", "--ledger", LEDGER)
+    shown = run("show", "cli")
+    assert "Released xs, words to cli" in told
+    assert "Moritz" in shown
+    assert "do not appear" in shown
+    only = json.loads(CliRunner().invoke(app, ["show", "cli", "--item", "words", "--json"]).output)
+    assert (only["answers"], [one["name"] for one in only["names"]]) == ([], ["words"])
+    ledger = run("ledger", "show", "cli", "--ledger", LEDGER)
+    assert "words" in ledger
+    assert "(delta" in ledger
+    asked = CliRunner().invoke(app, ["ask", "cli", "word = 'Moritz'"])
+    assert asked.exit_code == 1
+    assert "answers no questions" in " ".join((asked.output + asked.stderr).split())
+    assert not [word for word in RARE if word in told + shown + ledger]
+
+
 # -- what a stranger changed -----------------------------------------------------------------------------
 
 
@@ -206,7 +246,7 @@ def test_the_governing_policy_decides_the_price(people: Path) -> None:
     """What the file calls public is a secret there: twice as many counts move."""
     document = BASE | {"secrets": {"word": "public"}, "release": BASE["release"][:1]}
     plan = td.plan(document, delta="5e-13")
-    release = td.release(plan, people, ledger=LEDGER)
+    release = td.release(plan, people, ledger=LEDGER, allow_dearer=True)
     assert (plan.epsilon, release.charged) == (1, "2")
     with td.Ledger(LEDGER) as ledger:
         (entry,) = ledger.entries("d")

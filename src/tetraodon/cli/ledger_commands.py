@@ -225,8 +225,8 @@ def _items(entry: Entry) -> list[str]:
     plan = entry.document["plan"]
     if "view" in plan:
         return ["a published view"]
-    queries = plan.get("queries") if isinstance(plan, dict) else None
-    named = [query for query in queries if isinstance(query, dict)] if isinstance(queries, list) else []
+    parts = [plan.get(part) for part in ("queries", "names")] if isinstance(plan, dict) else []
+    named = [query for part in parts if isinstance(part, list) for query in part if isinstance(query, dict)]
     return [str(query.get("name", "")) for query in named]
 
 
@@ -266,7 +266,9 @@ def _show_entries(book: Ledger, account: Account) -> None:
                 *([entry.wave] if waves else []),
                 entry.when[:16].replace("T", " "),
                 shown_above(entry.asked),
-                shown_above(entry.charged) + (f" (rho {float(entry.loss.rho):.3g})" if entry.loss.rho else ""),
+                shown_above(entry.charged)
+                + (f" (rho {float(entry.loss.rho):.3g})" if entry.loss.rho else "")
+                + (f" (delta {float(entry.loss.delta):.3g})" if entry.loss.delta else ""),
                 entry.composition,
                 "written" if entry.state == "settled" else "charged, not written",
                 ", ".join(_items(entry)),
