@@ -103,7 +103,7 @@ def _release(release: Release) -> Iterator[Piece]:
 def _answer(answer: Answer, *, drawn: bool = True) -> Iterator[Piece]:
     item, domain = answer.item, answer.domain
     picture = _picture(answer) if drawn else None
-    told = [item.item.sentence(domain), error(item, domain)]
+    told = [answer.sentence, error(item, domain)]
     table = answer_table(answer, MOST_ROWS)
     yield Piece(item.item.title or answer.name, told, picture, table if picture is None else None)
     if picture is not None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from tests.certificate.test_missing_apart import brute_force
 
 import tetraodon as td
+from tetraodon.workload.condition.read import truth_table
 
 WAGE = {"real": [0, 50], "step": "0.1", "missing": "separate", "unit": "USD"}
 AGE = {"integer": [0, 3], "missing": "separate"}
@@ -53,14 +57,9 @@ def test_the_mean_is_that_of_the_earners(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "item",
     [
-        {"cdf": "age"},
-        {"ranges": "age"},
-        {"quantiles": "age"},
-        {"rectangles": ["age", "wage"]},
         {"kmeans": ["age", "wage"], "clusters": 2},
         {"total": "age", "weight": "wage"},
         {"histogram": "age", "bins": {"age": [[0, 3], ["missing"]]}},
-        {"count": "age > 2"},
     ],
 )
 def test_what_has_no_place_for_them_is_refused(item: dict[str, Any]) -> None:
@@ -90,3 +89,64 @@ def test_a_category_of_that_name_is_meant_by_it() -> None:
     assert (attribute.separate, attribute.missing, attribute.size) == (False, 1, 2)
     with pytest.raises(td.TetraodonError, match="a category called missing"):
         policy(attributes={"x": {"categories": ["a", "missing"], "missing": "separate", "other": "a"}})
+
+
+@pytest.mark.parametrize("secrets", [{}, {"age": "public"}, {"age": {"blocks": [[0, 1], [2, 3], ["missing"]]}}])
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"cdf": "age"},
+        {"ranges": "age"},
+        {"ranges": {"age": [[0, 1], [2, 3]]}},
+        {"median": "age", "by": "sex"},
+        {"rectangles": ["age", "wage"]},
+        {"cdf": "age", "where": "sex = 'f'"},
+        {"histogram": "age", "where": "age is not missing"},
+        {"count": "age > 2"},
+        {"count": "age is missing and sex = 'f'"},
+        {"mean": "wage", "where": "age <= 2"},
+    ],
+)
+def test_questions_about_order_are_about_those_who_answered(item: dict[str, Any], secrets: dict[str, Any]) -> None:
+    small = {"age": {"integer": [0, 3], "missing": "separate"}, "wage": {"integer": [0, 1]}, "sex": ["f", "m"]}
+    plan = td.plan(policy(item, attributes=small, secrets=secrets))
+    noisy = [m for m in plan.items[0].measurements if m.scale]
+    exact = [m.query for m in plan.items[0].measurements if not m.scale]
+    assert plan.epsilon == brute_force(plan.policy, [m.query for m in noisy], [m.scale for m in noisy])
+    assert brute_force(plan.policy, exact, [Fraction(1)] * len(exact)) == 0
+
+
+def test_conditions_hold_for_no_missing_value_unless_they_say_so() -> None:
+    made = policy({"count": "all"}, attributes={"age": {"integer": [0, 2], "missing": "separate"}})
+    for condition, wanted in {
+        "age > 1": [0, 0, 1, 0],
+        "age <> 1": [1, 0, 1, 0],
+        "not age > 1": [1, 1, 0, 0],
+        "age is missing": [0, 0, 0, 1],
+        "age is not missing": [1, 1, 1, 0],
+        "age is null or age = 0": [1, 0, 0, 1],
+        "coalesce(age, 2) = 2": [0, 0, 1, 1],
+    }.items():
+        assert truth_table(condition, made.domain)[1].astype(int).tolist() == wanted
+    words = policy({"count": "all"}, attributes={"r": {"categories": ["a", "b"], "missing": "separate", "other": "a"}})
+    assert truth_table("r <> 'a'", words.domain)[1].tolist() == [False, True, False]
+    assert truth_table("lower(r) = 'missing' or r is missing", words.domain)[1].tolist() == [False, False, True]
+    with pytest.raises(td.QueryError, match=r"write `r is missing`"):
+        truth_table("r = 'missing'", words.domain)
+
+
+def test_running_counts_leave_out_those_who_did_not_answer(tmp_path: Path) -> None:
+    table = pl.DataFrame({"age": [0, 1, 1, 3, None, None, None, 2, 2, 2]})
+    made = policy(
+        {"cdf": "age"},
+        attributes={"age": {"integer": [0, 3], "missing": "separate"}},
+        budget={"epsilon": 100_000},
+        table={"unreadable": "100%"},
+    )
+    with td.Ledger(tmp_path / "l.db") as ledger:
+        ledger.open(made.dataset, 100_000, made.document)
+        release = td.release(td.plan(made), table, ledger=ledger, out=tmp_path / "out")
+    [answer] = release
+    assert np.round(answer.columns["at_most"]).tolist() == [1, 3, 6, 7]
+    assert "age that is not missing" in answer.sentence
+    assert all(check.passed for check in td.verify(tmp_path / "out") if not check.what.startswith("signature"))

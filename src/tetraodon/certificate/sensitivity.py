@@ -18,13 +18,12 @@ from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.errors import QueryError
 from tetraodon.policy.attackers import Chain, DependentGroups, Independent
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.policy.policy import Policy
+from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.questions import Query, linear
 from tetraodon.rational import Number, rational
 from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.records_where import records_where
 
 
 def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitivity:
@@ -36,8 +35,8 @@ def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitiv
     rows count with it is for the quilt to say. Raises Refused where no useful bound is known.
     """
     policy = load_policy(policy)
-    those = records_where(where, (), policy.domain)
-    asked = linear(query, policy.domain) if those is None else those.lifted(linear(query, those.inside))
+    item = Item("asked", query, where=where)
+    asked = item.linear(policy.domain) if isinstance(query, Query) else linear(query, policy.domain)
     match policy.attackers:
         case DependentGroups(_, rows):
             one = sensitivity_of(complete_graph(policy.graph), asked)

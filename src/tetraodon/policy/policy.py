@@ -22,7 +22,7 @@ from tetraodon.questions import Query
 from tetraodon.questions.derived import Derived
 from tetraodon.questions.query import asked_in_words
 from tetraodon.rational import Number, decimal_text, rational
-from tetraodon.wording import number_of
+from tetraodon.wording import listing, number_of
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.records_where import RecordsWhere, records_where
 from tetraodon.zcdp import epsilon_at
@@ -62,7 +62,7 @@ class Item:
 
     def among(self, domain: Domain) -> RecordsWhere | None:
         """The records that it is about; None if it is about all of them."""
-        return records_where(self.where, (), domain)
+        return records_where(self.where, tuple(name for name in self.query.needs() if domain[name].separate), domain)
 
     def inside(self, domain: Domain) -> Domain:
         """What those records can be like."""
@@ -84,9 +84,13 @@ class Item:
         """The end of a few words about it, where it is not about all records."""
         return f", among those with {self.where}" if self.where else ""
 
-    def sentence(self, inside: Domain) -> str:
-        """What it asks for, in a sentence or two, given what those records can be like."""
-        return self.query.sentence(inside) + (f" Only records with {self.where} count." if self.where else "")
+    def sentence(self, domain: Domain) -> str:
+        """What it asks for, in a sentence or two."""
+        those = self.among(domain)
+        answered = () if those is None else those.answered
+        only = [*([self.where] if self.where else []), *(f"{name} that is not missing" for name in answered)]
+        told = f" Only records with {listing(only)} count." if only else ""
+        return self.query.sentence(self.inside(domain)) + told
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,9 @@ class Cdf(Query):
     def document(self) -> Json:
         return {"cdf": self.attribute}
 
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute,)
+
     def linear(self, domain: Domain) -> LinearQuery:
         return running_counts(self.attribute, self.by, domain)
 

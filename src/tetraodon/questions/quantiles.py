@@ -73,6 +73,9 @@ class Quantiles(Query):
     def document(self) -> Json:
         return {"quantiles": self.attribute, "at": [plain(share) for share in self.at]}
 
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute,)
+
     def linear(self, domain: Domain) -> LinearQuery:
         return running_counts(self.attribute, self.by, domain)
 

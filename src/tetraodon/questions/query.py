@@ -98,9 +98,6 @@ Reading: TypeAlias = Cells | RunningCounts | EveryRange | ListedRanges | EveryRe
 """What the answers add up in a table of counts: all that a mechanism need know about a question."""
 
 
-# -- in a picture ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Places:
     """Places along a side of a chart that are no values of an attribute: names."""
@@ -166,6 +163,10 @@ class Query(ABC):
     @abstractmethod
     def linear(self, domain: Domain) -> LinearQuery:
         """What is counted or added up, as a linear query over the domain."""
+
+    def needs(self) -> tuple[str, ...]:
+        """Attributes without which a record does not count, where missing values of them stand apart."""
+        return ()
 
     def table(self, domain: Domain) -> tuple[Split, ...]:  # noqa: ARG002
         """Axes of a table of counts that the answers can be read from, an order last; none if there is no such."""
@@ -271,10 +272,8 @@ def over_whom(attribute: Attribute) -> str:
 
 
 def _apart(name: str) -> Refused:
-    return Refused(
-        f"missing values of {name} stand apart, and this question has no place for them yet",
-        fix=f"ask for a histogram, total, mean or variance of {name}, or write `missing:` one of its other values",
-    )
+    what = f"missing values of {name} stand apart, and this question has no place for them yet"
+    return Refused(what, fix="leave the weight out, or write `missing:` one of its other values")
 
 
 def listable(attribute: Attribute) -> Attribute:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -117,11 +117,16 @@ class Ranges(Query):
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Ranges:
         name, listed = written["ranges"]
-        return ranges(name, _called(listed, ordered(declared.domain, name), declared), by=written["by"])
+        found = declared.domain[name]
+        answered = replace(found, separate=False, missing=0) if found.separate else found
+        return ranges(name, _called(listed, ordered(Domain((answered,)), name), declared), by=written["by"])
 
     def document(self) -> Json:
         named = [{"name": name, "range": [plain(low), plain(high)]} for name, low, high in self.named]
         return {"ranges": {self.attribute: named} if named else self.attribute}
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute,)
 
     def linear(self, domain: Domain) -> LinearQuery:
         attribute = ordered(domain, self.attribute)

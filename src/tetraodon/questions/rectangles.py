@@ -45,6 +45,9 @@ class Rectangles(Query):
     def document(self) -> Json:
         return {"rectangles": list(self.attributes)}
 
+    def needs(self) -> tuple[str, ...]:
+        return self.attributes
+
     def linear(self, domain: Domain) -> LinearQuery:
         return LinearQuery(One(), splits_of([ordered(domain, name).name for name in self.attributes], domain))
 

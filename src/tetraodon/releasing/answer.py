@@ -50,6 +50,12 @@ class Answer(Displayed):
         return self.item.name
 
     @property
+    def sentence(self) -> str:
+        """What was asked."""
+        those = self.item.strategy.among
+        return self.item.item.sentence(self.domain if those is None else those.domain)
+
+    @property
     def kind(self) -> str:
         """The word for its question in the policy file."""
         return self.item.item.query.words[0]

@@ -35,7 +35,7 @@ def _cells(release: Release) -> Iterator[dict[str, Any]]:
     )
     yield _code("import tetraodon as td", "", 'release = td.load_release(".")', "release.plan.policy")
     for answer in release:
-        yield _text(f"## {answer.name}", answer.item.item.sentence(answer.domain))
+        yield _text(f"## {answer.name}", answer.sentence)
         yield _code(f"release[{json.dumps(answer.name)}]")
     for named in release.names.values():
         yield _text(f"## {named.name}", named.item.sentence)

@@ -124,7 +124,7 @@ def _answer(release: Release, answer: Answer) -> dict[str, Any]:
         "name": answer.name,
         "title": item.item.title or asked[:1].upper() + asked[1:],
         "theirs": bool(item.item.title),
-        "question": item.item.sentence(domain),
+        "question": answer.sentence,
         "notes": item.item.notes,
         "figures": figures,
         "short": len(figures) == 1 and chart is None,

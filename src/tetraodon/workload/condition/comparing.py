@@ -79,7 +79,7 @@ def _with_category(sign: Sign, left: Plain, right: Value) -> Truth:
         if right.attribute.values == attribute.values:
             _require_order(sign, attribute)
             return NumberComparison(sign, left.code, right.code)
-        if not right.attribute.numeric:
+        if not right.attribute.adds_up:
             raise QueryError(
                 "two attributes with different values are compared",
                 fix="compare like with like, or their texts: `lower(one) = lower(other)`",
@@ -93,6 +93,8 @@ def _with_category(sign: Sign, left: Plain, right: Value) -> Truth:
     except DomainError:
         fix = values_of(attribute, str(word))
         raise QueryError(f"a word is not a value of {attribute.name}", fix=fix, where="condition") from None
+    if attribute.separate and code == attribute.missing:
+        raise QueryError(f"a missing {attribute.name} equals nothing", fix=f"write `{attribute.name} is missing`")
     return NumberComparison(sign, left.code, Constant(code))
 
 
@@ -101,8 +103,8 @@ def _with_truth(sign: Sign, left: Value, right: Value) -> Truth:
         if isinstance(side, Plain) and isinstance(side.attribute.values, Booleans):
             _require_order(sign, side.attribute)
     match left, right:
-        case Plain(attribute), Plain(other) if other.numeric or isinstance(other.values, Booleans):
-            if other.numeric:
+        case Plain(attribute), Plain(other) if other.adds_up or isinstance(other.values, Booleans):
+            if other.adds_up:
                 raise QueryError(f"{attribute.name} is not a number", fix=values_of(attribute))
         case Plain(attribute), Plain(other):
             raise QueryError("two attributes with different values are compared", fix=LIKE_WITH_LIKE)
@@ -150,5 +152,5 @@ def _with_words(sign: Sign, left: Value, right: Value) -> Truth:
 
 
 def _require_order(sign: Sign, attribute: Attribute) -> None:
-    if sign not in UNORDERED and not attribute.ordered:
+    if sign not in UNORDERED and not attribute.values.ordered:
         raise QueryError(f"the values of {attribute.name} have no order", fix="compare with = or in")

@@ -23,20 +23,7 @@ class Names:
     public: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def place(self, name: str) -> int:
-        """Which attribute a name means: exactly, or else the only one that differs in case.
-
-        Refuses an attribute whose missing values stand apart: conditions have no null for them yet.
-        """
-        place = self._place(name)
-        if self.domain.attributes[place].separate:
-            raise QueryError(
-                f"missing values of {name} stand apart, and conditions have no place for them yet",
-                fix="ask for a histogram, or write `missing:` one of its other values",
-                where="condition",
-            )
-        return place
-
-    def _place(self, name: str) -> int:
+        """Which attribute a name means: exactly, or else the only one that differs in case."""
         near = [place for place, other in enumerate(self.domain.names) if other.lower() == name.lower()]
         if name not in self.domain.names and len(near) == 1:
             return near[0]

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from tetraodon.arrays import Bools
 from tetraodon.domain import Dates, Domain
+from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import QueryError
 from tetraodon.workload.condition import numbers as exact
 from tetraodon.workload.condition.comparing import compare
@@ -162,6 +163,10 @@ class _Checker:
                     raise QueryError(f"`{node.key}` is not offered in a condition", fix=FIX)
                 return found
 
+    def _says_missing(self, node: Any) -> bool:
+        there = isinstance(node, exp.Column) and not node.table and node.name.lower() == MISSING
+        return there and MISSING not in map(str.lower, self.names.domain.names)
+
     def _require_offered(self, node: Any) -> None:
         if not isinstance(node, exp.Expression):  # a function without what it is a function of
             raise QueryError("a part of the condition is missing", fix=FIX)
@@ -191,10 +196,12 @@ class _Checker:
         match node.expression:
             case exp.Null():
                 return unknown(self.value(node.this))
+            case exp.Column() if self._says_missing(node.expression):  # reads better than `is null`
+                return unknown(self.value(node.this))
             case exp.Boolean():
                 return self._same(self.truth(node.this), Always(bool(node.expression.this)))
             case _:
-                raise QueryError("`is` of this is not offered", fix="use `is null`, `is true` or `is false`")
+                raise QueryError("`is` of this is not offered", fix="use `is missing`, `is true` or `is false`")
 
     def _same(self, left: Value, right: Value) -> Truth:
         """True or false: whether both are NULL, or neither is and they are equal."""

@@ -60,7 +60,8 @@ def words_in(value: Value) -> Words:
             return Words((None,))
         case Plain(attribute):
             _require_few(attribute.size)
-            return Words(attribute.labels, value.place)
+            words = attribute.labels
+            return Words((*words[:-1], None) if attribute.separate else words, value.place)
         case Ratio():
             return tabled(value.sizes, lambda place, size: _written(value, place, size))
         case Day(days):

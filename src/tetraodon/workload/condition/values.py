@@ -16,6 +16,7 @@ from tetraodon.workload.condition.nodes import (
     Code,
     Constant,
     Junction,
+    Lookup,
     Negation,
     NumberComparison,
     Reading,
@@ -39,7 +40,10 @@ class Plain:
     place: int
 
     @property
-    def code(self) -> Code:
+    def code(self) -> Whole:
+        """Its code; missing values that stand apart are unknown."""
+        if self.attribute.separate:
+            return Lookup(self.place, (*range(self.attribute.missing), None))
         return Code(self.place, self.attribute.size)
 
     @property
@@ -98,7 +102,7 @@ def number_in(value: Value) -> Ratio:
             return value
         case Nothing():
             return NULL
-        case Plain(attribute) if attribute.numeric:
+        case Plain(attribute) if attribute.adds_up:
             first, step = attribute.number(0), attribute.step
             under = math.lcm(first.denominator, step.denominator)
             scaled = whole("*", value.code, Constant(int(step * under)))
@@ -165,4 +169,4 @@ def values_of(attribute: Attribute, word: str = "") -> str:
         case Dates(first, last):
             return f"compare it with a date from '{first}' to '{last}', in quotes"
         case _:
-            return f"compare it with a number from {attribute.text(0)} to {attribute.text(attribute.size - 1)}"
+            return f"compare it with a number from {attribute.text(0)} to {attribute.text(attribute.values.size - 1)}"
