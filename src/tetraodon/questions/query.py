@@ -64,9 +64,6 @@ class Declared(Protocol):
         """Groups of values and their names, if any: from a list or map, a width, a level, or secret blocks."""
 
 
-# -- in a table of counts ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Cells:
     """The cells of a table, each by itself."""
@@ -239,9 +236,8 @@ def ordered(domain: Domain, name: str) -> Attribute:
     if attribute.separate:
         raise _apart(name)
     if not attribute.ordered:
-        raise QueryError(
-            f"the values of {name} have no order", fix="declare it as {ordered: [...]} or ask for a histogram"
-        )
+        what, fix = f"the values of {name} have no order", "declare it as {ordered: [...]} or ask for a histogram"
+        raise QueryError(what, fix=fix)
     return attribute
 
 
@@ -279,9 +275,8 @@ def _apart(name: str) -> Refused:
 def listable(attribute: Attribute) -> Attribute:
     """The attribute, if it has so few values that each of them can be looked at."""
     if attribute.size > ANSWER_LIMIT:
-        raise Refused(
-            f"{attribute.name} has more than {ANSWER_LIMIT:,} values", fix="use a coarser attribute, or a cdf"
-        )
+        what = f"{attribute.name} has more than {ANSWER_LIMIT:,} values"
+        raise Refused(what, fix="use a coarser attribute, or a cdf")
     return attribute
 
 
