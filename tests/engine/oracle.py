@@ -14,6 +14,8 @@ from tetraodon.domain.values import label_text
 from tetraodon.rational import rational
 
 Record = Sequence[object]
+NOTHING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", ".", "?", "#n/a")
+"""What people write where they have no answer."""
 
 
 def encoded(attribute: Attribute, value: object) -> int:
@@ -33,11 +35,17 @@ def encoded(attribute: Attribute, value: object) -> int:
             number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
             label = label_text(exact(value) if number else value)
             assert attribute.other is not None
-            return attribute.code(label) if label in attribute.labels else attribute.other
+            if label in attribute.values.labels:
+                return attribute.code(label)
+            listed = {one.strip().lower() for one in attribute.values.labels}
+            nothing = isinstance(value, str) and (word := label.strip().lower()) in NOTHING and word not in listed
+            return attribute.missing if attribute.separate and nothing else attribute.other
         case Booleans():
             assert attribute.other is not None
             truths = {"true": 1, "t": 1, "yes": 1, "1": 1, "false": 0, "f": 0, "no": 0, "0": 0}
             word = str(value).lower() if isinstance(value, bool | str) else label_text(exact(value))
+            if attribute.separate and isinstance(value, str) and word.strip() in NOTHING:
+                return attribute.missing
             return truths.get(word, attribute.other)
 
 

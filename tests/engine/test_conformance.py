@@ -67,6 +67,17 @@ def test_missing_values_apart(form, tmp_path):
     check(form, tmp_path, attributes, ["INTEGER", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE"], records)
 
 
+def test_words_for_nothing_are_missing_where_missing_values_stand_apart(form, tmp_path):
+    attributes = [
+        Attribute("apart", Categories(("f", "m", "None")), missing=3, other=0, separate=True),
+        Attribute("told", Booleans(), missing=2, other=1, separate=True),
+        Attribute("mapped", Categories(("f", "m")), missing=1, other=0),
+    ]
+    words = ["NA", "n/a", "none", "None", "-", "nobody", "f", None, " NA "]
+    records = [(word, word if word != "f" else "yes", word) for word in words]
+    check(form, tmp_path, attributes, ["VARCHAR"] * 3, records)
+
+
 def test_unicode_and_hostile_names(form, tmp_path):
     labels = (
         "Zürich",

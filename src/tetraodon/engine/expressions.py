@@ -66,12 +66,28 @@ def written(attribute: Attribute, column: Column, place: Sql) -> Sql:
 
 
 def answered(attribute: Attribute, column: Column, place: Sql, dialect: Dialect) -> Sql:
-    """Whether there is a value; in a text of numbers or dates, a word for nothing is none either."""
+    """Whether there is a value; in a text, a word for nothing is none either (`_words_for_nothing`)."""
     text = written(attribute, column, place)
-    held = present(column, text, dialect)
-    if column.kind is not Kind.TEXT or not isinstance(attribute.values, Integers | Grid | Dates):
-        return held
-    return op(exp.And, held, negated(among(call("LOWER", call("TRIM", text)), ABSENT)))
+    held, words = present(column, text, dialect), _words_for_nothing(attribute, column)
+    return op(exp.And, held, negated(among(call("LOWER", call("TRIM", text)), words))) if words else held
+
+
+def _words_for_nothing(attribute: Attribute, column: Column) -> tuple[str, ...]:
+    """The words that mean a missing value in a column: none that is a value, nor any where missing is no value itself.
+
+    Why   where missing values count as one that is listed, `NA` counts as whatever is not listed does.
+    """
+    if column.kind is not Kind.TEXT:
+        return ()
+    match attribute.values:
+        case Integers() | Grid() | Dates():
+            return ABSENT
+        case Categories(labels=labels) if attribute.separate:
+            return tuple(word for word in ABSENT if word not in {label.strip().lower() for label in labels})
+        case Booleans() if attribute.separate:
+            return ABSENT
+        case _:
+            return ()
 
 
 def read(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, decimal: str = ".") -> Sql:
@@ -82,10 +98,11 @@ def read(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, dec
             return _number(attribute.values, column, place, dialect, decimal)
         case Dates():
             return _days(column, place, dialect, attribute.format)
-        case Categories():
-            return _label(column, place, dialect)
-        case Booleans():
-            return _truth(column, place, dialect)
+        case Categories() | Booleans():
+            if _words_for_nothing(attribute, column):
+                place = when((answered(attribute, column, place, dialect), place))
+            name_or_truth = _label if isinstance(attribute.values, Categories) else _truth
+            return name_or_truth(column, place, dialect)
         case _:
             assert_never(attribute.values)
 
