@@ -78,3 +78,11 @@ def test_the_promise_says_what_happens_to_names() -> None:
     assert "only if enough people have it" in " ".join(text.split())
     assert "1e-06" in text
     assert "Names that nobody listed" not in td.explain({**BASE, "attributes": {"x": ["a"]}, "release": []}).text
+
+
+def test_open_text_alone_may_be_the_secret() -> None:
+    document = BASE | {"presence": "public", "secrets": {"age": "public"}}
+    assert "This policy has no secret" not in td.explain(document).text
+    assert (
+        "This policy has no secret" in td.explain(document | {"secrets": {"age": "public", "postcode": "public"}}).text
+    )

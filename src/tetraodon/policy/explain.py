@@ -154,7 +154,7 @@ def _promise(policy: Policy) -> Part:
             f"What is secret about a person depends on their {policy.graph.groups.by}, which is not protected. The "
             "promise is kept to each by the secrets of their own group."
         )
-    if not policy.graph.has_edges:
+    if not policy.graph.has_edges and not any(column.secret for column in policy.open):
         sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
     return Part("The promise", tuple(sentences))
 
