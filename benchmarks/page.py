@@ -156,7 +156,7 @@ def _counts(rows: Mapping[str, Row]) -> str:
 
 
 def _counts_bias(rows: Mapping[str, Row]) -> str:
-    names = {"Adult": "36 tables of Adult, epsilon 1", "tweets": "map of tweets as histogram, cells"}
+    names = {"Adult": "36 tables of Adult, epsilon 1", "tweets": "cells of the map of tweets"}
     told = {short: rows[f"{name}: whole / measured"]["detail"]["by true count"] for short, name in names.items()}
     cells = [
         (

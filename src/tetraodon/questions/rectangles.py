@@ -10,7 +10,6 @@ from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.questions.answered import Answered, Columns, counted
 from tetraodon.questions.query import (
-    WHOLE,
     Declared,
     Drawing,
     EveryRectangle,
@@ -33,7 +32,7 @@ class Rectangles(Query):
     attributes: tuple[str, str]
 
     words: ClassVar = ("rectangles",)
-    keys: ClassVar = {"rectangles": Key("names", ()), "whole": WHOLE}
+    keys: ClassVar = {"rectangles": Key("names", ())}
     column: ClassVar = "count"
 
     @classmethod
