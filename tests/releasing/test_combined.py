@@ -16,6 +16,7 @@ import tetraodon as td
 from tetraodon.arrays import Floats
 from tetraodon.releasing.combined import Combined, CombinedGroup
 from tetraodon.releasing.release import Release
+from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
 
 SURE = Fraction(95, 100)
@@ -141,3 +142,35 @@ def test_estimates_and_their_variances_are_those_of_dense_least_squares(
             assert group.combination.covariance(weights, weights) == pytest.approx(
                 dense.variances(query), rel=1e-5, abs=1e-6
             )
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(**PLANS)
+def test_two_published_numbers_never_disagree(
+    chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any]
+) -> None:
+    """There are counts of the whole domain, perhaps broken or negative, from which every published number follows."""
+    real = [
+        {**item, "whole": False}
+        if {*item} & {"histogram", "cdf", "ranges", "count", "quantiles", "rectangles"}
+        else item
+        for item in chosen
+    ]
+    release = made(real, presence, secrets)
+    estimates, domain = next(iter(release)).estimates, release.plan.policy.domain
+    rows, told = [], []
+    for key, estimated in estimates.tables.items():
+        item = release.plan[key[0]]
+        query = LinearQuery(One(), item.strategy.table) if key[1] is None else item.measurements[key[1]].query
+        matrix, unit = query.matrix(domain)
+        rows.append(matrix * float(unit))
+        told.append(estimated.published.ravel())
+    for item in release.plan:
+        for measurement, array in zip(item.measurements, release.measured[item.name], strict=True):
+            if not measurement.scale:
+                matrix, unit = measurement.query.matrix(domain)
+                rows.append(matrix * float(unit))
+                told.append(array.ravel() * float(unit))
+    every, numbers = np.concatenate(rows), np.concatenate(told)
+    follows = every @ np.linalg.lstsq(every, numbers, rcond=1e-10)[0]
+    assert np.abs(follows - numbers).max() <= 1e-6 * (1 + np.abs(numbers).max())
