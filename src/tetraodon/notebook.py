@@ -17,6 +17,8 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import chart_spec, chart_svg
 from tetraodon.releasing.checking import CURATOR_ONLY, Checked
+from tetraodon.releasing.names_answer import NamesAnswer
+from tetraodon.releasing.names_report import names_table
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan_table import PLAN_HEADS, plan_rows
 from tetraodon.releasing.release import Release
@@ -67,6 +69,8 @@ def _pieces(value: object) -> Iterator[Piece]:
             yield from _release(value)
         case Answer():
             yield from _answer(value)
+        case NamesAnswer():
+            yield Piece(value.item.item.title or value.name, [value.item.sentence], table=names_table(value, MOST_ROWS))
         case Estimate():
             yield Piece("", [value.words + (f", from {value.source}" if value.source else "")])
         case Checked():
@@ -98,6 +102,8 @@ def _release(release: Release) -> Iterator[Piece]:
     yield Piece(policy.title or policy.dataset, [told])
     for place, answer in enumerate(release):
         yield from _answer(answer, drawn=place < MOST_CHARTS)
+    for named in release.names.values():
+        yield from _pieces(named)
 
 
 def _answer(answer: Answer, *, drawn: bool = True) -> Iterator[Piece]:

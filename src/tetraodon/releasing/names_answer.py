@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tetraodon.displayed import Displayed
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file
@@ -36,7 +37,7 @@ DRAWN = "names.json"
 
 
 @dataclass(frozen=True, eq=False)
-class NamesAnswer:
+class NamesAnswer(Displayed):
     """The released answer to an item that tells names."""
 
     item: PlannedNames

@@ -29,7 +29,7 @@ def named_answer(answer: NamesAnswer) -> dict[str, Any]:
         "figures": [] if answer.told else [none],
         "short": not answer.told,
         "chart": names_chart(answer),
-        "table": _table(answer),
+        "table": names_table(answer),
         "facts": {
             "How it was answered": f"Laplace noise of scale {float(item.above.scale):.4g}, none of it beyond "
             f"{threshold}, was added to the number of people who have each name in the data. A name appears if what "
@@ -43,10 +43,11 @@ def named_answer(answer: NamesAnswer) -> dict[str, Any]:
     }
 
 
-def _table(answer: NamesAnswer) -> PageTable:
+def names_table(answer: NamesAnswer, most: int = MOST_ROWS) -> PageTable:
+    """The most common names."""
     columns, rows = answer.columns, len(answer.told)
-    told = f"the first {MOST_ROWS} of {rows:,} names" if rows > MOST_ROWS else "all names that passed"
-    texts = [[shown(value) for value in column[:MOST_ROWS]] for column in columns.values()]
+    told = f"the first {most} of {rows:,} names" if rows > most else "all names that passed"
+    texts = [[shown(value) for value in column[:most]] for column in columns.values()]
     return PageTable(
         f"{answer.name}: {told}.",
         [_HEADINGS.get(name, name) for name in columns],

@@ -39,7 +39,7 @@ def _cells(release: Release) -> Iterator[dict[str, Any]]:
         yield _code(f"release[{json.dumps(answer.name)}]")
     for named in release.names.values():
         yield _text(f"## {named.name}", named.item.sentence)
-        yield _code(f"release.names[{json.dumps(named.name)}].to_pandas()")
+        yield _code(f"release.names[{json.dumps(named.name)}]")
 
 
 def _text(*paragraphs: str) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Release(Displayed):
         return len(self.answers)
 
     def __repr__(self) -> str:
-        return f"<Release {self.plan.policy.dataset} of {self.when}: {listing(self.answers)}>"
+        return f"<Release {self.plan.policy.dataset} of {self.when}: {listing([*self.answers, *self.names])}>"
 
     def ask(self, condition: str) -> Estimate:
         """How many records satisfy a condition, from the table that was planned to know it best: its `source`."""
