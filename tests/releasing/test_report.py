@@ -336,5 +336,5 @@ def test_true_counts_appear_only_where_they_are_released(policy: td.Policy, tabl
     shifted = release_with(policy, table.head(397), lambda shape: np.full(shape, 100_000, np.int64))
     text = read(report_html(shifted)).text.replace(",", "")
     true_men = table.head(397).filter((pl.col("sex") == "Male") & (pl.col("age") > 24)).height
-    assert abs(float(shifted["men"].columns["count"][0]) - true_men) > 1000
+    assert abs(float(shifted["men"].columns["count"][0]) - true_men) > 10  # it may be no more than all or none of them
     assert not re.search(rf"(?<![\d.]){true_men}(?![\d.])", text)
