@@ -23,6 +23,7 @@ SECRETS: list[Any] = [
     {},
     {"x": {"blocks": [[-2, 0], [1, 3], ["missing"]]}},
     {"x": {"pairs": [[-2, "missing"], [3, -2], [0, 1]]}},
+    {"x": {"within": 2}},
     {"g": "public"},
     {"x": "public"},
 ]

@@ -70,7 +70,6 @@ def test_what_has_no_place_for_them_is_refused(item: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"secrets": {"age": {"within": 1}}},
         {"together": {"metric": "l1", "over": ["age", "wage"], "within": 2}},
         {"known": [{"count": "all"}]},
         {"attackers": [{"groups": "house", "at most": 2}]},
@@ -91,7 +90,9 @@ def test_a_category_of_that_name_is_meant_by_it() -> None:
         policy(attributes={"x": {"categories": ["a", "missing"], "missing": "separate", "other": "a"}})
 
 
-@pytest.mark.parametrize("secrets", [{}, {"age": "public"}, {"age": {"blocks": [[0, 1], [2, 3], ["missing"]]}}])
+@pytest.mark.parametrize(
+    "secrets", [{"age": {"within": 1}}, {"age": "public"}, {"age": {"blocks": [[0, 1], [2, 3], ["missing"]]}}]
+)
 @pytest.mark.parametrize(
     "item",
     [
@@ -107,9 +108,9 @@ def test_a_category_of_that_name_is_meant_by_it() -> None:
         {"mean": "wage", "where": "age <= 2"},
     ],
 )
-def test_questions_about_order_are_about_those_who_answered(item: dict[str, Any], secrets: dict[str, Any]) -> None:
+def test_questions_about_order_are_about_those_who_answered(item: dict[str, Any], secrets: Any) -> None:
     small = {"age": {"integer": [0, 3], "missing": "separate"}, "wage": {"integer": [0, 1]}, "sex": ["f", "m"]}
-    plan = td.plan(policy(item, attributes=small, secrets=secrets))
+    plan = td.plan(policy(item, attributes=small, secrets={"age": secrets}))
     noisy = [m for m in plan.items[0].measurements if m.scale]
     exact = [m.query for m in plan.items[0].measurements if not m.scale]
     assert plan.epsilon == brute_force(plan.policy, [m.query for m in noisy], [m.scale for m in noisy])
@@ -140,13 +141,34 @@ def test_running_counts_leave_out_those_who_did_not_answer(tmp_path: Path) -> No
     made = policy(
         {"cdf": "age"},
         attributes={"age": {"integer": [0, 3], "missing": "separate"}},
-        budget={"epsilon": 100_000},
+        budget={"epsilon": 200},
         table={"unreadable": "100%"},
     )
     with td.Ledger(tmp_path / "l.db") as ledger:
-        ledger.open(made.dataset, 100_000, made.document)
+        ledger.open(made.dataset, 200, made.document)
         release = td.release(td.plan(made), table, ledger=ledger, out=tmp_path / "out")
     [answer] = release
     assert np.round(answer.columns["at_most"]).tolist() == [1, 3, 6, 7]
     assert "age that is not missing" in answer.sentence
     assert all(check.passed for check in td.verify(tmp_path / "out") if not check.what.startswith("signature"))
+
+
+def test_a_missing_value_is_a_secret_from_every_other() -> None:
+    made = policy({"cdf": "age"}, secrets={"age": {"within": 1}}, attributes={"age": AGE})
+    assert td.load_policy(made.document) == made
+    values = [0, 1, 2, 3, "missing"]
+    edges = {(x, y) for x in values for y in values if made.graph.is_edge((x,), (y,))}
+    near = {(x, y) for x in range(4) for y in range(4) if abs(x - y) == 1}
+    assert edges == near | {(x, "missing") for x in range(4)} | {("missing", x) for x in range(4)}
+    for x in values:
+        for y in values:  # the length of the shortest chain of edges
+            chain = 0 if x == y else 1 if (x, y) in edges else 2
+            assert made.graph.distance((x,), (y,)) == chain
+    cells, others = (ends.tolist() for ends in made.graph.edge_cells())
+    listed = {(values[a], values[b]) for a, b in zip(cells, others, strict=True)}
+    assert listed | {(y, x) for x, y in listed} == edges
+    [factor] = made.graph.factors
+    found = [(x, y) for a, b in factor.graph.edges() for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    assert len(found) == len(set(found)) == factor.graph.edge_count == len(edges) // 2
+    told = " ".join(sentence for part in td.explain(made).parts for sentence in part.sentences)
+    assert "a missing value is one step from every other" in told

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
@@ -52,6 +52,9 @@ def _among(graph: AttributeGraph, kept: Kept) -> AttributeGraph:
             return Public(len(codes))
         case Within():
             return Within(len(codes), graph.reach)
+        case WithinOrMissing():
+            kind = WithinOrMissing if kept.last == graph.size - 1 and len(codes) > 1 else Within
+            return kind(len(codes), graph.reach)
         case Blocks():
             return Blocks(tuple(np.unique(graph.components()[codes], return_inverse=True)[1].tolist()))
         case Pairs():

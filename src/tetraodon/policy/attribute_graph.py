@@ -120,6 +120,39 @@ class Within:
             yield start, start + gap
 
 
+@dataclass(frozen=True, slots=True)
+class WithinOrMissing:
+    """As `Within` among the values that are there; the last one, a missing value, is a secret from every other."""
+
+    size: int
+    reach: int
+
+    @property
+    def there(self) -> Within:
+        """The secrets among the values that are there."""
+        return Within(self.size - 1, self.reach)
+
+    @property
+    def edge_count(self) -> int:
+        return self.there.edge_count + self.size - 1
+
+    def is_edge(self, x: int, y: int) -> bool:
+        return x != y and (max(x, y) == self.size - 1 or abs(x - y) <= self.reach)
+
+    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+        return np.asarray((x != y) & ((np.maximum(x, y) == self.size - 1) | (np.abs(x - y) <= self.reach)))
+
+    def distance(self, x: int, y: int) -> float:
+        return 0 if x == y else 1 if self.is_edge(x, y) else 2
+
+    def components(self) -> Codes:
+        return np.zeros(self.size, np.int64)
+
+    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+        yield from self.there.edges()
+        yield np.arange(self.size - 1), np.full(self.size - 1, self.size - 1)
+
+
 @dataclass(frozen=True)
 class Blocks(Remembering):
     """Two values are a secret when they are in the same block of a partition ([HMD14] Eq. 6)."""
@@ -226,4 +259,4 @@ class Pairs(Remembering):
             yield self._edges
 
 
-AttributeGraph: TypeAlias = Everything | Public | Within | Blocks | Pairs
+AttributeGraph: TypeAlias = Everything | Public | Within | WithinOrMissing | Blocks | Pairs

@@ -10,7 +10,7 @@ import numpy as np
 from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
 from tetraodon.policy.build_domain import LISTED_LIMIT, VALUES_LIMIT, code_of
 from tetraodon.policy.category_tree import branches_of
 from tetraodon.policy.document import PolicyDocument, Rule, SecretSection, Together
@@ -198,12 +198,10 @@ def _attribute_graph(section: SecretSection | None, attribute: Attribute) -> Att
     return _pairs(section, attribute)
 
 
-def _within(section: SecretSection, attribute: Attribute) -> Within:
+def _within(section: SecretSection, attribute: Attribute) -> Within | WithinOrMissing:
     if section.within is None:
         raise PolicyError("`within` is empty", fix="write a distance, or `public` if no two values need protection")
-    if attribute.separate:
-        raise _apart(attribute)
-    if not attribute.ordered:
+    if not attribute.values.ordered:
         raise PolicyError(
             f"the values of {attribute.name} have no order",
             fix="write blocks or pairs, or declare it as {ordered: [...]}",
@@ -213,7 +211,8 @@ def _within(section: SecretSection, attribute: Attribute) -> Within:
             "`within` is below zero" if section.within < 0 else "`within` reaches no other value",
             fix=f"write at least {attribute.step}, or `public` if no two values need protection",
         )
-    return Within(attribute.size, min(int(section.within / attribute.step), max(1, attribute.size - 1)))
+    reach = min(int(section.within / attribute.step), max(1, attribute.values.size - 1))
+    return WithinOrMissing(attribute.size, reach) if attribute.separate else Within(attribute.size, reach)
 
 
 def _apart(attribute: Attribute) -> Refused:

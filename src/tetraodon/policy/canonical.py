@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
 from tetraodon.policy.build_attackers import attackers_document
 from tetraodon.policy.build_domain import SEPARATE
 from tetraodon.policy.build_items import groups_of
@@ -113,7 +113,7 @@ def _secret(attribute: Attribute, graph: AttributeGraph | JointMetric) -> str | 
             return "everything"
         case Public():
             return "public"
-        case Within():
+        case Within() | WithinOrMissing():
             return {"within": plain(graph.reach * attribute.step)}
         case Blocks():
             return {"blocks": _listed(groups_of(attribute, graph.blocks))}

@@ -12,7 +12,7 @@ import numpy as np
 
 from tetraodon.domain import Attribute
 from tetraodon.errors import Refused
-from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Pairs, Within, WithinOrMissing
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, steps_text
@@ -146,10 +146,10 @@ def _pairs(factor: Factor, attributes: list[Attribute]) -> Iterator[tuple[Codes,
             yield (x,), (y,)
 
 
-def _line_pairs(graph: Everything | Public | Within | Blocks | Pairs, size: int) -> Iterator[tuple[int, int]]:
+def _line_pairs(graph: AttributeGraph, size: int) -> Iterator[tuple[int, int]]:
     middle = (size - 1) // 2
     match graph:
-        case Within():
+        case Within() | WithinOrMissing():
             for gap in (1, graph.reach, graph.reach + 1, 2 * graph.reach + 1):
                 yield (middle, middle + gap) if middle + gap < size else (0, gap)
         case Blocks():

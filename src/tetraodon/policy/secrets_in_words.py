@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from tetraodon.domain import Attribute, Dates, Grid, Integers
-from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within, WithinOrMissing
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
@@ -49,6 +49,13 @@ def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
             further = (
                 f"Values further apart are protected less: every further {reach}, or part of it, is one more step."
             )
+        case WithinOrMissing():
+            reach = length(attribute, graph.reach)
+            told = [
+                f"Two values of {name} that are at most {reach} apart are a secret: one step apart.",
+                "Whether it is missing is a secret too: a missing value is one step from every other.",
+            ]
+            further = "So any other two values are two steps apart."
         case Blocks():
             blocks = "; ".join(_block_texts(attribute, graph))
             told = [f"Two values of {name} in the same block are a secret: one step apart. The blocks are: {blocks}."]

@@ -22,7 +22,7 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.exponent import exp_below
 from tetraodon.noise.coins import Coins, system_coins
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.publishing.exact_inverse import geometric, inverse_of
 from tetraodon.pufferfish import Channel, Definition, World, optimal_mechanism, pairs, scenarios
@@ -174,7 +174,7 @@ def perturbation(
             return Perturbation(attribute, graph, _responses(graph, exact))
         case Within():
             return _banded(attribute, graph, exact)
-        case Pairs():
+        case Pairs() | WithinOrMissing():
             return Perturbation(attribute, graph, _optimal(attribute, graph, exact, "wrong"))
         case _:
             assert_never(graph)

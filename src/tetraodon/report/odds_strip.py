@@ -18,7 +18,16 @@ import numpy as np
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute, Dates, Grid, Integers
 from tetraodon.errors import QueryError
-from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import (
+    INFINITE,
+    AttributeGraph,
+    Blocks,
+    Everything,
+    Pairs,
+    Public,
+    Within,
+    WithinOrMissing,
+)
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
@@ -61,6 +70,9 @@ class OddsStrip:
             case Blocks():
                 block = self.graph.components()
                 away = np.where(codes == chosen, 0.0, np.where(block[codes] == block[chosen], 1.0, INFINITE))
+            case WithinOrMissing():
+                near = self.graph.adjacent(codes, np.asarray(chosen))
+                away = np.where(codes == chosen, 0.0, np.where(near, 1.0, 2.0))
             case Pairs():
                 away = np.array([self.graph.distance(chosen, int(code)) for code in codes])
             case _:
@@ -76,7 +88,9 @@ class OddsStrip:
     @property
     def ruler(self) -> bool:
         """Whether it is drawn along a line, from its least to its largest value; otherwise word by word."""
-        line = isinstance(self.attribute.values, Integers | Grid | Dates) and not isinstance(self.graph, Pairs)
+        line = isinstance(self.attribute.values, Integers | Grid | Dates) and not isinstance(
+            self.graph, Pairs | WithinOrMissing
+        )
         return line and len(self._runs) <= MOST_RUNS
 
     @property
@@ -87,6 +101,8 @@ class OddsStrip:
                 found = np.unique(np.array(sorted(self.graph.pairs), np.int64))
             case Blocks():
                 found = np.argsort(self.graph.components(), kind="stable")
+            case WithinOrMissing():  # the last one, which stands apart, is always among them
+                found = np.append(np.arange(min(self.graph.size, MOST_CHIPS) - 1), self.graph.size - 1)
             case _:
                 found = np.arange(min(self.graph.size, MOST_CHIPS))
         return found[:MOST_CHIPS]
@@ -104,6 +120,8 @@ class OddsStrip:
         match self.graph:
             case Within():
                 away = float(-(-(self.graph.size - 1) // self.graph.reach))
+            case WithinOrMissing():
+                away = 2.0
             case Pairs():
                 found = [self.steps(int(code), self.codes) for code in self.codes]
                 away = max(float(row[np.isfinite(row)].max()) for row in found)

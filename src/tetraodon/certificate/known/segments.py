@@ -17,7 +17,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph
@@ -131,6 +131,9 @@ def joined(graph: AttributeGraph, label: Ints) -> Link:
             for codes in by_block.values():
                 for x, y in itertools.combinations(codes, 2):
                     ends.setdefault((int(label[x]), int(label[y])), (x, y))
+        case WithinOrMissing():
+            ends = dict(joined(graph.there, label[:-1]))
+            ends |= {(u, int(label[-1])): (code, graph.size - 1) for u, code in enumerate(first)}
         case Pairs():
             ends = {(int(label[x]), int(label[y])): (x, y) for x, y in graph.pairs}
         case _:
