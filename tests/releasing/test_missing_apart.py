@@ -90,9 +90,7 @@ def test_a_category_of_that_name_is_meant_by_it() -> None:
         policy(attributes={"x": {"categories": ["a", "missing"], "missing": "separate", "other": "a"}})
 
 
-@pytest.mark.parametrize(
-    "secrets", [{"age": {"within": 1}}, {"age": "public"}, {"age": {"blocks": [[0, 1], [2, 3], ["missing"]]}}]
-)
+@pytest.mark.parametrize("secrets", [{"within": 1}, "public", {"blocks": [[0, 1], [2, 3], ["missing"]]}])
 @pytest.mark.parametrize(
     "item",
     [

@@ -52,7 +52,7 @@ def json_stat_text(answer: Answer, title: str, when: str) -> str:
     document = {
         "version": "2.0",
         "class": "dataset",
-        "label": answer.item.item.sentence(answer.domain),
+        "label": answer.sentence,
         "source": title,
         "updated": when,
         "id": list(dimensions),

@@ -56,7 +56,7 @@ def table_files(release: Release) -> list[TableFile]:
         TableFile(
             answer.name,
             answer.item.item.title or answer.name,
-            " ".join((answer.item.item.sentence(domain), *answer.item.item.notes)),
+            " ".join((answer.sentence, *answer.item.item.notes)),
             tuple(fields_of(answer.columns, units)),
         )
         for answer in release
