@@ -258,7 +258,7 @@ item = {"policy": {"dataset": wave, "population": "panel"}, "plan": {}, "certifi
 ledger, won = Ledger(sys.argv[1]), 0
 print("ready", flush=True)
 sys.stdin.readline()
-for _ in range(12):
+for _ in range(8):  # 24 tries for 20 places: none is left out
     try:
         ledger.reserve("panel", Bill(asked=1, charged=Fraction(1, 10), item=item))
         won += 1
