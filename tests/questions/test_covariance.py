@@ -148,9 +148,3 @@ def test_in_words() -> None:
     assert asked.unit(DOMAIN) == "years·EUR (sum of products)"
     assert asked.off_by("3", "", DOMAIN) == "The sum of products behind the covariance is typically off by 3 years·EUR."
     assert asked.drawing(DOMAIN, ()).title == "covariance of age and pay"
-
-
-def test_missing_values_that_stand_apart_are_refused() -> None:
-    attributes = {"age": {"integer": [2, 6], "missing": "separate"}, "pay": {"integer": [-3, 4]}}
-    with pytest.raises(td.Refused, match="missing values of age stand apart"):
-        policy(attributes=attributes, secrets={}, release=ITEMS[:1])

@@ -74,3 +74,46 @@ def test_without_noise_it_is_the_truth_about_those_records(kind: str, where: str
     those = {"": TABLE, "sex = 'f'": TABLE.filter(pl.col("sex") == "f"), "x >= 1": TABLE.filter(pl.col("x") >= 1)}
     columns = release_with(here, TABLE, silent)["it"].columns
     assert columns[here.items[0].query.column][0] == pytest.approx(truth(those[where]))
+
+
+# -- missing values that stand apart -----------------------------------------------------------------
+
+APART = {
+    "x": {"integer": [0, 3], "missing": "separate"},
+    "y": {"integer": [1, 3], "missing": "separate"},
+    "w": {"integer": [1, 2], "missing": "separate"},
+    "sex": ["f", "m"],
+}
+GAPS = TABLE.with_columns(
+    x=pl.Series([0, 1, 3, None, 1, 1]), y=pl.Series([1, 2, 3, 3, None, 2]), w=pl.Series([1, 2, 1, 2, 2, None])
+)
+NEEDED = {
+    "covariance": ["x", "y"],
+    "correlation": ["x", "y"],
+    "weighted share": ["w"],
+    "ratio": ["y", "w"],
+    "weighted ratio": ["x", "y", "w"],
+    "weighted count": ["w"],
+    "weighted mean": ["x", "w"],
+}
+MORE: dict[str, tuple[dict[str, Any], Any]] = ITEMS | {
+    "weighted mean": ({"mean": "x", "weight": "w"}, lambda t: (t["x"] * t["w"]).sum() / t["w"].sum())
+}
+
+
+@pytest.mark.parametrize("kind", NEEDED)
+def test_only_those_count_who_answered_all_that_it_takes(kind: str) -> None:
+    item, truth = MORE[kind]
+    here = policy(item, attributes=APART)
+    columns = release_with(here, GAPS, silent)["it"].columns
+    assert columns[here.items[0].query.column][0] == pytest.approx(truth(GAPS.drop_nulls(NEEDED[kind])))
+    plan = td.plan(here)
+    noisy = [(m.query, 1 / m.scale) for m in plan["it"].measurements if m.scale]
+    assert largest_move(here.graph, noisy) == plan.certificate.epsilon
+    assert here.items[0].sentence(here.domain).endswith("not missing count.")
+
+
+def test_attributes_of_too_many_values_are_refused_at_once() -> None:
+    attributes = {name: {"integer": [0, 999], "missing": "separate"} for name in "xyw"}
+    with pytest.raises(td.Refused, match="too many values together"):
+        td.plan(policy({"regression": "x", "on": ["y", "w"]}, attributes=attributes))

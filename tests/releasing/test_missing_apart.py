@@ -58,7 +58,6 @@ def test_the_mean_is_that_of_the_earners(tmp_path: Path) -> None:
     "item",
     [
         {"kmeans": ["age", "wage"], "clusters": 2},
-        {"total": "age", "weight": "wage"},
         {"histogram": "age", "bins": {"age": [[0, 3], ["missing"]]}},
     ],
 )

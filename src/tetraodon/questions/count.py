@@ -59,6 +59,9 @@ class Count(Query):
     def document(self) -> Json:
         return {"count": self.where or EVERYBODY, **({"weight": self.weight} if self.weight else {})}
 
+    def needs(self) -> tuple[str, ...]:
+        return names_of(self.weight or ())
+
     def linear(self, domain: Domain) -> LinearQuery:
         by = splits_of(self.by, domain)
         if self.where:

@@ -35,6 +35,9 @@ class Covariance(Query):
     def document(self) -> Json:
         return {self.words[0]: list(self.attributes)}
 
+    def needs(self) -> tuple[str, ...]:
+        return self.attributes
+
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """The attributes whose products are added up."""

@@ -114,6 +114,9 @@ class Histogram(Query):
         weight = {"weight": self.weight} if self.weight else {}
         return {"histogram": list(self.attributes), **({"bins": bins} if bins else {}), **weight}
 
+    def needs(self) -> tuple[str, ...]:
+        return names_of(self.weight or ())
+
     def linear(self, domain: Domain) -> LinearQuery:
         counted = Number(weighed(domain, self.weight)) if self.weight else One()
         return LinearQuery(counted, tuple(self._split(name, domain) for name in self.attributes))

@@ -52,6 +52,9 @@ class Mean(Derived):
     def document(self) -> Json:
         return {"mean": self.attribute, **({"weight": self.weight} if self.weight else {})}
 
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute, self.weight) if self.weight else ()
+
     def linear(self, domain: Domain) -> LinearQuery:
         return self.sums(domain)[0]
 

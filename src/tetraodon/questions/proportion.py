@@ -35,6 +35,9 @@ class Proportion(Query):
     def document(self) -> Json:
         return {"proportion": self.where, **({"weight": self.weight} if self.weight else {})}
 
+    def needs(self) -> tuple[str, ...]:
+        return names_of(self.weight or ())
+
     def linear(self, domain: Domain) -> LinearQuery:
         return self.sums(domain)[0]
 

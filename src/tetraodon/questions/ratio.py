@@ -48,6 +48,9 @@ class RatioOfTotals(Query):
     def document(self) -> Json:
         return {"ratio": list(self.attributes), **({"weight": self.weight} if self.weight else {})}
 
+    def needs(self) -> tuple[str, ...]:
+        return (*self.attributes, *names_of(self.weight or ()))
+
     def linear(self, domain: Domain) -> LinearQuery:
         return self.sums(domain)[0]
 

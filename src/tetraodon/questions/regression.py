@@ -44,6 +44,9 @@ class Regression(Query):
     def document(self) -> Json:
         return {"regression": self.attribute, "on": list(self.on)}
 
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute, *self.on)
+
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """The attributes whose products are added up."""

@@ -50,6 +50,9 @@ class Total(Query):
     def document(self) -> Json:
         return {"total": self.attribute, **({"weight": self.weight} if self.weight else {})}
 
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute, self.weight) if self.weight else ()
+
     def linear(self, domain: Domain) -> LinearQuery:
         return weighted_sum(self.attribute, self.weight, self.by, domain)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -14,8 +15,10 @@ from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Gri
 from tetraodon.domain.attribute import MISSING
 from tetraodon.domain.values import TreeLevel, Values
 from tetraodon.errors import QueryError, Refused
+from tetraodon.wording import listing
 from tetraodon.workload import condition
 from tetraodon.workload.among import Among
+from tetraodon.workload.condition.read import CELL_LIMIT
 from tetraodon.workload.linear import LinearQuery, Split
 
 
@@ -49,6 +52,11 @@ class RecordsWhere:
     def _truth(self) -> tuple[tuple[str, ...], Bools]:
         names, holds = condition.truth_table(self.where, self.domain) if self.where else ((), np.array(True))
         asked = tuple(name for name in self.domain.names if name in {*names, *self.answered})
+        if math.prod(self.domain[name].size for name in asked) > CELL_LIMIT:
+            raise Refused(
+                f"{listing(asked)} have too many values together for missing ones to stand apart in this question",
+                fix="ask about fewer of them, or write `missing:` one of their other values",
+            )
         table = holds.reshape([self.domain[name].size if name in names else 1 for name in asked])
         for axis, name in enumerate(asked):
             attribute = self.domain[name]
