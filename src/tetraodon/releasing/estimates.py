@@ -112,7 +112,7 @@ def _publish(
     if any(_about_order(items, key, domain) for key in tables) and not _never_fall(items, tables, known, domain):
         for key, values in agreed.items():
             tables[key].values = values
-    wanted = [key for key in tables if _whole(items, items[key[0]])]
+    wanted = [key for key in tables if _whole(items, key)]
     if wanted:
         made = whole_tables([*known, *(tables[key] for key in wanted)], domain)[len(known) :]
         for key, values in zip(wanted, made, strict=True):
@@ -120,10 +120,12 @@ def _publish(
     return _both(agreed, {key: table.values for key, table in tables.items()})
 
 
-def _whole(items: Mapping[str, PlannedItem], item: PlannedItem) -> bool:
-    """Whether counts of an item are published whole; those behind a mean, say, are where all tables are."""
-    asked = [one.item for one in items.values() if WHOLE in one.item.query.keys]
-    return item.item.whole if item.item in asked else all(one.whole for one in asked)
+def _whole(items: Mapping[str, PlannedItem], key: Place) -> bool:
+    """Whether a table is published whole; counts behind a mean, say, are where all tables are."""
+    item = items[key[0]].item
+    if key[1] is None or WHOLE in item.query.keys:
+        return item.whole
+    return all(one.item.whole for one in items.values() if one.strategy.table)
 
 
 def _counts(combined: Combined, key: Place) -> bool:
