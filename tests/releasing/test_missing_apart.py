@@ -58,7 +58,6 @@ def test_the_mean_is_that_of_the_earners(tmp_path: Path) -> None:
     "item",
     [
         {"kmeans": ["age", "wage"], "clusters": 2},
-        {"histogram": "age", "bins": {"age": [[0, 3], ["missing"]]}},
     ],
 )
 def test_what_has_no_place_for_them_is_refused(item: dict[str, Any]) -> None:
@@ -100,6 +99,8 @@ def test_a_category_of_that_name_is_meant_by_it() -> None:
         {"rectangles": ["age", "wage"]},
         {"cdf": "age", "where": "sex = 'f'"},
         {"histogram": "age", "where": "age is not missing"},
+        {"histogram": "age", "bins": {"age": [[0, 1], [2, 3]]}},
+        {"histogram": "age", "bins": {"age": 2}, "where": "sex = 'f'"},
         {"count": "age > 2"},
         {"count": "age is missing and sex = 'f'"},
         {"mean": "wage", "where": "age <= 2"},
@@ -169,3 +170,13 @@ def test_a_missing_value_is_a_secret_from_every_other() -> None:
     assert len(found) == len(set(found)) == factor.graph.edge_count == len(edges) // 2
     told = " ".join(sentence for part in td.explain(made).parts for sentence in part.sentences)
     assert "a missing value is one step from every other" in told
+
+
+def test_missing_values_are_a_bin_of_their_own() -> None:
+    made = policy({"histogram": "age", "bins": {"age": [[0, 1], [2, 3]]}})
+    assert td.load_policy(made.document) == made
+    [split] = made.items[0].query.table(made.domain)
+    assert split.bins == (0, 0, 1, 1, 2)
+    assert split.labels == ("0..1", "2..3", "missing")
+    [again] = td.histogram("age", bins={"age": [[0, 1], [2, 3], ["missing"]]}).table(made.domain)
+    assert again == split

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tetraodon.domain import Attribute, Categories, Domain
-from tetraodon.errors import QueryError, Refused, did_you_mean
+from tetraodon.domain.attribute import MISSING
+from tetraodon.errors import QueryError, did_you_mean
 from tetraodon.questions.answered import Answered, Columns, counted
 from tetraodon.questions.count import added_up, weighed, weight_told
 from tetraodon.questions.query import (
@@ -101,7 +102,7 @@ class Histogram(Query):
         for name in typed:
             if name not in names:
                 raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
-        found = {name: declared.bins(domain[name], typed[name]) for name in domain.names if name in typed}
+        found = {name: declared.bins(_there(domain[name]), typed[name]) for name in domain.names if name in typed}
         bins = {
             name: dict(zip(called, groups, strict=True)) if called else groups
             for name, (groups, called) in found.items()
@@ -159,19 +160,18 @@ class Histogram(Query):
         groups = dict(self.bins).get(name)
         if groups is None:
             return split_by(name, domain)
-        attribute = domain[name]
-        if attribute.separate:
-            raise Refused(
-                f"missing values of {attribute.name} stand apart, and bins have no place for them yet",
-                fix="ask for a histogram without bins, or write `missing:` one of its other values",
-            )
+        attribute = _there(domain[name])
+        groups = tuple(group for group in groups if not domain[name].separate or tuple(group) != (MISSING,))
         # two ordered labels are ends where the groups do not have every value as they are listed
         listed = isinstance(attribute.values, Categories) and sum(map(len, groups)) >= attribute.size
         ends = attribute.ordered and not listed
         codes = tuple(tuple(attribute.code(value) for value in group) for group in groups)
         bins = bin_of_each(attribute.name, listable(attribute).size, codes, ends)
         called = dict(self.called).get(attribute.name)
-        return Split(attribute.name, bins, called or tuple(_label(attribute, group, ends) for group in groups))
+        labels = called or tuple(_label(attribute, group, ends) for group in groups)
+        if domain[name].separate:  # missing values are a bin of their own, the last one
+            return Split(attribute.name, (*bins, len(groups)), (*labels, MISSING))
+        return Split(attribute.name, bins, labels)
 
 
 def histogram(
@@ -194,6 +194,11 @@ def histogram(
         if name not in names:
             raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
     return Histogram(names, tuple(grouped.items()), weight, tuple(called.items()))
+
+
+def _there(attribute: Attribute) -> Attribute:
+    """An attribute without the missing values that stand apart."""
+    return replace(attribute, separate=False, missing=0) if attribute.separate else attribute
 
 
 def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:
