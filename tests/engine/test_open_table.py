@@ -106,9 +106,9 @@ def test_a_file_that_is_something_else(tmp_path):
         with pytest.raises(TableError) as refusal:
             open_table(tmp_path / name, DOMAIN)
         assert MARKER not in told(refusal.value)
-    (tmp_path / "t.xlsx").write_text(MARKER)
+    (tmp_path / "t.docx").write_text(MARKER)
     with pytest.raises(TableError, match="format is not known"):
-        open_table(tmp_path / "t.xlsx", DOMAIN)
+        open_table(tmp_path / "t.docx", DOMAIN)
     with pytest.raises(TableError, match="a table cannot be a dict"):
         open_table({"age": [1]}, DOMAIN)  # type: ignore[arg-type]
 

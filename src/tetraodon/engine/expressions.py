@@ -8,17 +8,15 @@ the end of a text, so nothing here relies on any of it. What does differ is in `
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import assert_never
 
 from sqlglot import exp
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
-from tetraodon.domain.date_format import WrittenDay, written_days
 from tetraodon.engine.column import Column, Kind
+from tetraodon.engine.days import EPOCH, days, unexpected
 from tetraodon.engine.dialect import (
     BIG,
-    DATE,
     DOUBLE,
     TEXT,
     Dialect,
@@ -37,17 +35,13 @@ from tetraodon.engine.dialect import (
     when,
 )
 from tetraodon.engine.grid_codes import BITS_64, GridCodes, decimals_of_doubles, grid_codes
-from tetraodon.engine.text_patterns import ABSENT, DAY, FALSE, INSTANT, TRUE, WHOLE, number_pattern
-from tetraodon.engine.text_patterns import DATE as DATE_PATTERN
+from tetraodon.engine.text_patterns import ABSENT, FALSE, TRUE, WHOLE, number_pattern
 from tetraodon.errors import TableError
 
 SURE = 9 * 10**15
 """Up to here a double holds every whole number."""
 WIDEST_PRODUCT = 36
 """Up to so many digits, a decimal times a power of ten is exact everywhere."""
-EPOCH = dt.date(1970, 1, 1)
-BEFORE_1970 = 719_528
-"""Days since the year 0, so that none is negative."""
 NEITHER = 2
 
 
@@ -97,7 +91,7 @@ def read(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, dec
         case Integers() | Grid():
             return _number(attribute.values, column, place, dialect, decimal)
         case Dates():
-            return _days(column, place, dialect, attribute.format)
+            return days(column, place, dialect, attribute.format)
         case Categories() | Booleans():
             if _words_for_nothing(attribute, column):
                 place = when((answered(attribute, column, place, dialect), place))
@@ -184,7 +178,7 @@ def _number(values: Integers | Grid, column: Column, place: Sql, dialect: Dialec
         case Kind.TEXT:
             return _written(values, codes, place, dialect, decimal)
         case _:
-            raise _unexpected(column)
+            raise unexpected(column)
 
 
 def _written(values: Integers | Grid, codes: GridCodes, place: Sql, dialect: Dialect, decimal: str) -> Sql:
@@ -226,57 +220,6 @@ def _numbered(codes: GridCodes, value: Sql, dialect: Dialect) -> Sql:
     return dialect.quotient(scaled, number(codes.by))
 
 
-def _days(column: Column, place: Sql, dialect: Dialect, form: str) -> Sql:
-    match column.kind:
-        case Kind.DATE | Kind.TIMESTAMP:
-            return dialect.days(cast(place, DATE))
-        case Kind.ZONED:
-            return dialect.utc_days(place)
-        case Kind.TEXT if form:
-            return when(*(_formed(way, place, dialect) for way in written_days(form)))
-        case Kind.TEXT:
-            plain, zoned = dialect.matches(place, DAY), dialect.matches(place, INSTANT)
-            return when((plain, dialect.day(_part(place, 1, 10))), (zoned, _instant(place, dialect)))
-        case _:
-            raise _unexpected(column)
-
-
-def _formed(way: WrittenDay, text: Sql, dialect: Dialect) -> tuple[Sql, Sql]:
-    """Whether a text is a day written this way, and the day."""
-    year, month, day = (_part(text, *place) for place in (way.year, way.month, way.day))
-    if way.month[1] == 1:
-        month = op(exp.DPipe, string("0"), month)
-    if way.day[1] == 1:
-        day = op(exp.DPipe, string("0"), day)
-    iso = op(exp.DPipe, year, string("-"), month, string("-"), day)
-    return dialect.matches(text, way.pattern), when((dialect.matches(iso, DATE_PATTERN), dialect.day(iso)))
-
-
-def _instant(text: Sql, dialect: Dialect) -> Sql:
-    """The day in UTC of a text that matches `INSTANT`; NULL if there is no such day."""
-    long, short = call("RIGHT", text, number(6)), call("RIGHT", text, number(3))
-    zone = when(
-        (among(_part(long, 1, 1), "+-"), long),
-        (among(_part(short, 1, 1), "+-"), op(exp.DPipe, short, string(":00"))),
-        otherwise=string("+00:00"),
-    )
-    east = op(exp.Add, op(exp.Mul, _digits(zone, 2), number(60)), _digits(zone, 5))
-    away = when((op(exp.EQ, _part(zone, 1, 1), string("-")), op(exp.Sub, number(0), east)), otherwise=east)
-    local = op(exp.Add, op(exp.Mul, _digits(text, 12), number(60)), _digits(text, 15))
-    day = op(exp.Mul, op(exp.Add, dialect.day(_part(text, 1, 10)), number(BEFORE_1970)), number(1440))
-    minute = op(exp.Sub, op(exp.Add, day, local), away)
-    return op(exp.Sub, dialect.quotient(minute, number(1440)), number(BEFORE_1970))
-
-
-def _part(text: Sql, start: int, length: int) -> Sql:
-    return call("SUBSTR", text, number(start), number(length))
-
-
-def _digits(text: Sql, start: int) -> Sql:
-    """Two digits as a number."""
-    return cast(_part(text, start, 2), BIG)
-
-
 def _label(column: Column, place: Sql, dialect: Dialect) -> Sql:
     spelt, held = cast(place, TEXT), present(column, place, dialect)
     match column.kind:
@@ -300,7 +243,3 @@ def _truth(column: Column, place: Sql, dialect: Dialect) -> Sql:
             yes, no = op(exp.EQ, place, number(1)), op(exp.EQ, place, number(0))
     absent = negated(present(column, place, dialect)), exp.null()
     return when(absent, (yes, number(1)), (no, number(0)), otherwise=number(NEITHER))
-
-
-def _unexpected(column: Column) -> TableError:
-    return TableError(f"the type {column.shown} is not expected here", fix="convert it", where=column.name)
