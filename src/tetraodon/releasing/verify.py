@@ -26,6 +26,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import SIZE_LIMIT, dump_policy, parse
 from tetraodon.releasing.companions import companion_names, json_tables
 from tetraodon.releasing.documents import plan_document
+from tetraodon.releasing.estimates import Inference
 from tetraodon.releasing.folder import (
     MANIFEST,
     broken,
@@ -48,6 +49,7 @@ NOT_CHECKED = (
 )
 """What no look at a folder can tell, in words. Who signed the folder vouches for these."""
 
+STATEMENTS = "the manifest says what follows"
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -72,10 +74,13 @@ def verify(path: str | Path) -> list[Check]:
         policy_hash = document_hash(manifest["policy"])
         checks.append(Check("policy hash", policy_hash == manifest.get("policy_sha256"), policy_hash))
         checks += _check_plan(plan, manifest["plan"])
+        if manifest["inference"] not in [one.value for one in Inference]:
+            checks.append(Check(STATEMENTS, False, "inference"))
         if all(check.passed for check in checks):
             release = stated_release(folder, manifest, plan)
-            checks += [check_statements(manifest, manifest_of(release, manifest["files"]))]
-            checks += _check_contents(folder, release, manifest)
+            checks.append(check_statements(manifest, manifest_of(release, manifest["files"])))
+            if checks[-1].passed:  # pages are made from what it says
+                checks += _check_contents(folder, release, manifest)
     except BROKEN:
         raise broken() from None
     return checks
@@ -121,7 +126,7 @@ def check_statements(stated: Mapping[str, Any], mine: Mapping[str, Any]) -> Chec
         wrong.append("date")
     if not re.fullmatch(r"\d{1,40}(\.\d{1,40})?", str(stated.get("charged"))):
         wrong.append("charged")
-    return Check("the manifest says what follows", not wrong, ", ".join(sorted(set(wrong)))[:40])
+    return Check(STATEMENTS, not wrong, ", ".join(sorted(set(wrong)))[:40])
 
 
 def _was(day: str) -> bool:
