@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.releasing.test_combined import combined, made
 
-from tetraodon.releasing.pieces import links_of, tells_all
+import tetraodon as td
+from tetraodon.releasing.pieces import links_of, pieces_of, tells_all
 
 
 def test_what_is_measured_in_the_same_way_is_averaged() -> None:
@@ -45,3 +46,19 @@ def test_bins_hide_what_a_sum_needs() -> None:
         assert len(links_of(pieces, release.plan.policy.domain)) == tied
     release = made([{"histogram": "age", "bins": bins}, {"count": "age < 24"}], "secret", {})
     assert np.ravel(release["q0"].columns["count"])[0] == pytest.approx(release["q1"].columns["count"][0])
+
+
+def test_next_to_no_noise_is_not_none() -> None:
+    policy = {
+        "tetraodon": 1,
+        "dataset": "sure",
+        "attributes": {"age": {"integer": [0, 9]}, "sex": ["f", "m"]},
+        "budget": {"epsilon": "1000000"},
+        "release": [{"name": "ages", "histogram": ["age", "sex"]}, {"name": "sum", "total": "age"}],
+    }
+    plan = td.plan(policy)
+    measured = {
+        item.name: tuple(np.zeros(m.query.shape(plan.policy.domain), np.int64) for m in item.measurements)
+        for item in plan
+    }
+    assert all(0 < piece.table.variance < 1e-9 for piece in pieces_of(tuple(plan), measured, plan.policy.domain))

@@ -22,6 +22,8 @@ from tetraodon.workload.number import Number
 
 Place: TypeAlias = tuple[str, int | None]
 """An item, and which of its measurements; None for its table of counts."""
+LEAST = 1e-24
+"""The least variance of noise, so that a table with next to none is not taken for one that is exact."""
 WRITTEN = 5_000_000
 """Weights of sums that are written out to read the sums from a table."""
 
@@ -101,7 +103,7 @@ def _tables(item: PlannedItem, measured: Measured, domain: Domain) -> list[Measu
         return []
     at = item.scaled(domain)
     values = strategy.mechanism.fit(at, measured)
-    table = EstimatedTable(strategy.table, values, strategy.mechanism.cell_variance(at))
+    table = EstimatedTable(strategy.table, values, max(strategy.mechanism.cell_variance(at), LEAST))
     return [MeasuredPiece(table, One(), (PieceSource(item, None),))]
 
 
@@ -122,7 +124,7 @@ def _variance(item: PlannedItem, place: int) -> float:
     measurement = _stated(item)[place]
     if not measurement.scale:
         return 0.0
-    return measurement.noise.variance(measurement.scale) * float(measurement.query.contribution.unit) ** 2
+    return max(measurement.noise.variance(measurement.scale) * float(measurement.query.contribution.unit) ** 2, LEAST)
 
 
 def _alike(pieces: Sequence[MeasuredPiece]) -> list[list[MeasuredPiece]]:
