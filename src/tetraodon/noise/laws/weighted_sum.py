@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,6 +24,8 @@ LAST = 5.7
 """The series ends where the blur has taken all but e^(-LAST^2 / 2) of a term."""
 FEW = 48
 """Different weights that are all kept as they are; more are rounded to `GRAIN`."""
+SHORT = 4096
+"""So many weights or fewer are remembered: a plan that is released again has the same."""
 SAME = 1e-9
 GRAIN = 0.01
 
@@ -41,6 +44,17 @@ def weighted_reach(law: NoiseLaw, parts: Sequence[tuple[Floats, Fraction]], conf
     >>> round(weighted_reach(LAPLACE, [(np.full(9, 0.5), Fraction(10)), (np.ones(9), Fraction(10))], Fraction(95, 100)))
     96
     """
+    if sum(part.size for part, _ in parts) > SHORT:
+        return _worked_out(law, parts, confidence)
+    return _remembered(law, tuple((part.astype(np.float64).tobytes(), scale) for part, scale in parts), confidence)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(law: NoiseLaw, parts: tuple[tuple[bytes, Fraction], ...], confidence: Fraction) -> float:
+    return _worked_out(law, [(np.frombuffer(part), scale) for part, scale in parts], confidence)
+
+
+def _worked_out(law: NoiseLaw, parts: Sequence[tuple[Floats, Fraction]], confidence: Fraction) -> float:
     weights, scales, times, variance, largest = _alike(law, parts)
     if not len(weights):
         return 0.0
