@@ -19,7 +19,7 @@ from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import infer
 from tetraodon.releasing.run import _noisy
 
-RUNS = 300
+RUNS = 150
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
 """How many of the intervals of as many releases hold the truth at least: fewer by chance with probability 1e-10."""
 

@@ -28,7 +28,7 @@ from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import infer
 from tetraodon.releasing.run import _noisy
 
-RUNS = 300
+RUNS = 150
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
 PAY = Attribute("pay", Integers(-3, 6), unit="EUR")
 DOMAIN = Domain((PAY,))

@@ -52,7 +52,7 @@ def test_each_kind_has_its_columns() -> None:
     grades = release["grades"].to_polars()
     assert dict(zip(grades["ok"], grades["grade"], strict=True)) == {False: "low", True: "middle"}
     named = release["named"].to_polars()
-    assert named.columns == ["ok", "range", "low", "high", "count", "lower", "upper"]
+    assert named.columns == ["ok", "range", "low", "high", "count", "lower", "upper", "measured"]
     np.testing.assert_allclose(named["count"].to_numpy(), [1, 0, 2, 1], atol=1e-9)
     everybody = release["everybody"].to_polars()
     assert everybody.row(0) == (4.0, 4.0, 4.0)  # the number of records is public
@@ -84,7 +84,7 @@ def test_an_attribute_may_be_called_like_an_answer() -> None:
         }
     )
     release = release_with(policy, pl.DataFrame({"count": [1, 3, 3], "lower": ["a", "b", "b"]}), silent)
-    assert release["h"].to_polars().columns == ["count_value", "lower_value", "count", "lower", "upper"]
+    assert release["h"].to_polars().columns == ["count_value", "lower_value", "count", "lower", "upper", "measured"]
     assert release["q"].to_polars()["count_value"].to_list() == [3]
 
 

@@ -125,7 +125,7 @@ PLANS = {
 }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(**PLANS)
 def test_estimates_and_their_variances_are_those_of_dense_least_squares(
     chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any]
@@ -144,7 +144,7 @@ def test_estimates_and_their_variances_are_those_of_dense_least_squares(
             )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(**PLANS)
 def test_two_published_numbers_never_disagree(
     chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any]

@@ -55,7 +55,7 @@ def policy(release: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("number", range(len(SECRETS)))
 def test_every_kind_costs_what_a_listing_says(where: str, number: int) -> None:
     (secrets, together), presence = SECRETS[number], "secret" if (len(where) + number) % 2 else "public"
-    for asked in ASKED:
+    for asked in ASKED[number % 2 :: 2]:  # each kind with each condition, under half of the secrets
         document = policy([{**asked, "where": where}], secrets=secrets, together=together, presence=presence)
         plan = td.plan(document)
         [item] = plan
