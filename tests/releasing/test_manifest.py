@@ -45,8 +45,8 @@ def test_loading_plans_nothing_and_verifying_plans_the_baseline_again(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = []
-    choose = planning._choose
-    monkeypatch.setattr(planning, "_choose", lambda *given: planned.append(given) or choose(*given))
+    choose = planning.choose
+    monkeypatch.setattr(planning, "choose", lambda *given: planned.append(given) or choose(*given))
     loaded = td.load_release(made).plan["h"]
     assert planned == []
     again = plan_from_manifest(read_manifest(made, "release"), made)["h"]

@@ -117,7 +117,16 @@ def test_an_endless_table_is_a_refusal_of_the_data() -> None:
 def test_what_runs_on_exact_counts_raises_nothing_that_depends_on_them() -> None:
     """Between the counts and the charge only `DataRefusal` may depend on the data; these raise on the query alone."""
     allowed = {
-        "workload/linear.py": {"evaluate"},  # more than ANSWER_LIMIT numbers: the query's own shape
+        "workload/linear.py": {"evaluate", "_added"},  # more than ANSWER_LIMIT numbers, or too wide: the query alone
+        "workload/among.py": set(),
+        "inference/combination.py": set(),
+        "inference/whole_tables.py": set(),
+        "inference/whole_cells.py": set(),
+        "inference/swaps.py": set(),
+        "inference/margin_lattice.py": set(),
+        "noise/laws/weighted_sum.py": set(),
+        "releasing/pieces.py": set(),
+        "releasing/combined.py": set(),
         "releasing/counting.py": set(),
         "whole_sums.py": set(),
         "inference/consistency.py": set(),
