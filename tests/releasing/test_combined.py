@@ -160,6 +160,8 @@ def test_two_published_numbers_never_disagree(
     for key, estimated in estimates.tables.items():
         item = release.plan[key[0]]
         query = LinearQuery(One(), item.strategy.table) if key[1] is None else item.measurements[key[1]].query
+        if "whole" not in item.item.query.keys and isinstance(query.contribution, One):
+            continue  # the counts behind a mean are whole numbers, and these are not
         matrix, unit = query.matrix(domain)
         rows.append(matrix * float(unit))
         told.append(estimated.published.ravel())
