@@ -13,14 +13,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.questions.test_variance import DOMAIN, FEWEST, RUNS, answered, policy
+from tests.questions.released import check_coverage
+from tests.questions.test_variance import DOMAIN, answered, policy
 
 import tetraodon as td
-from tetraodon.gate import without_ledger
 from tetraodon.questions import standard_deviation, variance
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import _noisy
 
 ITEMS = [{"name": "sd", "standard deviation": "pay"}, {"name": "by-sex", "standard deviation": "pay", "by": "sex"}]
 
@@ -40,18 +37,9 @@ def test_where_the_noise_is_within_its_reach_the_interval_holds_the_truth(data: 
 def test_intervals_cover(presence: str) -> None:
     rng = np.random.default_rng(7)
     table = pl.DataFrame({"pay": rng.integers(-3, 7, 60).clip(-3, 4), "sex": ["f", "m", "m", "m"] * 15})
-    plan = td.plan(policy(presence=presence, release=ITEMS))
-    exact = count(plan, table)
     groups = [table.filter(pl.col("sex") == sex)["pay"].to_numpy() for sex in ("f", "m")]
     truth = {"sd": [np.std(table["pay"].to_numpy())], "by-sex": [np.std(group) for group in groups]}
-    covered = {name: np.zeros(len(numbers), np.int64) for name, numbers in truth.items()}
-    for _ in range(RUNS):
-        permit = without_ledger(plan.certificate)
-        release = infer(plan, {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}, "", "")
-        for name, numbers in truth.items():
-            columns = release[name].columns
-            covered[name] += (columns["lower"] <= numbers) & (numbers <= columns["upper"])
-    assert min(found.min() for found in covered.values()) >= FEWEST
+    check_coverage(policy(presence=presence, release=ITEMS), table, truth)
 
 
 def test_it_costs_what_the_variance_costs() -> None:

@@ -16,20 +16,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from tests.questions.released import check_coverage
 
 import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.gate import without_ledger
 from tetraodon.questions import linear, variance
 from tetraodon.questions.answered import MeasuredSum
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import _noisy
 
-RUNS = 150
-FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
 PAY = Attribute("pay", Integers(-3, 6), unit="EUR")
 DOMAIN = Domain((PAY,))
 
@@ -81,19 +75,9 @@ def test_without_noise_it_is_the_variance_itself(values: list[int]) -> None:
 def test_intervals_cover(presence: str) -> None:
     rng = np.random.default_rng(5)
     table = pl.DataFrame({"pay": rng.integers(-3, 7, 60).clip(-3, 4), "sex": ["f", "m", "m", "m"] * 15})
-    plan = td.plan(policy(presence=presence))
-    exact = count(plan, table)
     groups = [table.filter(pl.col("sex") == sex)["pay"].to_numpy() for sex in ("f", "m")]
     truth = {"spread": [np.var(table["pay"].to_numpy())], "by-sex": [np.var(group) for group in groups]}
-    covered = {name: np.zeros(len(numbers), np.int64) for name, numbers in truth.items()}
-    for _ in range(RUNS):
-        permit = without_ledger(plan.certificate)
-        release = infer(plan, {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}, "", "")
-        for name, numbers in truth.items():
-            columns = release[name].columns
-            covered[name] += (columns["lower"] <= numbers) & (numbers <= columns["upper"])
-            assert (columns["lower"] >= 0).all()
-    assert min(found.min() for found in covered.values()) >= FEWEST
+    check_coverage(policy(presence=presence), table, truth)
 
 
 # -- what it costs -----------------------------------------------------------------------------
