@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from tetraodon.releasing.release import Release as Release
     from tetraodon.releasing.reprice import reprice as reprice
     from tetraodon.releasing.run import release as release
+    from tetraodon.releasing.together import errors_together as errors_together
     from tetraodon.verifying import verify as verify
 
 __version__ = "0.1.0"
@@ -102,6 +103,7 @@ _NAMES = {
     "tetraodon.releasing.release": "Release",
     "tetraodon.releasing.reprice": "reprice",
     "tetraodon.releasing.run": "release",
+    "tetraodon.releasing.together": "errors_together",
     "tetraodon.verifying": "verify",
 }
 _MOVED = {

@@ -91,7 +91,9 @@ def _promise(explanation: Explanation, title: str) -> Iterator[Piece]:
 def _plan(plan: Plan) -> Piece:
     policy = plan.policy
     rows = plan_rows(plan)
-    table = PageTable("Errors are root mean squared errors per answer.", PLAN_HEADS, rows, [n > 2 for n in range(7)])
+    heads = PLAN_HEADS[: len(rows[0])]
+    caption = "Errors are root mean squared errors per answer."
+    table = PageTable(caption, heads, rows, [n > 2 for n in range(len(heads))])
     told = [f"{proof(plan.certificate)} {witness(plan.certificate, policy.domain)}".strip()]
     return Piece(f"Plan for {policy.title or policy.dataset}: no data was touched", told, table=table)
 
@@ -101,15 +103,15 @@ def _release(release: Release) -> Iterator[Piece]:
     told = f"Released on {date_text(release.when)}. It lost epsilon {shown_above(release.plan.epsilon)}."
     yield Piece(policy.title or policy.dataset, [told])
     for place, answer in enumerate(release):
-        yield from _answer(answer, drawn=place < MOST_CHARTS)
+        yield from _answer(answer, release.errors_together.get(answer.name), drawn=place < MOST_CHARTS)
     for named in release.names.values():
         yield from _pieces(named)
 
 
-def _answer(answer: Answer, *, drawn: bool = True) -> Iterator[Piece]:
+def _answer(answer: Answer, together: float | None = None, *, drawn: bool = True) -> Iterator[Piece]:
     item, domain = answer.item, answer.domain
     picture = _picture(answer) if drawn else None
-    told = [answer.sentence, error(item, domain)]
+    told = [answer.sentence, error(item, domain, together)]
     table = answer_table(answer, MOST_ROWS)
     yield Piece(item.item.title or answer.name, told, picture, table if picture is None else None)
     if picture is not None:

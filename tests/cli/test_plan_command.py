@@ -28,6 +28,7 @@ def test_the_shape_of_a_plan(run_json: Callable[..., Any]) -> None:
             "mechanism",
             "epsilon",
             "expected_error",
+            "error_together",
             "unit",
             "baseline_error",
             "baseline_mechanism",
@@ -111,7 +112,8 @@ def test_the_table_fits_any_width(run: Run, monkeypatch: pytest.MonkeyPatch, wid
     monkeypatch.setenv("COLUMNS", width)
     told = run("plan", "people.policy.yaml").stdout
     assert "±" in told
-    assert "counts by age and" in told
+    assert "counts by age" in told
+    assert "The last column is the error once all items are estimated together" in " ".join(told.split())
 
 
 def test_a_delta_says_which_noise_it_is(run_json: Callable[..., Any]) -> None:

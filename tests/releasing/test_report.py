@@ -24,6 +24,7 @@ from tetraodon.releasing.release import Release
 from tetraodon.releasing.report import report_html
 from tetraodon.releasing.words import error
 from tetraodon.report.odds_strip import odds_strips
+from tetraodon.report.rounding import about
 from tetraodon.report.vega_bundle import vega_bundle
 
 ATTACK = "</script><script>alert(1)</script>"
@@ -259,6 +260,19 @@ def test_an_error_of_one_is_not_of_several(item: dict[str, Any], told: str) -> N
     policy = td.load_policy({**POLICY, **changes})
     planned = replace(td.plan(policy)["it"], expected_error=1.0)
     assert error(planned, policy.domain).endswith(told)
+
+
+def test_both_errors_are_told_where_other_answers_help(release: Release) -> None:
+    text, told = read(report_html(release)).text, release.errors_together
+    assert {"ages", "older", "men"} <= {*told}
+    for item in release.plan:
+        sentence = error(item, release.plan.policy.domain, told.get(item.name))
+        assert sentence in text
+        assert ("its own noise" in sentence) == (item.name in told)
+    ages = release.plan["ages"]
+    assert error(ages, release.plan.policy.domain, ages.expected_error / 2).endswith(
+        f"as it is here, by {about(ages.expected_error / 2)}."
+    )
 
 
 def test_what_takes_back_a_part_of_the_promise_is_not_folded(table: pl.DataFrame) -> None:

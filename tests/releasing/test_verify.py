@@ -226,6 +226,7 @@ def test_extra_columns_and_rows_are_refused(written: Path, more: dict[str, list[
         {"charged": "-1"},
         {"charged": 1},
         {"inference": "by an oracle"},
+        {"errors_together": {"ages": 0.1}},
         {"audited_by": "somebody"},
         {"tetraodon_release": True},
     ],

@@ -9,7 +9,7 @@ import typer
 from tetraodon.cli.ask_ledger import ask_ledger
 from tetraodon.cli.command_boundary import Edge, WrongUse, existing_policy, typed_number
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl
-from tetraodon.cli.output import Json, emit, heading, listed, say, table, working
+from tetraodon.cli.output import Json, emit, heading, listed, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
 
 if TYPE_CHECKING:
@@ -54,14 +54,15 @@ def plan(
     \b
     --json gives {"dataset", "budget", "delta", "epsilon", "certificate": {"epsilon", "epsilon_exact", "witness",
       "method", "exact"; with Gaussian noise "delta", "rho", "rho_exact"}, "queries": [{"name", "asked", "mechanism",
-      "epsilon", "expected_error", "unit", "baseline_error", "baseline_mechanism",
+      "epsilon", "expected_error", "error_together", "unit", "baseline_error", "baseline_mechanism",
       "expected_error_if_presence_public", "certificate", "measurements", "table"}],
       "target": null or {"error", "confidence", "epsilon", "driven_by": [NAME], "items": [{"name", "within", "allowed",
       "bound", "confidence", "records", "kept"}]}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",
       "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper", "ledger"},
       "ledger": {"ledger", "total", "left", "charge", "fits", "why_not"}}; amounts of the ledger are exact texts.
     A policy with an `adversary` and nothing to release gives {"dataset", "budget", "view"}.
-    Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon.
+    Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon, and
+    "error_together" what all items together make of an error, null where they do not change it or it is not known.
     """
     with Edge(as_json) as edge:
         existing_policy(policy)
@@ -199,11 +200,13 @@ def _errors_if_public(plan: Plan) -> dict[str, float] | None:
 def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]:
     """A plan as JSON."""
     from tetraodon.releasing.documents import number, plan_document
+    from tetraodon.releasing.together import errors_together
 
-    document = plan_document(plan)
+    document, together = plan_document(plan), errors_together(plan)
     for item, query in zip(plan, document["queries"], strict=True):
         query["asked"] = item.item.asked
         query["unit"] = item.item.query.unit(plan.policy.domain)
+        query["error_together"] = together.get(item.name)
         query["expected_error_if_presence_public"] = None if if_public is None else if_public[item.name]
     budget = {"budget": number(plan.policy.epsilon), "delta": number(plan.policy.delta)}
     return {"dataset": plan.policy.dataset} | budget | document
@@ -215,4 +218,9 @@ def show_plan(plan: Plan) -> None:
 
     heading(f"Plan for {plan.policy.title or plan.policy.dataset}: no data was touched")
     say()
-    table(PLAN_HEADS, plan_rows(plan), right=PLAN_HEADS[3:])
+    rows = plan_rows(plan)
+    heads = PLAN_HEADS[: len(rows[0])]
+    table(heads, rows, right=heads[3:])
+    if heads == PLAN_HEADS:
+        say()
+        wrapped("The last column is the error once all items are estimated together, as they are released.")

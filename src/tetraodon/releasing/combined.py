@@ -76,8 +76,7 @@ class CombinedGroup:
         """
         if not self.affordable(len(rows)):
             return None
-        asked = [np.zeros((len(rows), piece.table.values.size)) for piece in self.pieces]
-        asked[place] = np.asarray(rows, np.float64)
+        asked = self._asked(place, rows)
         weights = self.combination.weights(asked)
         reach = self._reach(weights, confidence)
         if reach is None:
@@ -86,6 +85,27 @@ class CombinedGroup:
         for piece, estimate, ask, taken in zip(self.pieces, self.estimates, asked, weights, strict=True):
             found += taken @ piece.table.values.ravel() + (ask - taken) @ estimate.ravel()
         return found, reach
+
+    def variances(self, place: int, rows: Floats) -> Floats:
+        """The variances of those estimates, which the plan alone decides."""
+        weights = self.combination.weights(self._asked(place, rows))
+        return self.combination.covariance(weights, weights)
+
+    @cached_property
+    def first_variances(self) -> Floats | None:
+        """The variance of the first number of every piece; None where that is too much work."""
+        if len(self.pieces) * self.numbers > WORK:
+            return None
+        every = range(len(self.pieces))
+        asked = [np.outer(np.arange(len(every)) == n, np.eye(1, self.pieces[n].table.values.size)) for n in every]
+        weights = self.combination.weights([rows.astype(np.float64) for rows in asked])
+        return self.combination.covariance(weights, weights)
+
+    def _asked(self, place: int, rows: Floats) -> list[Floats]:
+        """Weights of a piece as weights of all of them."""
+        asked = [np.zeros((len(rows), piece.table.values.size)) for piece in self.pieces]
+        asked[place] = np.asarray(rows, np.float64)
+        return asked
 
     def affordable(self, rows: int) -> bool:
         """Whether so many sums are worked out together."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from tetraodon.ledger import shown_above
 from tetraodon.releasing.plan import Plan, PlannedItem
+from tetraodon.releasing.together import errors_together
 from tetraodon.wording import of_one, shown_number
 
-PLAN_HEADS = ("item", "what is asked", "how", "epsilon", "expected error", "plain DP", "ratio")
+PLAN_HEADS = ("item", "what is asked", "how", "epsilon", "expected error", "plain DP", "ratio", "together")
+"""`together`, where something is told there: the error once all items are estimated together."""
 
 
 def plan_rows(plan: Plan) -> list[list[str]]:
-    """One row of texts for every item, in the order of `PLAN_HEADS`."""
-    domain = plan.policy.domain
-    return [
+    """One row of texts for every item, in the order of `PLAN_HEADS`, without those at the end that say nothing."""
+    domain, together = plan.policy.domain, errors_together(plan)
+    rows = [
         [
             item.name,
             item.item.asked,
@@ -21,6 +23,7 @@ def plan_rows(plan: Plan) -> list[list[str]]:
             error_in_words(item.expected_error, item.item.query.unit(domain)),
             error_in_words(item.baseline_error, ""),
             _ratio(item),
+            error_in_words(together[item.name], "") if item.name in together else "",
         ]
         for item in plan
     ] + [
@@ -32,9 +35,11 @@ def plan_rows(plan: Plan) -> list[list[str]]:
             error_in_words(item.expected_error, "people"),
             "",
             "",
+            "",
         ]
         for item in plan.names
     ]
+    return rows if together else [row[:-1] for row in rows]
 
 
 def error_in_words(error: float, unit: str) -> str:

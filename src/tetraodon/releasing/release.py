@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tetraodon.displayed import Displayed
 from tetraodon.errors import QueryError, did_you_mean
@@ -17,6 +18,7 @@ from tetraodon.releasing.counted import count_of
 from tetraodon.releasing.estimates import Inference, estimate
 from tetraodon.releasing.names_answer import NamesAnswer, Told
 from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.together import errors_together
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.nodes import Truth
 from tetraodon.workload.condition.question import read_question
@@ -53,6 +55,13 @@ class Release(Displayed):
 
     def __repr__(self) -> str:
         return f"<Release {self.plan.policy.dataset} of {self.when}: {listing([*self.answers, *self.names])}>"
+
+    @cached_property
+    def errors_together(self) -> Mapping[str, float]:
+        """Expected errors of items that others make better, as `errors_together` of the plan; for each alone the plan
+        has `expected_error`.
+        """
+        return errors_together(self.plan) if self.inference is Inference.COMBINED else {}
 
     def ask(self, condition: str) -> Estimate:
         """How many records satisfy a condition, from the table that was planned to know it best: its `source`."""

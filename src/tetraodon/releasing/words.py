@@ -43,14 +43,19 @@ def _exact_total(by: tuple[Split, ...], domain: Domain) -> str:
     return f"The totals by {names} are exact: no secret changes them."
 
 
-def error(item: PlannedItem, domain: Domain) -> str:
-    """How far off it is expected to be, in plain words."""
+def error(item: PlannedItem, domain: Domain, together: float | None = None) -> str:
+    """How far off it is expected to be, in plain words; `together` where other items make it better."""
     if not item.strategy.noisy:
         return "None: these are the true numbers."
     off = about(item.expected_error)
     each = "The number" if not item.strategy.table and item.strategy.noisy[0].size(domain) == 1 else "Each number"
     told = item.item.query.off_by(off, each, domain)
-    return told if off != "1" else _of_one(told, domain)
+    told = told if off != "1" else _of_one(told, domain)
+    if together is None:
+        return told
+    less = about(together)
+    more = f"by {less}" if less != off else f"by a little less, {together / item.expected_error:.1%} of that"
+    return f"{told} That is by its own noise; estimated together with the other answers, as it is here, {more}."
 
 
 def _of_one(told: str, domain: Domain) -> str:
