@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from tests.policy.policies import policies
 
@@ -77,3 +78,13 @@ def test_the_office_s_words_for_items_and_units_survive() -> None:
     assert policy.domain["x"].measured(1) == "1 child"
     assert load_policy(json.loads(json.dumps(policy.document))) == policy
     assert "title" not in policy.document["release"][1]
+
+
+@pytest.mark.parametrize("word", ["among", "of"])
+def test_a_part_of_the_records_is_written_back_with_one_word(word: str) -> None:
+    policy = {"dataset": "d", "attributes": {"x": {"integer": [0, 9]}}, "budget": {"epsilon": 1}}
+    one, other = (
+        load_policy({**policy, "release": [{"name": "n", "median": "x", key: "x > 3"}]}) for key in (word, "where")
+    )
+    assert one == other
+    assert one.document == other.document

@@ -101,11 +101,11 @@ def _item(section: ItemSection, graph: SecretGraph, rows_each: int) -> Item:
         if foreign and getattr(section, option) is not False:
             users = [other.words[0] for other in KINDS if option in other.keys]
             raise PolicyError(f"`{option}` means nothing for `{section.kind}`", fix=f"use it with {users[0]}")
-    part = records_where(section.where, (), graph.domain)
+    part = records_where(section.condition, (), graph.domain)
     query = kind.read(written, DeclaredValues(graph, graph.domain if part is None else part.inside, rows_each))
     told = section.title or "", section.notes
     error = None if section.error is None else section.error.target()
-    item = Item(section.name, query, section.share, written.get("whole", False), *told, section.where, error)
+    item = Item(section.name, query, section.share, written.get("whole", False), *told, section.condition, error)
     if (those := item.among(graph.domain)) is not None:
         if not query.of_parts:
             raise Refused(f"`{section.kind}` is about all records", fix="leave `where` out, or use it with mean")

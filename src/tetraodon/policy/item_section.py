@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import PlainValidator, WithJsonSchema, create_model
+from pydantic import PlainValidator, WithJsonSchema, create_model, model_validator
 
 from tetraodon.errors import QueryError
 from tetraodon.policy.error_target import ErrorEntry
@@ -17,6 +17,10 @@ from tetraodon.questions.query import Key
 
 KIND_OF = {word: kind for kind in KINDS for word in kind.words}
 """The kind of question that a key of the policy file stands for."""
+
+
+PARTS = ("where", "among", "of")
+"""Words for the records that an item is about. They mean the same, and are written back as the first."""
 
 
 class ItemShape(Section):
@@ -31,6 +35,33 @@ class ItemShape(Section):
     error: ErrorEntry | None = None
     names: Text = ""
     where: Text = ""
+    among: Text = ""
+    of: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _meant_otherwise(cls, given: Any) -> Any:
+        """What stands at a key that means nothing here may be read by none, so this comes first."""
+        for word in given if isinstance(given, dict) else ():
+            for key, fix in (KIND_OF[word].instead if word in KIND_OF else {}).items():
+                if key in given:
+                    refuse(f"`{key}` means nothing for `{word}`", fix)
+        return given
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> ItemShape:
+        given = [name for name in PARTS if name in self.model_fields_set]
+        if len(given) > 1:
+            refuse(
+                f"this says both `{given[0]}` and `{given[1]}`, which mean the same",
+                "write `where` alone, and join two conditions with `and`",
+            )
+        return self
+
+    @property
+    def condition(self) -> str:
+        """The records that it is about, as a condition; empty where it is about all."""
+        return self.where or self.among or self.of
 
     @property
     def asks(self) -> type[Query]:
@@ -69,7 +100,7 @@ def _form(key: Key) -> Any:
 
 
 KEYS = {name: key for kind in KINDS for name, key in kind.keys.items()}
-"""What can stand beside `name`, `share` and `where`; kinds that have a key in common mean the same by it."""
+"""What can stand beside what every item may have; kinds that have a key in common mean the same by it."""
 
 if taken := KEYS.keys() & set(ItemShape.model_fields):
     raise TypeError(f"a kind of question may not call a key of its own {', '.join(sorted(taken))}: every item has it")

@@ -109,8 +109,6 @@ def build_names(document: PolicyDocument, columns: tuple[OpenText, ...], problem
                     if known
                     else f"write `{section.names}: {{open: text}}` under `attributes`",
                 )
-            if section.where:
-                raise PolicyError("`where` means nothing for `names`", fix="leave it out, or use it with count")
             items.append(NamesItem(section.name, section.names, section.share, section.title or "", section.notes))
     problems.stop()
     return tuple(items)

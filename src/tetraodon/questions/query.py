@@ -132,6 +132,8 @@ class Query(ABC):
     """Its key in the policy file, then others that mean the same."""
     keys: ClassVar[Mapping[str, Key]]
     """What may stand beside `name` and `share` in the policy file, its own key first."""
+    instead: ClassVar[Mapping[str, str]] = {}
+    """Keys that are none of its own, and what people mean who write them: how to write it."""
     column: ClassVar[str]
     """The column of the answer; its kind, where the answers are values of an attribute."""
     more_columns: ClassVar[tuple[str, ...]] = ()

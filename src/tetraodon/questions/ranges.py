@@ -111,6 +111,7 @@ class Ranges(Query):
 
     words: ClassVar = ("ranges",)
     keys: ClassVar = {"ranges": Key(_ranges, None, _RANGES_SCHEMA), "by": BY, "whole": WHOLE}
+    instead: ClassVar = {"at": "write `ranges: {age: [[17, 29], [30, 64]]}`, or `cdf` for every value"}
     column: ClassVar = "count"
     more_columns: ClassVar = ("range", "low", "high", "at_most")
 
