@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.inference.combination import Block, Combination, TableLink
+from tetraodon.inference.combination import Block, Combination, Remembered, TableLink
 from tetraodon.inference.consistency import meetings
 from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.workload.linear import Split
@@ -70,3 +70,10 @@ def test_weights_have_no_bias_and_less_variance_than_one_block() -> None:
     rows = np.concatenate([np.eye(6), np.kron([1.0, 2.0, 5.0], np.eye(2))])
     assert np.concatenate(weights, axis=1) @ rows == pytest.approx(np.eye(6))  # whatever the counts are
     assert (together.covariance(weights, weights) < 2.0 - 1e-6).all()
+
+
+def test_no_more_is_remembered_than_there_is_room_for() -> None:
+    memory = Remembered(left=5)
+    memory.keep("first", [np.zeros((1, 2)), np.zeros((1, 3))], None)
+    memory.keep("second", [np.zeros((1, 1))], None)
+    assert set(memory.found) == {"first"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.releasing.made import release_with
 import tetraodon as td
 from tetraodon.arrays import Floats
 from tetraodon.releasing.combined import Combined, CombinedGroup
-from tetraodon.releasing.release import Release
+from tetraodon.releasing.release import Release, infer
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
 
@@ -174,3 +175,19 @@ def test_two_published_numbers_never_disagree(
     every, numbers = np.concatenate(rows), np.concatenate(told)
     follows = every @ np.linalg.lstsq(every, numbers, rcond=1e-10)[0]
     assert np.abs(follows - numbers).max() <= 1e-6 * (1 + np.abs(numbers).max())
+
+
+def test_what_is_remembered_of_a_plan_changes_no_number() -> None:
+    first = made(ITEMS[:6] + ITEMS[13:16], "public", SECRETS[1])
+    assert all(answer.columns for answer in first)
+    rows = len(first.plan.remembered.found)
+    noisy = {
+        item.name: tuple(a + 3 * (np.arange(a.size).reshape(a.shape) % 2) if m.scale else a for m, a in measured)
+        for item in first.plan
+        if (measured := list(zip(item.measurements, first.measured[item.name], strict=True)))
+    }
+    warm, cold = infer(first.plan, noisy, "", ""), infer(replace(first.plan), noisy, "", "")
+    for one, other, before in zip(warm, cold, first, strict=True):
+        assert all(np.array_equal(one.columns[name], other.columns[name]) for name in one.columns)
+        assert not all(np.array_equal(one.columns[name], before.columns[name]) for name in one.columns)
+    assert rows == len(first.plan.remembered.found) > 0

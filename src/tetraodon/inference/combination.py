@@ -8,8 +8,8 @@ the best estimate is z = known - C g, where g comes from what must agree, so tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,25 @@ from tetraodon.inference.meeting import ROUNDING, STILL, EstimatedTable, Meeting
 ROUNDS = 200
 """Rounds of conjugate gradients. Tables with noise on every cell, split by value, need one."""
 ENOUGH = 1e-11
+REMEMBERED = 2**20
+"""How many weights of sums are remembered."""
+
+
+@dataclass(eq=False)
+class Remembered:
+    """What sums take of what is known, and how far they can be off.
+
+    Why   no number that was measured is in it, so that it is the same for every release of a plan.
+    """
+
+    found: dict[Hashable, tuple[list[Floats], Floats | None]] = field(default_factory=dict)
+    left: int = REMEMBERED
+
+    def keep(self, key: Hashable, weights: list[Floats], reach: Floats | None) -> None:
+        """Remember it while there is room."""
+        self.left -= sum(part.size for part in weights)
+        if self.left >= 0:
+            self.found[key] = weights, reach
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,10 @@ class Meeting:
         return [np.bincount(place, minlength=self.cells) for place in self.places]
 
     @cached_property
+    def _roots(self) -> list[float]:
+        return [float(members.max()) ** 0.5 for members in self._members]
+
+    @cached_property
     def _precisions(self) -> list[Floats]:
         return [1 / (table.variance * members) for table, members in zip(self.tables, self._members, strict=True)]
 
@@ -76,11 +80,13 @@ class Meeting:
         exact = [total for table, total in zip(self.tables, totals, strict=True) if table.variance == 0]
         target = exact[0] if exact else self._average(totals)
         worst = 0.0
-        for table, place, total, members in zip(self.tables, self.places, totals, self._members, strict=True):
+        largest = 1.0 + float(np.abs(target).max())
+        each = zip(self.tables, self.places, totals, self._members, self._roots, strict=True)
+        for table, place, total, members, root in each:
             if table.variance > 0:
                 missing = target - total
-                size = float(np.abs(table.values).max()) * float(members.max()) ** 0.5
-                worst = max(worst, float(np.abs(missing).max()) / (1.0 + float(np.abs(target).max()) + size))
+                size = float(np.abs(table.values).max()) * root
+                worst = max(worst, float(np.abs(missing).max()) / (largest + size))
                 table.values = table.values + (missing / members)[..., place].reshape(table.values.shape)
         return worst
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
-from tetraodon.inference.combination import Combination, TableLink
+from tetraodon.inference.combination import Combination, Remembered, TableLink
 from tetraodon.inference.consistency import meetings
 from tetraodon.inference.meeting import EstimatedTable, Meeting
 from tetraodon.mechanism.strategy import Measured
@@ -33,6 +33,7 @@ class CombinedGroup:
     exact: tuple[MeasuredPiece, ...]
     links: tuple[TableLink, ...]
     domain: Domain
+    remembered: Remembered
     kept: dict[tuple[int, Fraction], tuple[Floats, Floats] | None] = field(default_factory=dict)
 
     @property
@@ -77,8 +78,7 @@ class CombinedGroup:
         if not self.affordable(len(rows)):
             return None
         asked = self._asked(place, rows)
-        weights = self.combination.weights(asked)
-        reach = self._reach(weights, confidence)
+        weights, reach = self._by_the_plan(place, asked, confidence)
         if reach is None:
             return None
         found = np.zeros(len(rows))
@@ -106,6 +106,18 @@ class CombinedGroup:
         asked = [np.zeros((len(rows), piece.table.values.size)) for piece in self.pieces]
         asked[place] = np.asarray(rows, np.float64)
         return asked
+
+    def _by_the_plan(
+        self, place: int, asked: Sequence[Floats], confidence: Fraction
+    ) -> tuple[list[Floats], Floats | None]:
+        """The weights of sums of a piece, and how far they can be off."""
+        key = self.pieces[place].sources[0].key, asked[place].tobytes(), confidence
+        if key not in self.remembered.found:
+            weights = self.combination.weights(asked)
+            reach = self._reach(weights, confidence)
+            self.remembered.keep(key, weights, reach)
+            return weights, reach
+        return self.remembered.found[key]
 
     def affordable(self, rows: int) -> bool:
         """Whether so many sums are worked out together."""
@@ -187,10 +199,15 @@ def joined(parts: Sequence[Combined]) -> Combined:
     )
 
 
-def combine(items: Sequence[PlannedItem], measured: Mapping[str, Measured], domain: Domain) -> Combined:
+def combine(
+    items: Sequence[PlannedItem],
+    measured: Mapping[str, Measured],
+    domain: Domain,
+    remembered: Remembered | None = None,
+) -> Combined:
     """Pieces that share a margin, or that are read from each other, are estimated together.
 
-    Pre   the items are about the same records, of that domain.
+    Pre   the items are about the same records, of that domain; what is remembered is of releases of the same items.
     """
     pieces = pieces_of(items, measured, domain)
     noisy = [piece for piece in pieces if piece.table.variance > 0]
@@ -218,5 +235,5 @@ def combine(items: Sequence[PlannedItem], measured: Mapping[str, Measured], doma
         mine = tuple(piece for place, piece in enumerate(noisy) if root(place) == top)
         ours = {id(piece.table) for piece in mine}
         theirs = tuple(link for link in links if id(link.counts) in ours or id(link.sums) in ours)
-        groups.append(CombinedGroup(mine, exact, theirs, domain))
+        groups.append(CombinedGroup(mine, exact, theirs, domain, remembered or Remembered()))
     return Combined(tuple(groups), exact)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
-from tetraodon.inference.combination import TableLink
+from tetraodon.inference.combination import Remembered, TableLink
 from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
 from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.inference.running import monotone_counts
@@ -63,14 +63,19 @@ def estimate(plan: Plan, measured: Mapping[str, Measured], inference: Inference 
     combined = []
     for those in dict.fromkeys(item.strategy.among for item in plan):
         items = {item.name: item for item in plan if item.strategy.among == those}
-        one = _estimates(items, measured, plan.policy.domain if those is None else those.inside, inference)
+        inside = plan.policy.domain if those is None else those.inside
+        one = _estimates(items, measured, inside, inference, plan.remembered)
         found |= one.tables
         combined += [one.combined] if one.combined else []
     return Estimates(found, joined(combined) if combined else None)
 
 
 def _estimates(
-    items: Mapping[str, PlannedItem], measured: Mapping[str, Measured], domain: Domain, inference: Inference
+    items: Mapping[str, PlannedItem],
+    measured: Mapping[str, Measured],
+    domain: Domain,
+    inference: Inference,
+    remembered: Remembered,
 ) -> Estimates:
     """Best numbers for items about the same records, agreeing wherever one determines the other.
 
@@ -88,7 +93,7 @@ def _estimates(
         tables, known = _noisy_tables(items, measured, domain), _exact_tables(items, measured)
         agree([*known, *tables.values()], domain)
         return Estimates(_both(exact, exact) | _publish(items, tables, known, domain), None)
-    combined = combine(list(items.values()), measured, domain)
+    combined = combine(list(items.values()), measured, domain, remembered)
     counts = {key: table for key, table in combined.tables.items() if _counts(combined, key)}
     sums = {key: table for key, table in combined.tables.items() if key not in counts}
     told = _publish(items, counts, [piece.table for piece in combined.exact if piece.counts], domain)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -40,11 +41,12 @@ class PieceSource:
     def key(self) -> Place:
         return self.item.name, self.place
 
-    def covariance(self, weights: Floats, domain: Domain) -> Floats:
+    def covariance(self, domain: Domain) -> Callable[[Floats], Floats]:
         """Cov(x) f of what is measured here, for rows f."""
         if self.place is None:
-            return self.item.strategy.mechanism.covariance_times(self.item.scaled(domain), weights)
-        return weights * _variance(self.item, self.place)
+            return partial(self.item.strategy.mechanism.covariance_times, self.item.scaled(domain))
+        variance = _variance(self.item, self.place)
+        return lambda weights: weights * variance
 
     def parts(self, weights: Floats, domain: Domain) -> list[tuple[Floats, Fraction]] | None:
         """How much of each noisy number is in weighted sums, with the scale of its noise; None where nobody says."""
@@ -79,10 +81,8 @@ class MeasuredPiece:
         return isinstance(self.contribution, One)
 
     def block(self, domain: Domain) -> Block:
-        def covariance(weights: Floats) -> Floats:
-            return np.asarray(sum(s.share**2 * s.covariance(weights, domain) for s in self.sources))
-
-        return Block(self.table, covariance)
+        each = [(source.share**2, source.covariance(domain)) for source in self.sources]
+        return Block(self.table, lambda weights: np.asarray(sum(share * of(weights) for share, of in each)))
 
 
 def pieces_of(items: Sequence[PlannedItem], measured: Mapping[str, Measured], domain: Domain) -> list[MeasuredPiece]:

@@ -9,13 +9,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 
 from tetraodon.certificate.against_attackers import certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
+from tetraodon.inference.combination import Remembered
 from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
@@ -80,6 +81,11 @@ class Plan(Displayed):
     certificate: Certificate
     names: tuple[PlannedNames, ...] = ()
     """What is told of columns of open text. Iterating over a plan gives the other items."""
+
+    @cached_property
+    def remembered(self) -> Remembered:
+        """How its sums are estimated, and how well: worked out once for all its releases."""
+        return Remembered()
 
     def __iter__(self) -> Iterator[PlannedItem]:
         return iter(self.items)
