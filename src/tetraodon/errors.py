@@ -8,6 +8,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a policy: where in it, and how to put it right."""
+
+    path: tuple[str | int, ...]
+    line: int
+    what: str
+    fix: str
 
 
 class TetraodonError(Exception):
@@ -18,7 +29,10 @@ class TetraodonError(Exception):
     what:  one sentence on what is wrong, without a full stop.
     fix:   one sentence on what to do about it.
     where: file and line, policy key or column; empty when there is no such place.
+    problems: all that is wrong with a policy, where that is what was being read, in the order of its lines.
     """
+
+    problems: tuple[Problem, ...] = ()
 
     def __init__(self, what: str, *, fix: str, where: str = "") -> None:
         self.what = what

@@ -9,7 +9,7 @@ from typing import NoReturn
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from tetraodon.errors import PolicyError, Refused, TetraodonError, did_you_mean
+from tetraodon.errors import PolicyError, Problem, Refused, TetraodonError, did_you_mean
 from tetraodon.policy.document import section_at
 from tetraodon.policy.source import KeyPath, Source
 from tetraodon.policy.typed import OURS
@@ -44,7 +44,7 @@ class Problems:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.found: list[tuple[int, str, TetraodonError]] = []
+        self.found: list[tuple[Problem, str, TetraodonError]] = []
         self.unread = True
         self._before = 0
 
@@ -52,7 +52,8 @@ class Problems:
         """Note an error at a key path. Refusals stay refusals; the rest are errors of the policy."""
         kind = Refused if isinstance(error, Refused) else PolicyError
         placed = kind(error.what, fix=error.fix, where=self.source.where(path))
-        self.found.append((self.source.line(path), str(placed), placed))
+        problem = Problem(path, self.source.line(path), error.what, error.fix)
+        self.found.append((problem, str(placed), placed))
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
@@ -88,9 +89,10 @@ class Problems:
             self._raise()
 
     def _raise(self) -> NoReturn:
-        ordered = sorted(self.found, key=lambda entry: entry[0])
+        ordered = sorted(self.found, key=lambda entry: entry[0].line)
         first = ordered[0][2]
         first.args = ("\n".join(dict.fromkeys(text for _, text, _ in ordered)),)
+        first.problems = tuple(dict.fromkeys(problem for problem, _, _ in ordered))
         first.__notes__ = [MORE] if self.unread else []
         raise first from None
 

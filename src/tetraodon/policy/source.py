@@ -26,7 +26,8 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 
 SIZE_LIMIT = 1_000_000
 DEPTH_LIMIT = 20
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The quick one, where it is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def read_source(source: str | os.PathLike[str] | Mapping[str, object]) -> Source
     Raises PolicyError for anything that cannot be read as one map of text, lists and maps.
     """
     if isinstance(source, Mapping):
-        return Source("", _plain(source, 0))
+        return Source("", as_plain(source, 0))
     if is_text(source):
         return parse(str(source).encode("utf-8", "replace"), "the text")
     if not isinstance(source, str | os.PathLike):
@@ -85,7 +86,7 @@ def _bytes_of(path: Path) -> bytes:
         ) from None
 
 
-def parse(content: bytes, name: str, *, loader: Any = _LOADER) -> Source:
+def parse(content: bytes, name: str, *, loader: Any = LOADER) -> Source:
     """The source in the bytes of a YAML file."""
     if len(content) > SIZE_LIMIT:
         raise PolicyError("the policy file is larger than 1 MB", fix="give a policy file, not the data", where=name)
@@ -211,7 +212,8 @@ def _place(event: yaml.Event) -> tuple[int, int]:
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def _plain(value: object, depth: int) -> Plain:
+def as_plain(value: object, depth: int = 0) -> Plain:
+    """A value of a dict in the shape of what stands in a file: text, lists and maps."""
     if depth > DEPTH_LIMIT:
         raise PolicyError("the policy is nested too deeply", fix="use the forms of the policy file reference")
     if value is None or isinstance(value, str):
@@ -229,9 +231,9 @@ def _plain(value: object, depth: int) -> Plain:
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {_key(key): _plain(child, depth + 1) for key, child in value.items()}
+        return {_key(key): as_plain(child, depth + 1) for key, child in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(child, depth + 1) for child in value]
+        return [as_plain(child, depth + 1) for child in value]
     raise PolicyError(
         f"a {type(value).__name__} cannot be part of a policy", fix="use text, numbers, dates, lists and dicts"
     )

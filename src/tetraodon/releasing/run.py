@@ -22,7 +22,7 @@ from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.error_targets import require_targets
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
 from tetraodon.releasing.names_answer import Told, count_names, draw_names, keep_names, kept_names
-from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.pricing import governing_certificate, terms
 from tetraodon.releasing.release import Release, infer
@@ -111,7 +111,7 @@ def _measure(
     progress("charging the ledger")
     permit = way.spend(asked)
     progress("adding noise")
-    measured = {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}
+    measured = {item.name: noisy(item, exact[item.name], permit) for item in plan}
     names = {item.name: draw_names(item, named[item.name], permit) for item in plan.names}
 
     def keep(folder: Path) -> None:
@@ -141,9 +141,8 @@ def _finish(
     return made
 
 
-def _noisy(plan: Plan, name: str, exact: tuple[Ints, ...], permit: Permit) -> Measured:
+def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measured:
     """Every measurement with its own fresh noise, as certified."""
-    item = plan[name]
     measured = []
     for measurement, array in zip(item.measurements, exact, strict=True):
         if measurement.scale == 0:

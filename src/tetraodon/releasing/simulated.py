@@ -1,0 +1,109 @@
+"""Releases that could come out: made-up people, real noise. No table is read, and nothing is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tetraodon.arrays import Floats, Ints
+from tetraodon.domain import Attribute
+from tetraodon.errors import QueryError, did_you_mean
+from tetraodon.gate import without_ledger
+from tetraodon.mechanism.strategy import Measured
+from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.run import noisy
+from tetraodon.workload.each_person import EachPerson
+from tetraodon.workload.linear import LinearQuery
+
+SHAPES: Mapping[str, Callable[[Floats], Floats]] = {
+    "flat": np.ones_like,
+    "hump": lambda place: np.exp(-((place - 0.45) ** 2) / 0.045),
+    "long tail": lambda place: np.exp(-12 * place),
+}
+"""How many people there are at each place of an attribute, from 0, its first value, to 1, its last."""
+NOBODY = "made-up people"
+"""Stands where a release says what it was charged."""
+MOST_PEOPLE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Releases of the same made-up people, each with noise of its own, and the `truth` about them, without any."""
+
+    releases: tuple[Release, ...]
+    truth: Release
+
+
+def simulate(plan: Plan, shape: str | Release = "hump", n: int = 10_000, *, times: int = 3) -> Simulation:
+    """What a plan could publish about `n` made-up people, some `times` over.
+
+    Their attributes are independent of each other, and each is spread as `shape` says: flat, a hump, a long tail, or as
+    in the tables of a release, where it has one of that attribute. Everybody has one row, and answered.
+
+    Why  errors in figures tell little; three charts that differ by noise alone are seen at once. The people are the same
+         every time, and no table has a say in them.
+
+    >>> import tetraodon as td
+    >>> ages = td.load_policy({"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 1},
+    ...                        "release": [{"name": "ages", "histogram": "age"}]})
+    >>> found = simulate(td.plan(ages), "long tail", 500)
+    >>> [len(release["ages"].frame()) for release in found.releases], found.truth.charged
+    ([100, 100, 100], 'made-up people')
+    """
+    if not 1 <= n <= MOST_PEOPLE:
+        raise QueryError("so many people cannot be made up", fix=f"say a number from 1 to {MOST_PEOPLE:,}")
+    if isinstance(shape, str) and shape not in SHAPES:
+        raise QueryError(f"{shape!r} is no shape", fix=did_you_mean(shape, SHAPES))
+    rng = np.random.default_rng(20_140_618)  # of made-up people; noise has no seed
+    names = sorted({name for item in plan for m in item.measurements for name in m.query.names})
+    people = {
+        name: rng.choice(len(spread), n, p=spread)
+        for name in names
+        for spread in [_spread(plan.policy.domain[name], shape)]
+    }
+    exact = {i.name: tuple(_counted(m.query, people, n, plan) for m in i.measurements) for i in plan}
+    silent = {item.name: () for item in plan.names}
+    permit = without_ledger(plan.certificate)
+
+    def seen(measured: Mapping[str, Measured]) -> Release:
+        return infer(plan, measured, "", NOBODY, silent)
+
+    drawn = ({i.name: noisy(i, exact[i.name], permit) for i in plan} for _ in range(times))
+    return Simulation(tuple(seen(measured) for measured in drawn), seen(exact))
+
+
+def _spread(attribute: Attribute, shape: str | Release) -> Floats:
+    """The chance of each value."""
+    there = attribute.size - attribute.separate
+    if isinstance(shape, Release):
+        weights = _released(attribute, shape)
+    else:
+        weights = SHAPES[shape](np.linspace(0, 1, there) if there > 1 else np.zeros(1))
+    weights = np.append(weights[:there], np.zeros(attribute.size - there))
+    return weights / weights.sum()
+
+
+def _released(attribute: Attribute, release: Release) -> Floats:
+    """The counts that a release has of an attribute by itself, none below zero; flat where it has none."""
+    for answer in release:
+        table = answer.values
+        if table is not None and answer.table.names == (attribute.name,) and table.size >= attribute.size - 1:
+            found = np.maximum(np.ravel(table).astype(np.float64), 0)
+            if found.sum() > 0:
+                return found
+    return np.ones(attribute.size)
+
+
+def _counted(query: LinearQuery, people: Mapping[str, Ints], n: int, plan: Plan) -> Ints:
+    """The exact answer about the made-up people, in units."""
+    if isinstance(one := query.contribution, EachPerson):
+        totals = np.zeros(0, np.int64)
+        if one.attribute is not None:
+            first, step = one.line
+            totals = np.minimum(first + step * people[one.attribute.name], one.cap)
+        return one.answer(np.ones(1, np.int64), np.array([n]), totals)
+    codes = np.stack([people[name] for name in query.names], axis=1) if query.names else np.zeros((n, 0), np.int64)
+    return query.evaluate(plan.policy.domain, codes, np.ones(n, np.int64))
