@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from tetraodon.mechanism.kmeans.estimator import PolicyKMeans as PolicyKMeans
     from tetraodon.policy.adversary import Adversary as Adversary
     from tetraodon.policy.draft import init as init
+    from tetraodon.policy.edited import edited as edited
     from tetraodon.policy.explain import explain as explain
+    from tetraodon.policy.held import hold as hold
     from tetraodon.policy.load import load_policy as load_policy
     from tetraodon.policy.policy import Policy as Policy
     from tetraodon.publishing.perturb import (
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from tetraodon.releasing.release import Release as Release
     from tetraodon.releasing.reprice import reprice as reprice
     from tetraodon.releasing.run import release as release
+    from tetraodon.releasing.simulated import simulate as simulate
     from tetraodon.releasing.together import errors_together as errors_together
     from tetraodon.verifying import verify as verify
 
@@ -87,7 +90,9 @@ _NAMES = {
     "tetraodon.mechanism.kmeans.estimator": "PolicyKMeans",
     "tetraodon.policy.adversary": "Adversary",
     "tetraodon.policy.draft": "init",
+    "tetraodon.policy.edited": "edited",
     "tetraodon.policy.explain": "explain",
+    "tetraodon.policy.held": "hold",
     "tetraodon.policy.load": "load_policy",
     "tetraodon.policy.policy": "Policy",
     "tetraodon.publishing.perturb": "Perturbed load_perturbed perturb",
@@ -103,6 +108,7 @@ _NAMES = {
     "tetraodon.releasing.release": "Release",
     "tetraodon.releasing.reprice": "reprice",
     "tetraodon.releasing.run": "release",
+    "tetraodon.releasing.simulated": "simulate",
     "tetraodon.releasing.together": "errors_together",
     "tetraodon.verifying": "verify",
 }

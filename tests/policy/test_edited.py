@@ -1,4 +1,4 @@
-"""One change to the text of a policy file: everything else in it, comments and order included, stays as it was typed."""
+"""One change to the text of a policy file: the rest of it, comments and order included, stays as it was typed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ release:
         (("attributes", "age"), {"integer": [0, 9]}, "integer: [0, 120]\n    missing: separate", "{integer: [0, 9]}"),
         (("release", 0, "histogram"), None, "- histogram: age\n  name", "- name"),
         (("release", 0), None, "- histogram: age\n  name: ages\n", ""),
-        (("release", 1), None, '-  # a count - of men\n  count: "sex = \'Männer\'"   # ümläute\n', ""),
+        (("release", 1), None, "-  # a count - of men\n  count: \"sex = 'Männer'\"   # ümläute\n", ""),
         (("release", 2), {"mean": "age"}, "# ümläute\n", "# ümläute\n- {mean: age}\n"),
         (("budget", "epsilon"), 0.5, "# ümläute\n", "# ümläute\nbudget: {epsilon: 0.5}\n"),
     ],

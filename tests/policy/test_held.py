@@ -1,4 +1,4 @@
-"""A policy file while it is being written: what is wrong with it, and as much of a policy as can be looked at already."""
+"""A policy file while it is written: what is wrong with it, and as much of a policy as can be looked at already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One change to the text of a policy file: everything else in it, comments and order included, stays as it was typed.
+"""One change to the text of a policy file: the rest of it, comments and order included, stays as it was typed.
 
 A node of the file is replaced where the parser says that it stands. Round-trip libraries write the whole file anew.
 """
@@ -33,10 +33,10 @@ def edited(text: str, path: Sequence[str | int], value: object, *, reason: str =
 
     >>> print(edited("budget: {epsilon: 1}  # agreed\\n", ("budget", "epsilon"), 0.5), end="")
     budget: {epsilon: 0.5}  # agreed
-    >>> print(edited("secrets:\\n  age: public\\n", ("secrets", "wage"), {"within": 5}, reason="wages are told"), end="")
+    >>> print(edited("secrets:\\n  age: public\\n", ("secrets", "wage"), {"within": 5}, reason="so agreed"), end="")
     secrets:
       age: public
-      # wages are told
+      # so agreed
       wage: {within: 5}
     """
     path = tuple(path)
@@ -84,7 +84,7 @@ class _Place:
     """A node of the text, with the entries of maps and lists that lead to it, outermost first."""
 
     node: yaml.Node
-    parents: tuple[tuple[yaml.CollectionNode, int], ...] = ()
+    parents: tuple[tuple[yaml.Node, int], ...] = ()
 
 
 def _spliced(text: str, path: KeyPath, value: Plain, reason: str) -> str:
@@ -173,20 +173,20 @@ def _addition(text: str, node: yaml.Node, key: str | int, value: Plain) -> _Chan
     return end, end, "\n" + " " * node.start_mark.column + dash + entry
 
 
-def _removal(text: str, parent: yaml.CollectionNode, at: int) -> _Change:
+def _removal(text: str, parent: yaml.Node, at: int) -> _Change:
     entries = _entries(parent)
     _, start, node = entries[at]
     end = _end(text, node)
     if len(entries) == 1:
         return _replacement(text, parent, "{}" if isinstance(parent, yaml.MappingNode) else "[]")
-    if not parent.flow_style and isinstance(parent, yaml.SequenceNode):
+    in_lines = isinstance(parent, yaml.CollectionNode) and not parent.flow_style
+    if in_lines and isinstance(parent, yaml.SequenceNode):
         start = _dash(text, parent, start)
-    alone = not text[_line_start(text, start) : start].strip(" ")
-    if not parent.flow_style and alone:  # its lines, with a comment at their end
+    if in_lines and not text[_line_start(text, start) : start].strip(" "):  # its lines, with a comment at their end
         return _line_start(text, start), min(_rest_of_line(text, end) + 1, len(text)), ""
     if at + 1 < len(entries):
         following = entries[at + 1][1]
-        if isinstance(parent, yaml.SequenceNode) and not parent.flow_style:
+        if in_lines and isinstance(parent, yaml.SequenceNode):
             following = _dash(text, parent, following)
         return start, following, ""
     return _end(text, entries[at - 1][2]), end, ""

@@ -1,4 +1,4 @@
-"""A policy file while it is being written: what is wrong with it, and as much of a policy as can be looked at already."""
+"""A policy file while it is written: what is wrong with it, and as much of a policy as can be looked at already."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Held:
     problems: all that is wrong with it.
     policy:   what it says without the columns and questions that are not finished; None where what is wrong concerns
               the promise itself, which would look better without it.
-    left_out: the paths of the file that `policy` lacks, or has filled in. Where there are none, it is the file's policy.
+    left_out: the paths of the file that `policy` lacks, or has filled in; none if it is the policy of the file.
     """
 
     problems: tuple[Problem, ...]
@@ -49,12 +49,13 @@ def hold(source: str | Path) -> Held:
         data = read_source(source).data
     except PolicyError:
         return Held(first, None)
-    problems, left_out = first, dict[KeyPath | None, None]()
+    problems, left_out = first, list[KeyPath]()
     while isinstance(data, dict):
-        found = {_unfinished(_original(problem.path, data, left_out), left_out): None for problem in problems}
-        if None in found or not found.keys() - left_out.keys():
+        found = [_unfinished(_original(problem.path, data, left_out), left_out) for problem in problems]
+        more = [path for path in dict.fromkeys(found) if path is not None and path not in left_out]
+        if None in found or not more:
             break
-        left_out |= found
+        left_out += more
         try:
             return Held(first, load_policy(_without(data, left_out)), tuple(left_out))
         except TetraodonError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute
-from tetraodon.errors import QueryError, did_you_mean
+from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.releasing.plan import Plan
@@ -43,27 +45,25 @@ def simulate(plan: Plan, shape: str | Release = "hump", n: int = 10_000, *, time
     Their attributes are independent of each other, and each is spread as `shape` says: flat, a hump, a long tail, or as
     in the tables of a release, where it has one of that attribute. Everybody has one row, and answered.
 
-    Why  errors in figures tell little; three charts that differ by noise alone are seen at once. The people are the same
-         every time, and no table has a say in them.
+    Why  errors in figures tell little; three charts that differ by noise alone are seen at once. The people are the
+         same every time, and no table has a say in them.
 
     >>> import tetraodon as td
     >>> ages = td.load_policy({"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 1},
     ...                        "release": [{"name": "ages", "histogram": "age"}]})
     >>> found = simulate(td.plan(ages), "long tail", 500)
-    >>> [len(release["ages"].frame()) for release in found.releases], found.truth.charged
+    >>> [release["ages"].values.size for release in found.releases], found.truth.charged
     ([100, 100, 100], 'made-up people')
     """
     if not 1 <= n <= MOST_PEOPLE:
         raise QueryError("so many people cannot be made up", fix=f"say a number from 1 to {MOST_PEOPLE:,}")
+    if plan.policy.known:
+        raise Refused(
+            "made-up people do not have the counts that are known already", fix="look at the plan's errors instead"
+        )
     if isinstance(shape, str) and shape not in SHAPES:
         raise QueryError(f"{shape!r} is no shape", fix=did_you_mean(shape, SHAPES))
-    rng = np.random.default_rng(20_140_618)  # of made-up people; noise has no seed
-    names = sorted({name for item in plan for m in item.measurements for name in m.query.names})
-    people = {
-        name: rng.choice(len(spread), n, p=spread)
-        for name in names
-        for spread in [_spread(plan.policy.domain[name], shape)]
-    }
+    people = {name: _people(plan.policy.domain[name], shape, place, n) for place, name in enumerate(_names(plan))}
     exact = {i.name: tuple(_counted(m.query, people, n, plan) for m in i.measurements) for i in plan}
     silent = {item.name: () for item in plan.names}
     permit = without_ledger(plan.certificate)
@@ -75,6 +75,28 @@ def simulate(plan: Plan, shape: str | Release = "hump", n: int = 10_000, *, time
     return Simulation(tuple(seen(measured) for measured in drawn), seen(exact))
 
 
+def _names(plan: Plan) -> list[str]:
+    """The attributes that a plan asks about."""
+    return sorted({name for item in plan for m in item.measurements for name in m.query.names})
+
+
+def _people(attribute: Attribute, shape: str | Release, place: int, n: int) -> Ints:
+    """The value of each made-up person, evenly spread.
+
+    Why  multiples of the root of a prime, whole parts left out, fill the unit interval evenly, and those of several
+         primes fill the cube (Weyl). So nobody is drawn, and no seed is needed.
+    """
+    evenly = np.modf(np.arange(1, n + 1) * math.sqrt(_prime(place)))[0]
+    found: Ints = np.searchsorted(np.cumsum(_spread(attribute, shape)), evenly, side="right")
+    return np.minimum(found, attribute.size - 1)
+
+
+def _prime(place: int) -> int:
+    """The primes in their order, from 2."""
+    primes = (p for p in itertools.count(2) if all(p % q for q in range(2, math.isqrt(p) + 1)))
+    return next(itertools.islice(primes, place, None))
+
+
 def _spread(attribute: Attribute, shape: str | Release) -> Floats:
     """The chance of each value."""
     there = attribute.size - attribute.separate
@@ -83,7 +105,8 @@ def _spread(attribute: Attribute, shape: str | Release) -> Floats:
     else:
         weights = SHAPES[shape](np.linspace(0, 1, there) if there > 1 else np.zeros(1))
     weights = np.append(weights[:there], np.zeros(attribute.size - there))
-    return weights / weights.sum()
+    chances: Floats = weights / weights.sum()
+    return chances
 
 
 def _released(attribute: Attribute, release: Release) -> Floats:
