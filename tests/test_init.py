@@ -44,6 +44,7 @@ PINNED = [
     "count",
     "covariance",
     "edited",
+    "errors_together",
     "explain",
     "histogram",
     "hold",

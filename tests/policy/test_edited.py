@@ -51,6 +51,7 @@ release:
         (("release", 0), None, "- histogram: age\n  name: ages\n", ""),
         (("release", 1), None, "-  # a count - of men\n  count: \"sex = 'Männer'\"   # ümläute\n", ""),
         (("release", 2), {"mean": "age"}, "# ümläute\n", "# ümläute\n- {mean: age}\n"),
+        (("notes", 0), "mind", "# ümläute\n", "# ümläute\nnotes: [mind]\n"),
         (("budget", "epsilon"), 0.5, "# ümläute\n", "# ümläute\nbudget: {epsilon: 0.5}\n"),
     ],
 )

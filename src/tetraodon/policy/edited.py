@@ -56,7 +56,8 @@ def _changed(data: Plain, path: KeyPath, value: Plain) -> Plain:
     if not path:
         return value
     key, rest = path[0], path[1:]
-    if isinstance(data, list) and isinstance(key, int):
+    if isinstance(key, int) and (data is None or isinstance(data, list)):
+        data = data or []
         if not 0 <= key <= len(data) - (value is None):
             raise PolicyError("the list is not that long", fix=f"use a position up to {len(data)}", where=_told(path))
         kept = [] if value is None and not rest else [_changed(data[key] if key < len(data) else None, rest, value)]
