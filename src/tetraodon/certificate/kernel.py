@@ -25,14 +25,13 @@ from fractions import Fraction
 
 from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
 from tetraodon.certificate.edge_loss import Loss, Weighted
-from tetraodon.certificate.known.largest_push import largest_push
-from tetraodon.certificate.known.unlisted_domain import is_unlisted, secrets_change_known, unlisted_push
+from tetraodon.certificate.known.largest_square import largest_square
+from tetraodon.certificate.known.unlisted_domain import farthest_neighbours, secrets_change_known
 from tetraodon.certificate.person_loss import answers_about_people, person_loss
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.contribution import One
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery, Measurement
 
@@ -127,18 +126,9 @@ def _check_rows(graph: SecretGraph, rows_per_person: int) -> None:
 
 
 def _largest_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
-    """max over edges (x, y) of the sum of the squares of weight * (what an answer moves by, in units).
-
-    Why   with known counts neighbours are sums of many moves, and only their L1 distance is worked out exactly. The
-          sum of squares of a query's answers is at most the square of their sum; half of it, if as much goes up as
-          goes down.
-    """
+    """max over neighbours of the sum of the squares of weight * (what an answer moves by, in units)."""
     if graph.known and queries and graph.has_edges and secrets_change_known(graph):
-        pushes = [_largest(graph, [(query, Fraction(1))]) for query, _ in queries]
-        halves = [2 if isinstance(query.contribution, One) and not graph.absent else 1 for query, _ in queries]
-        squares = [(w * push.value) ** 2 / part for (_, w), push, part in zip(queries, pushes, halves, strict=True)]
-        longest = max(pushes, key=lambda push: push.value)
-        return Loss(sum(squares, Fraction(0)), None, not any(squares), f"{longest.how}, from L1 distances")
+        return largest_square(graph, queries)
     return worst_edge(replace(graph, known=()), [(query, weight**2) for query, weight in queries], squares=True)
 
 
@@ -146,6 +136,4 @@ def _largest(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     """max over neighbours of the sum of weight * (what the query moves by, in units)."""
     if not graph.known or not queries or not graph.has_edges:
         return worst_edge(graph, queries)
-    if is_unlisted(graph, queries):
-        return unlisted_push(graph, queries)
-    return largest_push(graph, graph.known, queries)
+    return farthest_neighbours(graph, queries)

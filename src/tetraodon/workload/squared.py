@@ -122,6 +122,17 @@ def squared(contribution: Contribution) -> Measured:
             assert_never(contribution)
 
 
+def zeros_and_ones(contribution: Contribution) -> bool:
+    """Whether a record adds one to an answer, in units, or nothing.
+
+    >>> zeros_and_ones(Prefix("a", 3, 3)), zeros_and_ones(Table(("a",), np.array([[1, 2]])))
+    (True, False)
+    """
+    if isinstance(contribution, Among):
+        return zeros_and_ones(contribution.inner)
+    return not isinstance(contribution, EachPerson) and squared(contribution) is contribution
+
+
 def signed(contribution: Contribution) -> bool:
     """Whether a record can take from an answer what another adds to it, so that (a - b)^2 may exceed a^2 + b^2.
 

@@ -95,8 +95,8 @@ class AnswerSpace(PushBounds):
         return max(independent_coordinates([*told, *rows]), default=0) < len(told)
 
     @cached_property
-    def columns(self) -> Ints:
-        """One column for each cell and one row for each answer; equal rows are merged, still ones dropped."""
+    def rows(self) -> Ints:
+        """One column for each cell and one row for each answer, less what the first cell adds."""
         domain = self.classes.graph.domain
         if sum(query.size(domain) for query, _ in self.queries) * domain.size > ENTRY_LIMIT:
             raise Refused(
@@ -106,7 +106,12 @@ class AnswerSpace(PushBounds):
         rows = np.concatenate([query.matrix(domain)[0] * weight for query, weight in self.queries])
         if self.classes.graph.absent:
             rows = np.concatenate([rows, np.zeros((len(rows), 1), rows.dtype)], axis=1)
-        rows = rows - rows[:, :1]
+        return np.asarray(rows - rows[:, :1], np.int64)
+
+    @cached_property
+    def columns(self) -> Ints:
+        """The same with equal rows merged, and still ones dropped."""
+        rows = self.rows
         lead = np.take_along_axis(rows, np.argmax(rows != 0, axis=1)[:, None], axis=1)
         shape = rows * np.where(lead < 0, -1, 1)
         unit = np.gcd.reduce(shape, axis=1, initial=0)

@@ -71,7 +71,7 @@ def _with_first_weight_one(
     alone = _inside(space)
     if not len(classes.crossing[0]):
         return _told(space, alone, None, True, "over edges: no secret changes a known count")
-    reach = reach_of(space)
+    reach = reach_of(space, short=most is not None)
     together, exact, method = farthest_together(reach, most)
     if together is not None and together.value > alone[0]:
         return _told(space, alone, together, exact, method, reach)

@@ -61,21 +61,33 @@ class Reach:
         )
 
 
-def reach_of(space: AnswerSpace) -> Reach:
-    """The reach of every class, for every pattern of signs or for a selection of them."""
+def reach_of(space: AnswerSpace, *, short: bool = False) -> Reach:
+    """The reach of every class, for every pattern of signs or for a selection of them.
+
+    `short` says that not all sequences of moves will be looked at.
+    """
     if space.one_row_per_cell:
         return _of_a_histogram(space)
-    classes = space.classes
     signs, every = space.signs
-    g = signs @ space.columns
+    return _along(space, signs @ space.columns, every, signs, short=short)
+
+
+def reach_of_rows(space: AnswerSpace) -> Reach:
+    """The reach of every class, for every answer by itself."""
+    return _along(space, space.rows, True, None)
+
+
+def _along(space: AnswerSpace, g: Ints, every: bool, signs: Ints | None, *, short: bool = False) -> Reach:
+    classes = space.classes
     top = np.stack([g[:, cells].max(axis=1) for cells in classes.members], axis=1)
     low = np.stack([g[:, cells].min(axis=1) for cells in classes.members], axis=1)
     x, y = classes.crossing
     pair = classes.class_of[x] * classes.count + classes.class_of[y]
-    order = np.argsort(pair, kind="stable")
-    if len(order) * len(signs) > EDGE_WORK:
+    free = None if short else _free_arc(space, pair)
+    order = np.argsort(pair, kind="stable") if free is None else np.flatnonzero(pair == free)
+    if len(order) * len(g) > EDGE_WORK:
         every = False
-        order = order[_first_of_each(pair[order], max(1, EDGE_WORK // len(signs) // classes.count**2))]
+        order = order[_first_of_each(pair[order], max(1, EDGE_WORK // 10 // len(g) // classes.count**2))]
     x, y, pair = x[order], y[order], pair[order]
     arcs: dict[Arc, Ints] = {}
     if len(pair):
@@ -85,6 +97,20 @@ def reach_of(space: AnswerSpace) -> Reach:
             a, b = divmod(int(pair[start]), classes.count)
             arcs[a, b] = best[:, place]
     return Reach(space, top, low, arcs, every, signs)
+
+
+def _free_arc(space: AnswerSpace, pair: Ints) -> int | None:
+    """Two classes of which any two values are a secret, as the number of their pair, where such are all that counts.
+
+    Why  a secret move between them gains as much as any move does. Around a cycle through all classes no other gains
+         more, so none need be looked at.
+    """
+    classes = space.classes
+    if classes.count != classes.dimension + 1:
+        return None
+    moves = np.bincount(pair, minlength=classes.count**2)
+    free = np.flatnonzero(moves == np.outer(classes.sizes, classes.sizes).ravel())
+    return int(free[0]) if len(free) else None
 
 
 def _of_a_histogram(space: AnswerSpace) -> Reach:

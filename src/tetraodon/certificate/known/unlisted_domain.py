@@ -19,7 +19,7 @@ from tetraodon.arrays import Ints
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.known.answer_space import answer_space
 from tetraodon.certificate.known.classes import Classes, classes_of
-from tetraodon.certificate.known.largest_push import farthest_together
+from tetraodon.certificate.known.largest_push import farthest_together, largest_push
 from tetraodon.certificate.known.segments import joined
 from tetraodon.certificate.known.sign_patterns import Reach
 from tetraodon.certificate.known.unlisted_tables import UnlistedSpace, of_tables, two_rows
@@ -39,13 +39,13 @@ LISTED_CLASSES = 1000
 
 def is_unlisted(graph: SecretGraph, queries: Sequence[Weighted]) -> bool:
     """Whether the cells of what is known and asked together are too many to be listed."""
-    if _long_table(graph) is not None:
+    if long_table(graph) is not None:
         return True
     names = {name for query, _ in queries for name in query.names} | set(known_names(graph.known, graph.domain))
     return bool(names) and graph.part(names).domain.size > MATRIX_LIMIT
 
 
-def _long_table(graph: SecretGraph) -> LinearQuery | None:
+def long_table(graph: SecretGraph) -> LinearQuery | None:
     """The known table, if it is all that is known and has many cells."""
     if len(graph.known) != 1 or not isinstance(graph.known[0].fact, Histogram):
         return None
@@ -55,8 +55,13 @@ def _long_table(graph: SecretGraph) -> LinearQuery | None:
 
 def secrets_change_known(graph: SecretGraph) -> bool:
     """Whether some secret changes a known count. If none does, neighbours are those of a policy that knows nothing."""
-    table = _long_table(graph)
+    table = long_table(graph)
     return _crossed(graph, table)[0] if table is not None else bool(classes_of(graph, graph.known).arcs)
+
+
+def farthest_neighbours(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
+    """max over N* of the weighted L1 distance between the answers, whatever the size of the domain."""
+    return unlisted_push(graph, queries) if is_unlisted(graph, queries) else largest_push(graph, graph.known, queries)
 
 
 def unlisted_push(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
@@ -65,7 +70,7 @@ def unlisted_push(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     Post  as `largest_push`.
     """
     known, plain = graph.known, replace(graph, known=())
-    table = _long_table(graph)
+    table = long_table(graph)
     if table is not None:
         return _one_table(graph, table, queries)
     classes = classes_of(graph, known)
@@ -120,6 +125,12 @@ def _split_by(query: LinearQuery, known_by: dict[str, Split]) -> bool:
     return isinstance(query.contribution, One) and all(
         split.name in known_by and known_by[split.name].bins in (None, split.bins) for split in query.by
     )
+
+
+def touched_cells(graph: SecretGraph, table: LinearQuery, query: LinearQuery) -> int:
+    """How many cells of a known table one answer of a query may look at."""
+    finer = {split.name for split in table.by if split in query.by or Split(split.name) in query.by}
+    return math.prod(split.size(graph.domain) for split in table.by if split.name not in finer)
 
 
 def _crossed(graph: SecretGraph, table: LinearQuery) -> tuple[bool, bool]:
