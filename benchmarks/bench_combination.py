@@ -19,7 +19,7 @@ from benchmarks.data import real
 from tetraodon.gate import without_ledger
 from tetraodon.releasing.combined import combine
 from tetraodon.releasing.counting import count
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 ADULT = ("age", "education", "hours_per_week", "marital_status", "occupation", "race", "sex", "workclass")
 TARGET = 0.9
@@ -70,7 +70,7 @@ def _row(name: str, table: pl.DataFrame, releases: int) -> dict[str, Any]:
     seconds = []
     for _ in range(releases):
         permit = without_ledger(plan.certificate)
-        measured = {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}
+        measured = {item.name: noisy(item, exact[item.name], permit) for item in plan}
         start = time.perf_counter()
         found = combine(plan.items, measured, policy.domain).tables
         seconds.append(time.perf_counter() - start)

@@ -26,7 +26,7 @@ from tetraodon.inference.running import monotone_counts
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.estimates import raw_table
 from tetraodon.releasing.many_ranges import many_ranges
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 SIZE = 4357
 TARGETS = {1: 1.0, 10: 0.40, 50: 0.34, 100: 0.34, 500: 0.34, 1000: 0.34, SIZE: 0.25}
@@ -71,7 +71,7 @@ def _measured(plan: td.Plan, losses: pl.DataFrame, releases: int) -> tuple[float
     exact = count(plan, losses)["r"]
     before, after = [], []
     for _ in range(releases):
-        raw = raw_table(plan["r"], _noisy(plan, "r", exact, without_ledger(plan.certificate)), plan.policy.domain)
+        raw = raw_table(plan["r"], noisy(plan["r"], exact, without_ledger(plan.certificate)), plan.policy.domain)
         before.append(_mean_over_ranges(raw - truth))
         after.append(_mean_over_ranges(monotone_counts(raw) - truth))
     return float(np.mean(before)), float(np.mean(after))

@@ -22,7 +22,7 @@ from tetraodon.inference.running import monotone_counts
 from tetraodon.noise import discrete_laplace
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.estimates import raw_table
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 FANOUT = 16
 RANGES = 10_000
@@ -194,7 +194,7 @@ def _measured(column: Column, word: str, theta: int, epsilon: Fraction, repeats:
     for _ in range(repeats):
         running = hierarchical_noise(column.size, theta, scales)
         errors[PAPER].append(mean_over_ranges(np.diff(running, prepend=0.0), ends))
-        raw = raw_table(plan["r"], _noisy(plan, "r", exact, without_ledger(plan.certificate)), plan.policy.domain)
+        raw = raw_table(plan["r"], noisy(plan["r"], exact, without_ledger(plan.certificate)), plan.policy.domain)
         errors[OURS].append(mean_over_ranges(raw - truth, ends))
         errors[f"{OURS}, after inference"].append(mean_over_ranges(monotone_counts(raw) - truth, ends))
     return [

@@ -37,7 +37,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Cells, Query
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 from tetraodon.workload.contribution import Prefix
 from tetraodon.workload.linear import LinearQuery, Split
 
@@ -99,7 +99,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def release_once(plan: td.Plan, exact: Any) -> Release:
     permit = without_ledger(plan.certificate)
-    return infer(plan, {i.name: _noisy(plan, i.name, exact[i.name], permit) for i in plan}, "", "")
+    return infer(plan, {i.name: noisy(i, exact[i.name], permit) for i in plan}, "", "")
 
 
 def test_nobody_offers_it_before() -> None:

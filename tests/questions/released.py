@@ -17,7 +17,7 @@ from tetraodon.questions import Query
 from tetraodon.questions.answered import MeasuredSum
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 RUNS = 150
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -43,7 +43,7 @@ def check_coverage(policy: td.Policy, table: pl.DataFrame, truth: Mapping[str, S
     covered = {name: np.zeros(len(numbers), np.int64) for name, numbers in truth.items()}
     for _ in range(RUNS):
         permit = without_ledger(plan.certificate)
-        release = infer(plan, {item.name: _noisy(plan, item.name, exact[item.name], permit) for item in plan}, "", "")
+        release = infer(plan, {item.name: noisy(item, exact[item.name], permit) for item in plan}, "", "")
         for name, numbers in truth.items():
             columns = release[name].columns
             covered[name] += (columns["lower"] <= numbers) & (numbers <= columns["upper"])

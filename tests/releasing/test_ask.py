@@ -16,7 +16,7 @@ from tetraodon.gate import without_ledger
 from tetraodon.releasing.answer import cells_where, truth_of
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 
 @pytest.mark.parametrize("condition", ["age between 22 and 26", "age <= 23", "age = 20"])
@@ -136,7 +136,7 @@ def test_small_counts_of_84_tables_are_covered() -> None:
     held = dict.fromkeys(names[:3], 0)
     for _ in range(RUNS):
         permit = without_ledger(plan.certificate)
-        release = infer(plan, {i.name: _noisy(plan, i.name, exact[i.name], permit) for i in plan}, "", "")
+        release = infer(plan, {i.name: noisy(i, exact[i.name], permit) for i in plan}, "", "")
         for name in names[:3]:  # none, one and two have the value
             low, high = release.ask(f"{name} = 'z'").interval
             held[name] += low - 1e-9 <= table.filter(pl.col(name) == "z").height <= high + 1e-9

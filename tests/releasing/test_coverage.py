@@ -19,7 +19,7 @@ import tetraodon as td
 from tetraodon.gate import without_ledger
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 RUNS = 300
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -30,9 +30,7 @@ def repeated(changes: dict[str, Any], table: pl.DataFrame) -> list[Release]:
     plan = td.plan(td.load_policy({**POLICY, **changes}))
     exact = count(plan, table)
     return [
-        infer(
-            plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
-        )
+        infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
         for _ in range(RUNS)
     ]
 

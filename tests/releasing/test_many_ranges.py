@@ -13,15 +13,13 @@ import tetraodon as td
 from tetraodon.gate import without_ledger
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 
 def made(changes: Mapping[str, Any], table: pl.DataFrame) -> Release:
     plan = td.plan(td.load_policy({**POLICY, **changes}))
     exact = count(plan, table)
-    return infer(
-        plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
-    )
+    return infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
 
 
 @pytest.mark.parametrize("secret", [{"within": 1}, "everything", "public", {"within": 4}])

@@ -87,8 +87,9 @@ def _people(attribute: Attribute, shape: str | Release, place: int, n: int) -> I
          primes fill the cube (Weyl). So nobody is drawn, and no seed is needed.
     """
     evenly = np.modf(np.arange(1, n + 1) * math.sqrt(_prime(place)))[0]
-    found = np.searchsorted(np.cumsum(_spread(attribute, shape)), evenly, side="right").astype(np.int64)
-    return np.minimum(found, attribute.size - 1)
+    codes = np.searchsorted(np.cumsum(_spread(attribute, shape)), evenly, side="right")
+    found: Ints = np.minimum(codes, attribute.size - 1)
+    return found
 
 
 def _prime(place: int) -> int:

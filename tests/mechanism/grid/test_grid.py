@@ -22,7 +22,7 @@ from tetraodon.releasing.counting import count
 from tetraodon.releasing.error_targets import error_bound
 from tetraodon.releasing.many_ranges import many_rectangles, running_map
 from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 RUNS = 60
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -58,9 +58,7 @@ def releases(asked: td.Policy, table: pl.DataFrame, runs: int = RUNS) -> list[Re
     plan = td.plan(asked)
     exact = count(plan, table)
     return [
-        infer(
-            plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
-        )
+        infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
         for _ in range(runs)
     ]
 

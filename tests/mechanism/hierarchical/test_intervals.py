@@ -31,7 +31,7 @@ from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.error_targets import error_bound
 from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 RUNS = 200
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -69,9 +69,7 @@ def releases(asked: td.Policy, table: pl.DataFrame) -> list[Release]:
     assert plan.items[0].mechanism == "hierarchical"
     exact = count(plan, table)
     return [
-        infer(
-            plan, {i.name: _noisy(plan, i.name, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", ""
-        )
+        infer(plan, {i.name: noisy(i, exact[i.name], without_ledger(plan.certificate)) for i in plan}, "", "")
         for _ in range(RUNS)
     ]
 

@@ -29,7 +29,7 @@ from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
 from tetraodon.releasing.codec import measurement_document, measurement_from
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 
 RUNS = 300
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -142,7 +142,7 @@ def test_intervals_hold_the_truth(presence: str) -> None:
     exact, permit = count(plan, TABLE), without_ledger(plan.certificate)
     truth, held = np.cumsum(np.bincount(TABLE["x"], minlength=16)), np.zeros(16)
     for _ in range(RUNS):
-        answer = infer(plan, {"q": _noisy(plan, "q", exact["q"], permit)}, "", "")["q"].to_polars()
+        answer = infer(plan, {"q": noisy(plan["q"], exact["q"], permit)}, "", "")["q"].to_polars()
         held += (answer["lower"].to_numpy() <= truth) & (truth <= answer["upper"].to_numpy())
     assert held.min() >= FEWEST
 
