@@ -89,7 +89,12 @@ def test_groups(run: Run, run_json: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("view", "released")
-def test_wrong_use(run: Run) -> None:
+def test_wrong_use(run: Run, run_json: Callable[..., Any]) -> None:
     assert "empty" in run("ask", "view", " ", code=2).stderr
-    assert "--confidence" in run("ask", "release", "age < 30", "--confidence", "0.9", code=2).stderr
+    assert "--sample" in run("ask", "release", "age < 30", "--sample", "5", code=2).stderr
+    sure = [run_json("ask", "release", "age < 30", "--confidence", level) for level in ("0.9", "99%", "95")]
+    assert [one["confidence"] for one in sure] == [0.9, 0.99, 0.95]
+    assert sure[2] == run_json("ask", "release", "age < 30")
+    assert sure[1]["lower"] <= sure[2]["lower"] <= sure[0]["lower"] < sure[0]["upper"] <= sure[2]["upper"]
+    assert "between 0 and 100%" in run("ask", "release", "age < 30", "--confidence", "200", code=1).stderr
     assert "not a public table" in run("ask", "view", "sex in (select x from y)", code=1).stderr

@@ -158,3 +158,83 @@ def test_a_condition_that_holds_for_all_counts_all(policy: td.Policy, table: pl.
 def test_a_question_is_a_text(policy: td.Policy, table: pl.DataFrame, question: Any) -> None:
     with pytest.raises(td.QueryError, match="a question is a text"):
         release_with(policy, table, silent).ask(question)
+
+
+PARTS: list[dict[str, Any]] = [
+    {"name": "older", "cdf": "age"},
+    {"name": "women", "histogram": ["age", "region"], "where": "sex = 'f'"},
+    {"name": "earning", "mean": "pay"},
+    {"name": "grown", "count": "all", "where": "age >= 3", "by": "sex"},
+]
+DIRTY = pl.DataFrame(
+    {
+        "age": [None if row % 7 == 3 else row * row % 6 for row in range(200)],
+        "sex": ["fm"[row % 3 % 2] for row in range(200)],
+        "region": ["ns"[row % 5 % 2] for row in range(200)],
+        "pay": [None if row % 4 == 1 else row % 5 for row in range(200)],
+    }
+)
+
+
+def with_parts(items: list[dict[str, Any]], noise: Any = silent, epsilon: float = 1) -> td.Release:
+    apart = {"missing": "separate"}
+    policy = {
+        "dataset": "dirty",
+        "attributes": {
+            "age": {"integer": [0, 5], **apart},
+            "sex": ["f", "m"],
+            "region": {"categories": ["n", "s"]},
+            "pay": {"integer": [0, 4], **apart},
+        },
+        "budget": {"epsilon": epsilon},
+        "release": items,
+    }
+    return release_with(td.load_policy(policy), DIRTY, noise)
+
+
+@pytest.mark.parametrize(
+    ("asked", "by", "true"),
+    [
+        ("age < 3", "older", pl.col("age") < 3),
+        ("age is not null", "older", pl.col("age").is_not_null()),
+        ("age between 2 and 4 and sex = 'f' and region = 's'", "women", None),
+        ("sex = 'f'", "women", pl.col("sex") == "f"),
+        ("sex = 'f' and age is null", "women", (pl.col("sex") == "f") & pl.col("age").is_null()),
+        ("pay is not null", "earning", pl.col("pay").is_not_null()),
+        ("age >= 3 and sex = 'm'", "grown", (pl.col("age") >= 3) & (pl.col("sex") == "m")),
+    ],
+)
+def test_an_item_about_a_part_is_asked_where_it_knows(asked: str, by: str, true: Any) -> None:
+    if true is None:
+        true = pl.col("age").is_between(2, 4) & (pl.col("sex") == "f") & (pl.col("region") == "s")
+    found = with_parts(PARTS).ask(asked)
+    assert (found, found.source) == (DIRTY.filter(true).height, by)
+
+
+@pytest.mark.parametrize(
+    "asked", ["age is null", "age < 3 or pay > 2", "sex = 'm' and age < 3", "region = 'n'", "true"]
+)
+def test_what_a_part_does_not_tell_is_refused(asked: str) -> None:
+    with pytest.raises(td.QueryError, match=r"older \(age, age not missing\), women \(age, region, among those with"):
+        with_parts(PARTS).ask(asked)
+
+
+@pytest.mark.parametrize("question", ["age < 3", "sex = 'f' and region = 'n'", "age >= 3 and sex = 'm'"])
+def test_a_confidence_is_kept_and_longer_intervals_are_surer(question: str) -> None:
+    release = with_parts(PARTS, lambda shape: np.arange(np.prod(shape)).reshape(shape) % 5)
+    found = [release.ask(question, confidence=sure) for sure in (50, 0.95, "99.9%", "0.999999999")]
+    assert [float(one.confidence) for one in found] == [0.5, 0.95, 0.999, 0.999999999]
+    assert len({(one.source, one.value) for one in found}) == 1
+    lengths = [one.upper - one.lower for one in found]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+    for wrong in (0, 1, "much", "0.9999999999"):
+        with pytest.raises(td.QueryError, match="confidence"):
+            release.ask(question, confidence=wrong)
+
+
+def test_noise_that_is_mostly_none_is_still_noise() -> None:
+    """At epsilon 12 noise is 0 with more than 95%: the interval is a point, and not known exactly."""
+    items = [{"name": "a", "histogram": ["sex"]}, {"name": "b", "histogram": ["sex", "region"]}]
+    found = with_parts(items, epsilon=12).ask("sex = 'f'")
+    assert found.confidence < 1

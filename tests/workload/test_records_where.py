@@ -9,8 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tetraodon.arrays import Bools
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import QueryError, Refused
+from tetraodon.workload import condition
 from tetraodon.workload.contribution import Number, One, Prefix
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.records_where import RecordsWhere, records_where
@@ -99,3 +101,35 @@ def test_one_condition_per_category() -> None:
 
     with pytest.raises(QueryError, match="two conditions look at c"):
         those.lifted(count("c = 'x'").linear(those.inside))
+
+
+@pytest.mark.parametrize("where", ["n > 0", "n > 0 and c = 'x'", "c <> 'y'", "n > 0 or c = 'x'", "t and c <> 'x'"])
+@pytest.mark.parametrize(
+    "asked", ["n > 1", "n > 0", "n = 2 and c = 'x'", "c = 'x'", "n > 0 and t", "c <> 'y'", "1 = 0"]
+)
+@pytest.mark.parametrize("known", [("n",), ("n", "c"), ("c",), ("t", "n", "c"), ("d",)])
+def test_a_condition_is_told_by_a_part_where_it_tells_it_whatever_the_records(
+    where: str, asked: str, known: tuple[str, ...]
+) -> None:
+    """By the definition, over every record: it holds for nobody else, and never for one of two who look alike."""
+    those = RecordsWhere(where, (), DOMAIN)
+    names, holds = condition.truth_table(asked, DOMAIN) if asked != "1 = 0" else ((), np.array(False))
+    every = list(itertools.product(*(range(attribute.size) for attribute in DOMAIN)))
+
+    def truth(record: tuple[int, ...], of: tuple[str, ...], table: Bools) -> bool:
+        return bool(table.reshape([DOMAIN[name].size for name in of])[tuple(record[DOMAIN.position(n)] for n in of)])
+
+    within = [record for record in every if truth(record, those.names, those.holds)]
+    satisfy = {record for record in every if truth(record, names, holds)}
+    alike: dict[tuple[int, ...], set[bool]] = {}
+    for record in within:
+        alike.setdefault(tuple(record[DOMAIN.position(n)] for n in known), set()).add(record in satisfy)
+    tells = satisfy <= {*within} and all(len(found) == 1 for found in alike.values())
+    told = those.inside_of(names, holds, known)
+    assert (told is not None) == tells
+    if told is not None:
+        left, inside = told
+        for record in within:
+            values = [DOMAIN[name].value(record[DOMAIN.position(name)]) for name in left]
+            codes = tuple(those.inside[name].code(value) for name, value in zip(left, values, strict=True))
+            assert bool(inside[codes]) == (record in satisfy)

@@ -25,7 +25,7 @@ def ask(
     ],
     confidence: Annotated[
         str | None,
-        typer.Option(metavar="PERCENT", help="Of a view: how often the interval holds.", show_default="95%"),
+        typer.Option(metavar="PERCENT", help="How often the interval holds.", show_default="95%"),
     ] = None,
     sample: Annotated[
         int, typer.Option(min=0, metavar="N", help="Of a view: draw N tuples where counting all is too costly.")
@@ -55,12 +55,13 @@ def ask(
         if (Path(folder) / MANIFEST).exists():
             _ask_view(folder, question, confidence, sample, as_json)
             return
-        if confidence is not None or sample:
-            raise WrongUse("a release has intervals of its own", fix="leave out --confidence and --sample")
+        if sample:
+            raise WrongUse("a release is asked as a whole", fix="leave out --sample")
+        from tetraodon.inference.estimate import CONFIDENCE
         from tetraodon.releasing.folder import load_release
 
         with working("reading the release"):
-            estimate = load_release(folder).ask(question)
+            estimate = load_release(folder).ask(question, confidence=CONFIDENCE if confidence is None else confidence)
         _answer(question, estimate, as_json)
 
 

@@ -9,12 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Bools, Floats
 from tetraodon.domain import Domain
 from tetraodon.inference.combination import Combination, Remembered, TableLink
 from tetraodon.inference.consistency import meetings
 from tetraodon.inference.meeting import EstimatedTable, Meeting
-from tetraodon.mechanism.strategy import Measured
+from tetraodon.mechanism.strategy import NOTHING, Measured
 from tetraodon.noise.laws.weighted_sum import weighted_reach
 from tetraodon.releasing.pieces import MeasuredPiece, Place, links_of, pieces_of
 from tetraodon.releasing.plan import PlannedItem
@@ -90,6 +90,10 @@ class CombinedGroup:
         """The variances of those estimates, which the plan alone decides."""
         weights = self.combination.weights(self._asked(place, rows))
         return self.combination.covariance(weights, weights)
+
+    def certain(self, place: int, row: Floats | Bools) -> bool:
+        """Whether no noise is left in a weighted sum of counts."""
+        return float(self.variances(place, np.asarray(row, np.float64))[0]) < NOTHING**2
 
     @cached_property
     def first_variances(self) -> Floats | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
+from tetraodon.arrays import Bools
 from tetraodon.displayed import Displayed
-from tetraodon.errors import QueryError, did_you_mean
-from tetraodon.inference.estimate import Estimate
+from tetraodon.errors import PolicyError, QueryError, did_you_mean
+from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import listing
+from tetraodon.rational import Number, confidence_level
 from tetraodon.releasing.answer import Answer, cells_where, truth_of
 from tetraodon.releasing.counted import count_of
 from tetraodon.releasing.estimates import Inference, estimate
@@ -22,6 +25,9 @@ from tetraodon.releasing.together import errors_together
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.nodes import Truth
 from tetraodon.workload.condition.question import read_question
+
+SUREST = 1 - Fraction(1, 10**9)
+"""The highest confidence of an interval: what floats leave of the rest must still mean something."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +69,12 @@ class Release(Displayed):
         """
         return errors_together(self.plan) if self.inference is Inference.COMBINED else {}
 
-    def ask(self, condition: str) -> Estimate:
-        """How many records satisfy a condition, from the table that was planned to know it best: its `source`."""
-        return ask(tuple(self), self.plan.policy, condition)
+    def ask(self, condition: str, *, confidence: Number = CONFIDENCE) -> Estimate:
+        """How many records satisfy a condition, from the table that was planned to know it best: its `source`.
+
+        The interval holds the truth with at least the `confidence`: 95, 95% and 0.95 are the same.
+        """
+        return ask(tuple(self), self.plan.policy, condition, confidence)
 
 
 def infer(
@@ -86,38 +95,56 @@ def infer(
     return Release(plan, measured, when, charged, answers, told, inference)
 
 
-def ask(answers: Sequence[Answer], policy: Policy, question: str) -> Estimate:
+def ask(answers: Sequence[Answer], policy: Policy, question: str, confidence: Number = CONFIDENCE) -> Estimate:
     """How many records satisfy a condition, by everything that was measured about them.
 
     Only what was released is used: asking costs nothing, however often. As with a view, the condition may stand in
-    `select count(*) from people where ...`.
+    `select count(*) from people where ...`. An item about some of the records knows it where it holds for nobody else.
 
     Why   all that was measured is estimated together, so that tables which know the condition tell the same. It is
           read at the one whose own noise can be off least, which depends on the plan alone. Of many intervals the one
           that looks shortest after the noise is drawn misses the truth more often than any of them: where counts are
           small, an interval that noise has pushed below zero is cut there, and looks short.
     """
+    sure = _level(confidence)
     _check_closed(question, policy)
     names, holds = truth_of(_condition(question, policy), policy.domain)
-    best: tuple[float, Answer] | None = None
+    best: tuple[float, Answer, Bools] | None = None
     split: QueryError | None = None
     for answer in answers:
-        if answer.values is None or answer.item.strategy.among or not set(names) <= set(answer.table.names):
-            continue
         try:
-            reach = answer.table.reach(cells_where(answer.table, names, holds))
+            mask = _cells(answer, names, holds)
         except QueryError as error:  # it splits a bin of this table; another may know more
             split = error
             continue
-        if best is None or reach < best[0]:
-            best = reach, answer
+        if mask is not None and (best is None or answer.table.reach(mask) < best[0]):
+            best = answer.table.reach(mask), answer, mask
     if best is None:
-        counted = count_of(answers[0].estimates, names, holds, policy.domain) if answers else None
+        counted = count_of(answers[0].estimates, names, holds, policy.domain, sure) if answers else None
         if counted is None:
             raise split or _nobody_knows(answers, names)
         return counted
-    answer = best[1]
-    return answer.table.add_up(cells_where(answer.table, names, holds)).of(answer.name)
+    _, answer, mask = best
+    return answer.table.add_up(mask, sure).of(answer.name)
+
+
+def _level(confidence: Number) -> Fraction:
+    try:
+        sure = confidence_level(confidence)
+    except PolicyError as error:
+        raise QueryError(error.what, fix=error.fix) from None
+    if sure > SUREST:
+        raise QueryError("intervals are not worked out for a confidence so near to 100%", fix="ask for 99.9999%")
+    return sure
+
+
+def _cells(answer: Answer, names: tuple[str, ...], holds: Bools) -> Bools | None:
+    """The cells of an item's table that add up to the records that satisfy a condition; None where it does not tell."""
+    if answer.values is None:
+        return None
+    table, those = answer.table, answer.item.strategy.among
+    told = (names, holds) if those is None else those.inside_of(names, holds, table.names)
+    return cells_where(table, *told) if told is not None and set(told[0]) <= set(table.names) else None
 
 
 def _check_closed(question: str, policy: Policy) -> None:
@@ -143,12 +170,14 @@ def _condition(question: str, policy: Policy) -> Truth | None:
 
 def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:
     together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "how many records there are"
-    tables = [
-        f"{answer.name} ({', '.join(answer.table.names)})"
-        for answer in answers
-        if answer.values is not None and answer.item.strategy.among is None
-    ]
+    tables = [f"{a.name} ({', '.join(a.table.names)}{_whose(a)})" for a in answers if a.values is not None]
     return QueryError(
         f"no released table knows {together}",
         fix=f"ask about attributes that one of its tables has: {listing(tables) if tables else 'there is none'}",
     )
+
+
+def _whose(answer: Answer) -> str:
+    """Which records a table is about, where these are not all."""
+    those = answer.item.strategy.among
+    return answer.item.item.among_whom + "".join(f", {name} not missing" for name in (those.answered if those else ()))

@@ -63,28 +63,29 @@ class TableAnswer:
     def raw(self) -> Floats:
         return raw_table(self.item, self.measured, self.domain)
 
-    def add_up(self, mask: Bools) -> Estimate:
+    def add_up(self, mask: Bools, confidence: Fraction = CONFIDENCE) -> Estimate:
         """The number of records in the cells where `mask` is true.
 
         Why   the interval is that of an estimate without bias, widened to hold what is published: it covers the truth
               whatever the inference did. Of whole counts it has no end that is impossible.
         """
-        together = self._together(mask.reshape(1, -1), CONFIDENCE)
-        if together is not None:
+        together = self._together(mask.reshape(1, -1), confidence)
+        if together is not None and self.combined is not None:
             centre, reach = float(together[0][0]), float(together[1][0])
-            certain = reach < NOTHING
+            group, place = self.combined
+            certain = reach < NOTHING and group.certain(place, mask.reshape(1, -1))
         else:
             mechanism, at = self.at.mechanism, self.at
             centre = mechanism.sum_over(at, self.measured, self.raw, mask)
             certain = mechanism.is_certain(at, mask)
-            reach = 0.0 if certain else self.reach(mask)
+            reach = 0.0 if certain else self.reach(mask, confidence)
         if certain:
             return Estimate.certain(float(round(centre)))
         value = float(self.values[mask].sum())
         if self.whole:
             lower, upper = possible_ends(np.asarray(centre), reach, np.asarray(value), self.most)
-            return Estimate(value, float(lower), float(upper))
-        return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach))
+            return Estimate(value, float(lower), float(upper), confidence)
+        return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach), confidence)
 
     @cached_property
     def most(self) -> float:
@@ -109,9 +110,9 @@ class TableAnswer:
         known = zip(strategy.exact, self.measured[len(strategy.noisy) :], strict=True)
         return [(query, array) for query, array in known if isinstance(query.contribution, One)]
 
-    def reach(self, mask: Bools) -> float:
+    def reach(self, mask: Bools, confidence: Fraction = CONFIDENCE) -> float:
         """How far the sum over the cells where `mask` is true can be off by the noise of this item alone."""
-        return self.at.mechanism.reach(self.at, mask, CONFIDENCE)
+        return self.at.mechanism.reach(self.at, mask, confidence)
 
     def _together(self, rows: Bools | Floats, confidence: Fraction) -> tuple[Floats, Floats] | None:
         """Sums of cells as everything that was measured tells them, and how far they can be off; a row of weights each.

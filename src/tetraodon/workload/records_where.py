@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -97,6 +97,38 @@ class RecordsWhere:
     def inside(self) -> Domain:
         """What one of these records can be like."""
         return Domain(tuple(_left(one, self.kept[one.name]) if one.name in self.kept else one for one in self.domain))
+
+    def inside_of(
+        self, names: Sequence[str], holds: Bools, known: Collection[str]
+    ) -> tuple[tuple[str, ...], Bools] | None:
+        """A condition on all records as one on these, by attributes that are `known` of them.
+
+        None where it may hold for somebody who is not among them, or where these attributes do not tell.
+
+        >>> domain = Domain((Attribute("age", Integers(0, 3)), Attribute("sex", Categories(("f", "m")), other=0)))
+        >>> grown, old = RecordsWhere("age >= 2", (), domain), np.array([False, False, False, True])
+        >>> grown.inside_of(("age",), old, ("age", "sex"))
+        (('age',), array([False,  True]))
+        """
+        every = tuple(name for name in self.domain.names if name in {*names, *self.names})
+        sizes = [self.domain[name].size for name in every]
+        if math.prod(sizes) > CELL_LIMIT:
+            return None
+        asked, here = (
+            np.broadcast_to(
+                np.reshape(told, [size if name in of else 1 for name, size in zip(every, sizes, strict=True)]), sizes
+            )
+            for of, told in ((names, holds), (self.names, self.holds))
+        )
+        hidden = tuple(axis for axis, name in enumerate(every) if name not in known)
+        some, others = asked.any(axis=hidden), (here & ~asked).any(axis=hidden)
+        if (asked & ~here).any() or (some & others).any():
+            return None
+        left = tuple(name for name in every if name in known)
+        for axis, name in enumerate(left):
+            if (kept := self.kept.get(name)) is not None:
+                some = some.take(kept.listed or range(kept.first, kept.last + 1), axis)
+        return left, np.asarray(some)
 
     def lifted(self, query: LinearQuery) -> LinearQuery:
         """A query over `inside` as one over all records, to which all others add nothing."""
