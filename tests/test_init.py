@@ -76,6 +76,7 @@ PINNED = [
     "sensitivity",
     "simulate",
     "standard_deviation",
+    "synthesize",
     "total",
     "total_per_person",
     "variance",

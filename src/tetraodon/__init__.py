@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from tetraodon.releasing.reprice import reprice as reprice
     from tetraodon.releasing.run import release as release
     from tetraodon.releasing.simulated import simulate as simulate
+    from tetraodon.releasing.synthetic import synthesize as synthesize
     from tetraodon.releasing.together import errors_together as errors_together
     from tetraodon.verifying import verify as verify
 
@@ -109,6 +110,7 @@ _NAMES = {
     "tetraodon.releasing.reprice": "reprice",
     "tetraodon.releasing.run": "release",
     "tetraodon.releasing.simulated": "simulate",
+    "tetraodon.releasing.synthetic": "synthesize",
     "tetraodon.releasing.together": "errors_together",
     "tetraodon.verifying": "verify",
 }

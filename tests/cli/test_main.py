@@ -32,6 +32,7 @@ COMMANDS = {
     ("show",),
     ("verify",),
     ("ask",),
+    ("synthesize",),
     ("attack",),
     ("schema",),
     ("demo",),
