@@ -36,7 +36,7 @@ demo: $(READY)
 
 test: $(DEV)
 	$(BIN)/python -m scripts.services
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 check: $(DEV)
 	$(BIN)/ruff check .

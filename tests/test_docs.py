@@ -22,6 +22,7 @@ import click
 import pytest
 import typer.main
 import yaml
+from typer.testing import CliRunner
 
 from tetraodon import errors
 from tetraodon.cli.command_boundary import INTERNAL, INTERRUPTED, REFUSED, WRONG_USE
@@ -36,7 +37,6 @@ TEXTS = [ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "C
 BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.M | re.S)
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 NUMBER = re.compile(r"(?<![A-Za-z_])[0-9][0-9,]*(\.[0-9]+)?(e[+-]?[0-9]+)?")
-COMMAND = Path(sys.executable).with_name("tetraodon")
 
 
 def name_of(path: Path) -> str:
@@ -61,21 +61,21 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(r"\s*.*?\s*".join(parts), plain, re.S) is not None
 
 
-def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(line: str, folder: Path) -> tuple[int, str]:
+    """Run a command line in a folder: its exit code and all that it prints. Ours runs in this process."""
     program, *arguments = shlex.split(line, comments=True)
-    programs = {"tetraodon": str(COMMAND), "python": sys.executable}
-    assert program in programs, f"only tetraodon and python are run: {line}"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TETRAODON")}
-    return subprocess.run(
-        [programs[program], *arguments],
-        cwd=folder,
-        env=kept | {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    assert program in ("tetraodon", "python"), f"only tetraodon and python are run: {line}"
+    if program == "python":
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in [name for name in os.environ if name.startswith("TETRAODON")]:
+            patch.delenv(name)
+        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    return result.exit_code, result.output
 
 
 def walk(page: Path, folder: Path) -> int:
@@ -86,9 +86,9 @@ def walk(page: Path, folder: Path) -> int:
             (folder / block["title"]).write_text(block["text"], encoding="utf-8")
         elif block["language"] == "console":
             for line, code, output in shown_commands(block["text"]):
-                done = run(line, folder)
-                assert done.returncode == code, f"{line}\n{done.stdout}"
-                assert matches(output, done.stdout), f"{line}\n{done.stdout}"
+                ended, printed = run(line, folder)
+                assert ended == code, f"{line}\n{printed}"
+                assert matches(output, printed), f"{line}\n{printed}"
                 count += 1
     return count
 
@@ -107,14 +107,14 @@ def test_the_journey_of_the_readme_goes_as_shown(tmp_path: Path) -> None:
     made = next(
         line for line in (ROOT / "Makefile").read_text(encoding="utf-8").splitlines() if "tetraodon demo" in line
     )
-    assert run(made.strip().replace("$(BIN)/", ""), tmp_path).returncode == 0
+    assert run(made.strip().replace("$(BIN)/", ""), tmp_path)[0] == 0
     assert walk(ROOT / "README.md", tmp_path) >= 9
 
 
 def test_the_survey_of_the_demonstration_is_the_one_that_is_shown(tmp_path: Path) -> None:
     [maker] = titled(DOCS / "start.md", "make_people.py")
     (tmp_path / "make_people.py").write_text(maker, encoding="utf-8")
-    assert run("python make_people.py", tmp_path).returncode == 0
+    assert run("python make_people.py", tmp_path)[0] == 0
     bundled = ROOT / "src" / "tetraodon" / "demo" / "people.csv"
     assert bundled.read_bytes() == (tmp_path / "people.csv").read_bytes()
 

@@ -13,9 +13,11 @@ from tetraodon.cli.output import Json, emit, heading, listed, say, table, workin
 from tetraodon.cli.policy_commands import PolicyPath
 
 if TYPE_CHECKING:
+    from tetraodon.ledger import Ledger
     from tetraodon.policy.policy import Policy
     from tetraodon.releasing.error_targets import Wanted
     from tetraodon.releasing.plan import Plan
+    from tetraodon.releasing.pricing import Quote
 
 
 def plan(
@@ -85,9 +87,7 @@ def plan(
         with working("finding the epsilon" if error else "planning"):
             found, least, why_not = _plan(read, wanted, searching=bool(error))
             public = _errors_if_public(found)
-            from tetraodon.releasing.pricing import quote
-
-            covered, sentence = ask_ledger(ledger, found.epsilon, lambda book: quote(found, book))
+            covered, sentence = ask_ledger(ledger, found.epsilon, lambda book: _quoted(found, book))
         from tetraodon.cli.plan_in_words import notes
         from tetraodon.cli.targets_in_words import target_document, targets_in_words
 
@@ -103,6 +103,14 @@ def plan(
         listed(told)
         if read.adversary is not None:
             _show_view(read, ledger)
+
+
+def _quoted(plan: Plan, book: Ledger) -> Quote:
+    from tetraodon.releasing.pricing import (
+        quote,
+    )  # SQLAlchemy comes with it, which a plan without a ledger does not need
+
+    return quote(plan, book)
 
 
 def _only_view(policy: Policy, ledger: str, edge: Edge) -> None:

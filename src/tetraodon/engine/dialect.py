@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol, TypeAlias
 
 from sqlglot import exp
@@ -100,12 +101,18 @@ def call(function: str, *values: Sql) -> Sql:
 
 def cast(value: Sql, kind: str) -> Sql:
     """A cast that the value is known to survive."""
-    return exp.Cast(this=value, to=exp.DataType.build(kind))
+    return exp.Cast(this=value, to=_type(kind).copy())
 
 
 def try_cast(value: Sql, kind: str) -> Sql:
     """A cast, or NULL. Not for Postgres, which has none."""
-    return exp.TryCast(this=value, to=exp.DataType.build(kind), safe=True)
+    return exp.TryCast(this=value, to=_type(kind).copy(), safe=True)
+
+
+@cache
+def _type(kind: str) -> exp.DataType:
+    """A type by its name, which takes a while to parse."""
+    return exp.DataType.build(kind)
 
 
 def when(*branches: tuple[Sql, Sql], otherwise: Sql | None = None) -> Sql:

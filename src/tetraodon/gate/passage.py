@@ -20,15 +20,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import BudgetExhausted, LedgerError, ReleaseError
 from tetraodon.gate.permit import Permit, Terms, permit_for, require_not_dearer
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import OLD, Pending
-from tetraodon.ledger import Entry, Ledger, Reservation, document_hash
+from tetraodon.ledger import Entry, Reservation, document_hash
 from tetraodon.ledger.signature import stamp
+
+if TYPE_CHECKING:
+    from tetraodon.ledger import Ledger
 
 Fill = Callable[[Path, Entry], object]
 """Fills an empty folder, told the ledger's entry that pays for it. Its manifest is JSON."""

@@ -11,13 +11,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from tetraodon.certificate.against_attackers import adds_up, certify_release
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
-from tetraodon.ledger import Account, Entry, Ledger
+from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.policy.load import load_policy
 from tetraodon.releasing.documents import certificate_document, plan_document
@@ -25,6 +26,9 @@ from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.reprice import entry_measurements
 from tetraodon.releasing.same_data import check_same_data
 from tetraodon.zcdp import sqrt_above
+
+if TYPE_CHECKING:
+    from tetraodon.ledger import Ledger
 
 
 def governing_certificate(plan: Plan, account: Account) -> Certificate:

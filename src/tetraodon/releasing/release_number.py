@@ -7,15 +7,18 @@ import json
 import os
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import Charge, Passage, Permit, Place, Terms
-from tetraodon.ledger import Account, Ledger, document_hash
+from tetraodon.ledger import Account, document_hash
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.calibrated import Calibrated, Told
+
+if TYPE_CHECKING:
+    from tetraodon.ledger import Ledger
 
 MANIFEST = "number.json"
 DRAWN = "drawn.json"

@@ -27,6 +27,8 @@ from tetraodon.errors import QueryError
 
 MOST_KNOTS = 2048
 """Bins for which what they ask of each other is written out."""
+WRITTEN_OUT = 512
+"""Counts whose covariance is written out."""
 NUMBERS = 2**21
 """How many numbers of right sides are solved for together: some 16 MB, copied a few times."""
 
@@ -76,9 +78,16 @@ class SmoothFit:
         """Cov(x) f for every row f: how the errors of all counts go with the error of f x.
 
         Why   the estimate moves by Cov(x) / leaves when the measured counts move ([HMD14] leaves this inference open).
+              For more rows than there are counts it is quicker to write the covariance out.
         """
+        if len(functionals) > self.size <= WRITTEN_OUT:
+            return np.asarray(functionals @ self._covariance)
         nothing = np.zeros(len(functionals))
         return self.leaves * self.counts(functionals, {}, {}, nothing)
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        return self.covariance_times(np.eye(self.size))
 
     def running_variances(self, positions: NDArray[np.int64]) -> Floats:
         """Variances of the running counts at given codes.

@@ -73,8 +73,10 @@ def _worked_out(law: NoiseLaw, parts: Sequence[tuple[Floats, Fraction]], confide
     step = math.pi / half
     angles: Floats = step * np.arange(1.0, math.ceil(LAST / (blur * step)) + 1)
     terms: Floats = np.exp(-((blur * angles) ** 2) / 2)
-    for weight, scale, count in zip(weights, scales, times, strict=True):
-        terms = terms * law.characteristic(scale, weight * angles) ** int(count)
+    for scale in dict.fromkeys(scales):
+        mine = np.array([(w, n) for w, s, n in zip(weights, scales, times, strict=True) if s == scale])
+        each = law.characteristic(scale, np.outer(mine[:, 0], angles)) ** mine[:, 1:]
+        terms = terms * np.multiply.reduce(each, axis=0)
     wanted = float(confidence) + FOLDED + BLURRED + ROUNDED
     terms = terms * (2 / (half * angles))
     low, high = 0.0, half
