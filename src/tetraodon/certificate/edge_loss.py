@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -46,6 +46,10 @@ class Loss:
     def method(self) -> str:
         """How the maximum was found, in words."""
         return f"maximum {self.how}" if self.exact else f"upper bound {self.how}"
+
+    def bound_unless(self, attained: bool) -> Loss:
+        """The same as a bound, unless what was maximised is attained."""
+        return self if attained or not self.value else replace(self, exact=False)
 
 
 def largest_over_edges(

@@ -14,6 +14,8 @@ Discrete Gaussian noise of width s_i has no such factor. It is zCDP ([CKS20] Thm
     rho(x, y) = sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2),
 
 the same maximum over squares. Laplace noise beside it counts as if s_i were b_i: e-privacy is e^2/2-zCDP.
+
+Noise along the steps of a map is priced by queries that stand in for it (`edge_noise`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from fractions import Fraction
 
 from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
 from tetraodon.certificate.edge_loss import Loss, Weighted
+from tetraodon.certificate.edge_noise import flows_attain, standing_in, total_of_flows
 from tetraodon.certificate.known.largest_square import largest_square
 from tetraodon.certificate.known.unlisted_domain import farthest_neighbours, secrets_change_known
 from tetraodon.certificate.person_loss import answers_about_people, person_loss
@@ -55,7 +58,8 @@ def certify_measurements(
     Why   one person's step changes at most `rows_per_person` rows, each along an edge, and all of them may take
           the worst edge at once.
     """
-    currency = currency_of(measurements)
+    currency, tight = currency_of(measurements), flows_attain(measurements)
+    measurements = [*standing_in(measurements, graph), *total_of_flows(measurements)]
     people = answers_about_people(graph, measurements)
     if any(measurement.scale == 0 for measurement in people):
         return Computed(math.inf, None, "a person who comes or goes, whom an exact answer tells", True)
@@ -70,9 +74,9 @@ def certify_measurements(
                 told = "neighbours" if graph.known else "edge"
                 return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     if currency is Currency.ZCDP:
-        loss = _largest_square(graph, noisy)
+        loss = _largest_square(graph, noisy).bound_unless(tight)
         return _with_people(loss, (loss.value * rows_per_person**2 + person) / 2, people, attained, delta)
-    loss = _largest(graph, noisy)
+    loss = _largest(graph, noisy).bound_unless(tight)
     return _with_people(loss, loss.value * rows_per_person + person, people, attained)
 
 

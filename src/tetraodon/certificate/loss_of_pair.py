@@ -10,6 +10,7 @@ import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.certificate.certificate import Dataset
+from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.domain import Domain
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.workload.linear import Measurement
@@ -21,13 +22,13 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
 
     Pre   no measurement is exact.
     """
-    codes = _codes(domain, pair)
+    codes, measurements = _codes(domain, pair), standing_in(measurements)
     return sum((Fraction(_moved(domain, m, pair, codes)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
 
 
 def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
     """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
-    codes = _codes(domain, pair)
+    codes, measurements = _codes(domain, pair), standing_in(measurements)
     moved = [Fraction(_moved(domain, m, pair, codes, squares=True)) for m in measurements]
     return sum(
         (moves * m.noise.rate(m.scale) ** 2 / 2 for moves, m in zip(moved, measurements, strict=True)), Fraction(0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tetraodon.errors import ReleaseError
 from tetraodon.mechanism.direct import DIRECT
+from tetraodon.mechanism.edges import EDGES
 from tetraodon.mechanism.exact import EXACT
 from tetraodon.mechanism.grid import GRID
 from tetraodon.mechanism.hierarchical import HIERARCHICAL
@@ -21,7 +22,7 @@ from tetraodon.questions.query import Query
 from tetraodon.workload.records_where import RecordsWhere
 
 MECHANISMS: dict[str, Mechanism] = {
-    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, SYNOPSIS)
+    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, SYNOPSIS)
 }
 """In the order in which they are asked; of equally good proposals the first is taken."""
 

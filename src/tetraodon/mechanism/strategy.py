@@ -183,6 +183,10 @@ class Mechanism(ABC):
         """
         return None
 
+    def part_scales(self, at: Scaled) -> tuple[Fraction, ...]:
+        """The scale of the noise in each of `parts`."""
+        return at.strategy.scales(at.scale)
+
     # -- how far sums of cells can be off ---------------------------------------------------------------
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:

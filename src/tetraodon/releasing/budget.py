@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
 from tetraodon.mechanism.strategy import Strategy
@@ -95,7 +96,8 @@ def certify(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales:
 def _all(
     chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: Sequence[int] | range | set[int]
 ) -> list[Measurement]:
-    return [m for number in numbers for m in chosen[number][0].measurements(scales[number])]
+    """What is measured, or stands in for it: of that the worst step is known, where the loss itself is a bound."""
+    return standing_in([m for number in numbers for m in chosen[number][0].measurements(scales[number])])
 
 
 def _rise(

@@ -9,13 +9,14 @@ from typing import Any, assert_never
 import numpy as np
 
 from tetraodon.domain import Domain
-from tetraodon.errors import ReleaseError
+from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.noise.laws import law_from
 from tetraodon.questions import Query, linear
-from tetraodon.rational import decimal_text
+from tetraodon.rational import decimal_text, stated_number
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.workload.each_person import EachPerson
+from tetraodon.workload.flows import FlowLine, Flows
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
@@ -111,12 +112,28 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
             return {"kind": "soft bins", **_soft_document(contribution)}
         case Product():
             return {"kind": "soft table", "of": [_soft_document(part) for part in contribution.parts]}
+        case Flows():
+            lines = [_line_document(line) for line in (contribution.first, contribution.second)]
+            return {"kind": "flows", "attributes": list(contribution.names), "borders": lines}
         case AllRanges():
             raise AssertionError("every range at once is never measured")
         case Among():
             raise AssertionError("what is measured of some records is written as it is over what they can be like")
         case _:
             assert_never(contribution)
+
+
+def _line_document(line: FlowLine) -> dict[str, Any]:
+    return {"steps": decimal_text(line.steps), "width": line.width, "smooth": decimal_text(line.smooth)}
+
+
+def _flows_from(document: Mapping[str, Any], domain: Domain) -> Flows:
+    one, two = (domain[name] for name in document["attributes"])
+    lines = [
+        FlowLine(size, stated_number(line["steps"]), _whole(line["width"], 0, size), stated_number(line["smooth"]))
+        for line, size in zip(document["borders"], (two.size, one.size), strict=True)
+    ]
+    return Flows((one.name, two.name), lines[0], lines[1])
 
 
 def _soft_document(soft: Soft) -> dict[str, Any]:
@@ -165,6 +182,8 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = _soft_from(counts, domain)
             case "soft table":
                 contribution = Product(tuple(_soft_from(part, domain) for part in counts["of"]))
+            case "flows":
+                contribution = _flows_from(counts, domain)
             case "sum":
                 times = domain[counts["times"]] if "times" in counts else None
                 contribution = Number(domain[counts["attribute"]], times, centred=_centred(counts))
@@ -180,6 +199,6 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 raise ReleaseError("unknown kind of measurement", fix="upgrade tetraodon")
         by = tuple(split_from(split, domain) for split in document["by"])
         scale, noise = law_from(document["noise"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, QueryError) as error:
         raise ReleaseError("release.json does not describe its measurements", fix="ask for a new copy") from error
     return Measurement(LinearQuery(contribution, by), scale, noise)

@@ -51,9 +51,9 @@ class PieceSource:
     def parts(self, weights: Floats, domain: Domain) -> list[tuple[Floats, Fraction]] | None:
         """How much of each noisy number is in weighted sums, with the scale of its noise; None where nobody says."""
         if self.place is None:
-            strategy = self.item.strategy
-            found = strategy.mechanism.parts(self.item.scaled(domain), weights * self.share)
-            return None if found is None else list(zip(found, strategy.scales(self.item.scale), strict=True))
+            mechanism, at = self.item.strategy.mechanism, self.item.scaled(domain)
+            found = mechanism.parts(at, weights * self.share)
+            return None if found is None else list(zip(found, mechanism.part_scales(at), strict=True))
         measurement = _stated(self.item)[self.place]
         return [(weights * (self.share * float(measurement.query.contribution.unit)), measurement.scale)]
 

@@ -148,7 +148,7 @@ def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measure
         if measurement.scale == 0:
             measured.append(array)
             continue
-        measured.append(with_noise(array, permit.noise(measurement.noise, measurement.scale, array.shape)))
+        measured.append(with_noise(array, measurement.noise_from(permit.noise, array.shape)))
     return tuple(measured)
 
 

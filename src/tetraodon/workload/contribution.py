@@ -19,6 +19,7 @@ from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
 from tetraodon.workload.among import Among
 from tetraodon.workload.each_person import EachPerson
+from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number, writable
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -178,5 +179,5 @@ class AllRanges:
 
 
 Contribution: TypeAlias = (
-    One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product | Among | EachPerson
+    One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product | Flows | Among | EachPerson
 )

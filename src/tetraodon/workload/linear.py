@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from tetraodon.whole_sums import add_up, cut_off, fits
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
 from tetraodon.workload.each_person import EachPerson
+from tetraodon.workload.flows import PARTS, Flows
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -163,6 +164,14 @@ class Measurement:
         if self.scale < 0:
             raise QueryError("a noise scale is negative", fix="use 0 for exact, or a positive scale")
 
+    def noise_from(self, draw: Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints], shape: tuple[int, ...]) -> Ints:
+        """What is added to answers of some shape: noise on each, or what flows along steps make of theirs."""
+        given = self.query.contribution
+        if not isinstance(given, Flows):
+            return draw(self.noise, self.scale, shape)
+        noises = [draw(self.noise, self.scale * scale, size) for scale, size in given.noises]
+        return given.spread(noises).reshape(shape)
+
 
 def split_by(name: str, domain: Domain) -> Split:
     """The split by every value of an attribute, or by the branches at a level of its tree.
@@ -219,6 +228,9 @@ def _added(
             flat = add_up(groups * soft.rows, cells, shares, np.tile(counts, 2), longest=soft.units)
         case Product() as product:
             flat = product.spread(np.stack(rest, axis=1), counts, place, groups)
+        case Flows() as flows:
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            flat = _add_up(groups * flows.rows, place * flows.rows + cell, PARTS * counts)
         case EachPerson():
             raise Refused("people are not counted row by row", fix="ask about rows")
     return flat
