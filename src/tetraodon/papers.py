@@ -9,7 +9,7 @@ PAPERS: Final = {
     "HMD14": "X. He, A. Machanavajjhala and B. Ding. Blowfish privacy: tuning privacy-utility trade-offs using "
     "policies. SIGMOD 2014.",
     "HMD16": "S. Haney, A. Machanavajjhala and B. Ding. Design of policy-aware differentially private algorithms. "
-    "PVLDB 9(4), VLDB 2016.",
+    "PVLDB 9(4), 2015, VLDB 2016.",
     "MK15": "A. Machanavajjhala and D. Kifer. Designing statistical privacy for your data. CACM 58(3), 2015.",
     "RS07": "V. Rastogi, D. Suciu and S. Hong. The boundary between privacy and utility in data publishing. VLDB 2007.",
     "CL68": "C. K. Chow and C. N. Liu. Approximating discrete probability distributions with dependence trees. IEEE "

@@ -20,6 +20,7 @@ from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, One, Prefix, Table
 from tetraodon.workload.each_person import EachPerson
+from tetraodon.workload.flows import Flows
 from tetraodon.workload.linear import Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
@@ -195,7 +196,7 @@ def linear_in_code(term: Term) -> bool:
             return True
         case Squared() as squares:  # the square of a linear function is convex
             return isinstance(squares.of, Number) and squares.of.linear
-        case Answerers() | Table() | AllRanges() | Hats() | Soft() | Product() | Among() | EachPerson():
+        case Answerers() | Table() | AllRanges() | Hats() | Soft() | Product() | Flows() | Among() | EachPerson():
             return False
         case _:
             assert_never(term.contribution)

@@ -1,9 +1,9 @@
 """Noise along the steps of a map, priced by queries that stand in for it.
 
-A table x of counts is told as x + L eta, with independent whole noises eta. If L z = e_v - e_u for whole numbers z, then a
+A table x of counts is told as x + L eta, with independent whole noises eta. If L z = e_v - e_u for whole numbers z, a
 record that is v in place of u changes what is told as much as eta + z in place of eta does: nobody who sees it can do
-better than somebody who sees eta or eta + z, and that costs sum |z_i| / b_i, or sum z_i^2 / (2 s_i^2) ([HMD16] Thm 4.1;
-docs/edge-noise.md has the proof, and when nothing less is lost).
+better than somebody who sees eta or eta + z, and that costs sum |z_i| / b_i, or sum z_i^2 / (2 s_i^2). With L the steps
+of the graph it is what [HMD16] call transformational equivalence; docs/edge-noise.md has the proof.
 
 For `Flows` such a z is at hand: for every border that a way from u to v crosses, one step more at its place, and its
 share more in every bin of places. That is what one running count for each border moves by, so running counts stand in
@@ -65,8 +65,8 @@ def total_of_flows(measurements: Sequence[Measurement]) -> list[Measurement]:
 def flows_attain(measurements: Sequence[Measurement]) -> bool:
     """Whether what stands in loses no more than what it stands in for.
 
-    Why   without bins, the straight way is the cheapest under Laplace noise: a potential that falls by 1 / b across each
-          border shows it. Gaussian noise would rather take all ways at once, and bins may be cheaper together.
+    Why   without bins, the straight way is the cheapest under Laplace noise: a potential that falls by 1 / b across
+          each border shows it. Gaussian noise would rather take all ways at once, and bins may be cheaper together.
     """
     return not any(
         one.noise.currency is not Currency.PURE or flows.first.width or flows.second.width

@@ -1,7 +1,7 @@
-"""Rectangles of a map from cells whose noise flows along the steps of the map ([HMD16] section 5).
+"""Rectangles of a map from cells whose noise flows along the steps of the map, after [HMD16].
 
-A rectangle is off by what flows across its borders, and a border is a range of places. Where only near cells are a secret,
-ranges of places need far less noise than all cells of the rectangle.
+A rectangle is off by what flows across its borders, and a border is a range of places. Where only near cells are a
+secret, ranges of places need far less noise than all cells of the rectangle.
 """
 
 # ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know

@@ -1,10 +1,10 @@
-"""Noise along the steps of a map: what one record's step moves is a noise, and not the answer.
+"""Noise along the steps of a map: what one record's step moves is as much as a noise moves, which hides it.
 
-The cells of a map get noise that flows from cell to cell. Across every border between two neighbouring rows, or columns,
-there is a flow at each place along it, and a cell gains what flows in and loses what flows out. So a record that steps
-across a border changes the table as much as one more unit of the flow there would, and whoever sees the table cannot
-tell the two apart: noise on flows hides steps ([HMD16] section 4). Their sums over rectangles are flows across the
-rectangles' borders, and those are ranges of places.
+The cells of a map get noise that flows from cell to cell. Across every border between two neighbouring rows, or
+columns, there is a flow at each place along it: what it takes from the one side it gives to the other. So a record that
+steps across a border changes the table as much as one more unit of the flow there would, and whoever sees the table
+cannot tell the two apart: noise on flows hides steps ([HMD16]). Its sum over a rectangle is what flows across the
+rectangle's borders, and those are ranges of places.
 
 A flow is put together from independent whole noises: one for every place, and one for every smoothed bin of places
 (`Hats`) along the border,
@@ -15,6 +15,8 @@ Why   one more record's step adds one to its place and, in units of 1/width, its
       what is in brackets stays as it is, whatever `pull` is, and the flow is one more at that place. So `pull` decides
       the error alone: it is that of least squares, in whole numbers.
 """
+
+# ruff: noqa: ARG002 - a contribution is asked for its loss, and this one has none
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ class FlowLine:
             return np.zeros((self.size, 0), np.int64)
         rows, ratio = self.bins.astype(np.float64), float(self.steps / self.smooth) ** 2
         inner = np.eye(len(rows)) + ratio * (rows @ rows.T)
-        return np.rint(PARTS * ratio * np.linalg.solve(inner, rows).T).astype(np.int64)
+        return np.asarray(np.rint(PARTS * ratio * np.linalg.solve(inner, rows).T), np.int64)
 
     @property
     def scales(self) -> tuple[Fraction, ...]:
@@ -143,7 +145,7 @@ class Flows:
         return np.diff(across, axis=-2, prepend=0, append=0) + np.diff(along, axis=-1, prepend=0, append=0)
 
     def shares(self, weights: Floats) -> tuple[Floats, ...]:
-        """How much of each noise is in a weighted sum of cells, for maps of weights: `spread` transposed, in records."""
+        """How much of each noise is in a weighted sum of cells, for maps of weights: `spread` transposed."""
         maps = weights.reshape(-1, *self.shape)
         across, along = -np.diff(maps, axis=-2), -np.diff(maps, axis=-1).swapaxes(-1, -2)
         return (*self.first.shares(across), *self.second.shares(along))

@@ -15,6 +15,7 @@ from tetraodon.arrays import Ints
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
 from tetraodon.workload.each_person import EachPerson
+from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
@@ -116,8 +117,8 @@ def squared(contribution: Contribution) -> Measured:
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
-        case EachPerson():
-            raise AssertionError("people are priced by themselves")
+        case EachPerson() | Flows():
+            raise AssertionError("people, and noise along steps, are priced by themselves")
         case _:
             assert_never(contribution)
 

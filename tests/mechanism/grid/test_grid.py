@@ -18,6 +18,7 @@ import tetraodon as td
 from tetraodon.errors import DomainError, QueryError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.grid import GRID, grid_fit
+from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.error_targets import error_bound
 from tetraodon.releasing.many_ranges import many_rectangles, running_map
@@ -72,8 +73,9 @@ def some_rectangles() -> tuple[np.ndarray, np.ndarray]:
     "changes", [{}, {"presence": "secret"}, {"together": {"metric": "linf", "over": ["x", "y"], "within": 1}}]
 )
 def test_errors_are_as_planned_and_intervals_hold(
-    changes: dict[str, Any], table: pl.DataFrame, codes: np.ndarray
+    changes: dict[str, Any], table: pl.DataFrame, codes: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delitem(MECHANISMS, "edges")
     if "together" in changes:
         changes = {"secrets": {}, "attributes": {"x": {"integer": [10, 49]}, "y": {"integer": [0, 29]}}} | changes
         table = pl.DataFrame({"x": codes[:, 0] + 10, "y": codes[:, 1]})
