@@ -183,6 +183,23 @@ def test_another_table_tells_of_the_map_too() -> None:
     assert strip.upper - strip.lower < alone
 
 
+def test_a_bound_does_not_keep_others_from_rising() -> None:
+    """No step moves both, so that each item has the whole budget, whatever its share."""
+    sides = {name: {"integer": [0, 69]} for name in "xy"}
+    items = [{"name": "m", "rectangles": ["x", "y"]}, {"name": "h", "histogram": "age", "share": 3}]
+    plan = td.plan(
+        policy(
+            (70, 70),
+            attributes=sides | {"age": {"integer": [0, 5]}},
+            secrets={name: {"within": 1} for name in ("x", "y", "age")},
+            together="one attribute at a time",
+            release=items,
+        )
+    )
+    assert [(item.mechanism, item.epsilon) for item in plan] == [("edges", 1), ("ordered", 1)]
+    assert not plan.certificate.exact
+
+
 def test_the_map_is_told_on_a_grid_of_parts() -> None:
     measured = np.arange(35) * PARTS // 2
     assert EDGES.fit(AT, (measured,)).ravel().tolist() == (np.arange(35) / 2).tolist()

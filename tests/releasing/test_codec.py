@@ -10,6 +10,8 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import ReleaseError
 from tetraodon.releasing.codec import measurement_document, measurement_from
+from tetraodon.workload.flows import FlowLine, Flows
+from tetraodon.workload.linear import LinearQuery, Measurement
 
 
 def test_every_measurement_survives_the_file(policy: td.Policy) -> None:
@@ -37,6 +39,22 @@ def test_scales_are_exact() -> None:
     (measurement, *_) = td.plan(policy)["h"].measurements
     assert measurement_document(measurement)["noise"]["scale"] == "6"
     assert measurement.scale == Fraction(6)
+
+
+def test_flows_survive_the_file(policy: td.Policy) -> None:
+    here = td.load_policy(
+        {"dataset": "d", "attributes": {"x": {"integer": [0, 3]}, "y": {"integer": [0, 6]}}, "budget": {"epsilon": 1}}
+    )
+    flows = Flows(("x", "y"), FlowLine(7, Fraction(7, 3), 3, Fraction(5)), FlowLine(4, Fraction(1)))
+    given = Measurement(LinearQuery(flows), Fraction(3, 7))
+    document = json.loads(json.dumps(measurement_document(given)))
+    query = policy.items[0].query
+    assert measurement_from(document, query, here.domain) == given
+    for key, wrong in (("steps", "0"), ("width", 7), ("smooth", "much"), ("width", 0)):
+        broken = json.loads(json.dumps(document))
+        broken["counts"]["borders"][0][key] = wrong
+        with pytest.raises(ReleaseError, match="Fix:"):
+            measurement_from(broken, query, here.domain)
 
 
 @pytest.mark.parametrize(
