@@ -27,7 +27,7 @@ from tetraodon.noise.laws import LAPLACE
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.many_ranges import many_rectangles, running_map
 from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import _noisy
+from tetraodon.releasing.run import noisy
 from tetraodon.workload.contribution import One
 from tetraodon.workload.flows import PARTS, FlowLine, Flows
 from tetraodon.workload.linear import LinearQuery, Split
@@ -142,9 +142,7 @@ def releases(asked: td.Policy, table: pl.DataFrame, runs: int = RUNS) -> list[Re
     plan = td.plan(asked)
     exact = count(plan, table)
     permit = without_ledger(plan.certificate)
-    return [
-        infer(plan, {i.name: _noisy(plan, i.name, exact[i.name], permit) for i in plan}, "", "") for _ in range(runs)
-    ]
+    return [infer(plan, {i.name: noisy(i, exact[i.name], permit) for i in plan}, "", "") for _ in range(runs)]
 
 
 @pytest.mark.parametrize("changes", [{}, {"budget": {"epsilon": 1, "delta": "1e-6"}}])
