@@ -26,6 +26,8 @@ PAPERS: Final = {
     "ICML 2023.",
     "CKS20": "C. L. Canonne, G. Kamath and T. Steinke. The discrete Gaussian for differential privacy. "
     "arXiv 2004.00010, 2020.",
+    "MMHM18": "R. McKenna, G. Miklau, M. Hay and A. Machanavajjhala. Optimizing error of high-dimensional statistical "
+    "queries under differential privacy. VLDB 2018.",
     "DVGM22": "D. Desfontaines, J. Voss, B. Gipson and C. Mandayam. Differentially private partition selection. "
     "PoPETs 2022(1).",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -27,13 +27,17 @@ Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
 
 
 def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) -> Offered:
-    """What mechanisms propose for an item, priced; the price that it may have matters only if that shapes it."""
+    """What mechanisms propose for an item, priced; the price that it may have matters only if that shapes it.
+
+    Post  what is proposed where any two records are a secret is there as well, priced under the policy: who promises
+          less than plain differential privacy never errs more.
+    """
     priced = policy
     if item.query.shaped_by_budget:  # how fine its table is depends on its part of the budget
         priced = policy.with_epsilon(policy.epsilon * limit.amount / limit_of(policy, limit.noise).amount)
     found, too_long = [], False
     refused: Refused | None = None
-    for strategy in proposals(item.query, priced, usual=usual, among=item.among(policy.domain)):
+    for strategy, own in _proposed(item, priced, usual):
         strategy, inside = replace(strategy, noise=limit.noise), strategy.inside(policy.domain)
         if any(query.size(inside) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
             too_long = True
@@ -41,9 +45,9 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
         try:
             unit = _certify(policy, strategy.measurements(Fraction(1)))
         except Refused as error:
-            if strategy.among is None:
+            if own and strategy.among is None:
                 raise
-            refused = error  # another may be simpler to certify for a part of the records
+            refused = error if own else refused  # another may be simpler to certify for a part of the records
             continue
         if unit.finite:
             loss = limit.loss(unit)
@@ -51,6 +55,23 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
     if refused is not None and not found:
         raise refused
     return found, too_long
+
+
+def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strategy, bool]]:
+    """Strategies for a policy, and then others that plain differential privacy would have; whether each is the first.
+
+    Why   what is known already makes neighbours of data sets that differ in several records: then the policy does not
+          promise less than plain differential privacy does.
+    """
+    plain, among = policy.plain(), item.among(policy.domain)
+    promises = (policy,) if policy.known or policy.graph == plain.graph else (policy, plain)
+    seen = set()
+    for promise in promises:
+        for strategy in proposals(item.query, promise, usual=usual, among=among):
+            measured = strategy.mechanism, strategy.noisy, strategy.weights
+            if promise is policy or measured not in seen:  # at least as much is exact where less is secret
+                yield strategy, promise is policy
+            seen.add(measured)
 
 
 def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = None) -> tuple[Strategy, Fraction]:

@@ -91,12 +91,12 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 **centred,
             }
         case WeightedSums():
-            rows = contribution.matrix.tolist()
             return {
                 "kind": "weighted sums",
                 "attribute": contribution.names[0],
                 "parts": contribution.unit.denominator,
-                "rows": rows,
+                "single": contribution.single.tolist(),
+                "rows": contribution.sums.tolist(),
             }
         case Table():
             return {"kind": "asked"}
@@ -150,10 +150,12 @@ def _soft_from(document: Mapping[str, Any], domain: Domain) -> Soft:
 def _weighted_from(document: Mapping[str, Any], domain: Domain) -> WeightedSums:
     attribute, parts = domain[document["attribute"]], _whole(document["parts"], 1, PARTS_LIMIT)
     most = parts * PARTS_LIMIT
-    rows = [[_whole(weight, -most, most) for weight in row] for row in document["rows"]]
-    if not 1 <= len(rows) <= attribute.size * WIDTHS or any(len(row) != attribute.size for row in rows):
+    single, *rows = ([_whole(weight, -most, most) for weight in row] for row in (document["single"], *document["rows"]))
+    if not 1 <= len(rows) <= attribute.size * WIDTHS or any(len(row) != attribute.size for row in (single, *rows)):
         raise ValueError("weights that are not those of the attribute")
-    return WeightedSums((attribute.name,), np.array(rows, np.int64), Fraction(1, parts))
+    if min(single) <= 0:
+        raise ValueError("single values without a weight")
+    return WeightedSums.of(attribute.name, np.array(single), np.array(rows), Fraction(1, parts))
 
 
 def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) -> Measurement:

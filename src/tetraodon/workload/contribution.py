@@ -137,11 +137,43 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class WeightedSums(Table):
-    """Sums of the values of one attribute with weights that were searched for: no question asks them."""
+    """Values of one attribute, each with a weight of its own, then sums of them with weights that were searched for: no
+    question asks them.
+
+    >>> sums = WeightedSums.of("a", np.array([3, 2]), np.array([[1, 1]]), Fraction(1, 4))
+    >>> sums.matrix.tolist(), sums.apart(np.array([0]), np.array([1])).tolist()
+    ([[3, 0], [0, 2], [1, 1]], [5])
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first = self.matrix[: self.matrix.shape[1]]
+        if first.shape[0] != first.shape[1] or np.count_nonzero(first) != np.count_nonzero(np.diag(first)):
+            raise QueryError("weighted sums do not begin with single values", fix="give a weight for each value first")
+
+    @classmethod
+    def of(cls, name: str, single: Ints, sums: Ints, unit: Fraction) -> WeightedSums:
+        return cls((name,), np.concatenate([np.diag(single), sums]), unit)
+
+    @property
+    def single(self) -> Ints:
+        """The weight of each value by itself."""
+        return np.diag(self.matrix)
+
+    @property
+    def sums(self) -> Ints:
+        """The weights of the values in each sum."""
+        return self.matrix[self.matrix.shape[1] :]
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        moved = np.where(x == y, 0, np.abs(self.single)[x] + np.abs(self.single)[y])
+        for row in self.sums:
+            moved += np.abs(row[x] - row[y])
+        return moved
 
     def add_up(self, table: Ints) -> Ints:
         """Their values, in units, for every row of counts."""
-        return np.asarray(table @ self.matrix.T)
+        return np.concatenate([table * self.single, table @ self.sums.T], axis=-1)
 
 
 @dataclass(frozen=True)

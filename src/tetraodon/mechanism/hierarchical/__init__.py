@@ -25,7 +25,7 @@ from tetraodon.mechanism.hierarchical.shape_search import Shape, best_shape, mea
 from tetraodon.mechanism.one_scale import lengths
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.policy.attribute_graph import Everything, Within
+from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import EveryRange, ListedRanges, Query, RunningCounts
 from tetraodon.workload.contribution import One
@@ -53,7 +53,7 @@ class Hierarchical(Mechanism):
         *by, last = table = query.table(policy.domain)
         attribute = policy.domain[last.name]
         graph = policy.graph.factor_of(last.name).graph
-        if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within):
+        if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within | Public):
             return
         totals = LinearQuery(One(), tuple(by))
         known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0

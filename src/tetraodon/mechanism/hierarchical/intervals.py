@@ -28,11 +28,9 @@ def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit:
     strategy = at.strategy
     known = LinearQuery(One(), strategy.table[:-1]) in strategy.exact
     leaves, total = strategy.noise.variance(at.scale), 0.0 if known else None
-    sums = strategy.noisy[-1].contribution
+    sums = strategy.noisy[0].contribution
     if isinstance(sums, WeightedSums):
-        unit = float(sums.unit)
-        spread = strategy.noise.variance(strategy.scales(at.scale)[-1]) * unit**2
-        return WrittenOutFit(leaves, np.asarray(sums.matrix * unit, np.float64), spread, total)
+        return WrittenOutFit(np.asarray(sums.matrix * float(sums.unit)), leaves * float(sums.unit) ** 2, total)
     bins: list[tuple[int, float]] = []
     running: list[tuple[int, float]] = []
     for query, scale in zip(strategy.noisy[1:], strategy.scales(at.scale)[1:], strict=True):
@@ -110,8 +108,9 @@ def range_reach(at: Scaled, low: Ints, high: Ints, lines: Ints, confidence: Frac
     if not low.any():
         return at.strategy.noise.reach(lines * variance[high], largest[high] + 0 * lines, confidence)
     deviation, largest = np.append(0.0, np.sqrt(variance)), np.append(0.0, largest)
-    leaves = (high - low + 1) * (fit_of(at).leaves * at.above_discrete)
-    together = np.minimum((deviation[high + 1] + deviation[low]) ** 2, leaves)
+    fit = fit_of(at)
+    up_to = np.append(0.0, np.cumsum(np.broadcast_to(fit.leaves * at.above_discrete, fit.size)))
+    together = np.minimum((deviation[high + 1] + deviation[low]) ** 2, up_to[high + 1] - up_to[low])
     part = np.minimum(largest[high + 1] + largest[low], np.sqrt(together / 2))
     return at.strategy.noise.reach(lines * together, part + 0 * lines, confidence)
 

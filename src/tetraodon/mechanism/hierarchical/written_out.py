@@ -12,25 +12,27 @@ from tetraodon.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class WrittenOutFit:
-    """Single values with variance `leaves`, sums of them by the rows of `sums` with variance `spread`.
+    """Values of an attribute, each times a weight, and sums of them: the rows of `weights`, with variance `spread`.
 
     `total` is 0 where the sum of all values is known, as in `SmoothFit`; None where it is not.
     """
 
-    leaves: float
-    sums: Floats
+    weights: Floats
     spread: float
     total: float | None = None
 
     @property
     def size(self) -> int:
-        return int(self.sums.shape[1])
+        return int(self.weights.shape[1])
+
+    @property
+    def leaves(self) -> Floats:
+        """The variance of each value by itself."""
+        return np.asarray(self.spread / np.diag(self.weights) ** 2)
 
     def counts(self, measured: Floats, total: Floats | None) -> Floats:
         """The estimates of all values, a row for each row of single values and sums; `total` where it is known."""
-        found = (
-            measured[:, : self.size] / self.leaves + measured[:, self.size :] @ self.sums / self.spread
-        ) @ self._free
+        found = measured @ self.weights / self.spread @ self._free
         if total is None:
             return np.asarray(found)
         along = self._free.sum(axis=0)
@@ -47,7 +49,7 @@ class WrittenOutFit:
     @cached_property
     def _free(self) -> Floats:
         """The covariance before the total is used."""
-        return np.asarray(np.linalg.inv(np.eye(self.size) / self.leaves + self.sums.T @ self.sums / self.spread))
+        return np.asarray(np.linalg.inv(self.weights.T @ self.weights)) * self.spread
 
     @cached_property
     def _covariance(self) -> Floats:

@@ -1,8 +1,8 @@
 """Single values of one attribute, and weighted sums of them that are searched for what is asked.
 
-Single values are measured, and besides them a few weighted sums of values, found by descent: the p-identity strategies
-of matrix mechanisms, but for a policy. The search only proposes: weights are rounded to rationals, the kernel
-certifies them, and the planner takes them where they are better than all else.
+Single values are measured, each with a weight of its own, and besides them a few weighted sums of values, found by
+descent: the p-identity strategies of matrix mechanisms, but for a policy. The search only proposes: weights are rounded
+to rationals, the kernel certifies them, and the planner takes them where they are better than all else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 
@@ -22,28 +21,30 @@ from tetraodon.mechanism.hierarchical.intervals import fit_of
 from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
+from tetraodon.mechanism.weighted.asked import Asked, Sought
 from tetraodon.mechanism.weighted.column_search import best_rows, bumps
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Within
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import EveryRange, ListedRanges, Query, RunningCounts
+from tetraodon.questions.query import Query
 from tetraodon.workload.contribution import One, WeightedSums
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.smooth import Hats, Ramps
 
-LONGEST = 256
-"""Values of an attribute for which sums are searched: a fifth of a second."""
+LONGEST = 1024
+"""Values of an attribute for which sums are searched where presence is a secret: a second or two."""
+SHORT = 256
+"""The same where steps are listed, or the total is known, so that smoothed counts are about as good."""
 FEWEST = 8
 MANY_STEPS = 12
 """An attribute this many times longer than a step, with known totals, is cut by running sums into pieces that are
 alike; what a search gained there was below one percent."""
-GRAIN = 1000
+GRAIN = 5000
 """Found weights are rounded to multiples of 1 / GRAIN."""
-Sought: TypeAlias = RunningCounts | EveryRange | ListedRanges
 
 
 @dataclass(frozen=True)
 class Weighted(Hierarchical):
-    """Noise on single values, the first query, and on weighted sums of them; least squares is written out."""
+    """Noise on weighted single values and on weighted sums of them, one query; least squares is written out."""
 
     name = "weighted"
     words = "noise on counts and weighted sums"
@@ -69,28 +70,33 @@ class Weighted(Hierarchical):
             return  # totals of its parts are exact, and single values use them
         if known and isinstance(along.graph, Within) and attribute.size > MANY_STEPS * along.graph.reach:
             return
-        steps = (along.graph,) if known else (along.graph, Everything(attribute.size))
+        anywhere = Everything(attribute.size)  # whoever may be absent may be anywhere
+        steps = (along.graph,) if known else (along.graph, anywhere)
         for one in dict.fromkeys(step for step in steps if step.edge_count):
+            if attribute.size > SHORT and (known or one != anywhere):
+                continue
             sums = searched_sums(last.name, one, reading, known)
             if sums is not None:
-                noisy = (LinearQuery(One(), table), LinearQuery(sums, tuple(by)))
-                yield Strategy(self, noisy, (totals,) if known else (), table, (Fraction(1), Fraction(GRAIN)))
+                yield Strategy(self, (LinearQuery(sums, tuple(by)),), (totals,) if known else (), table)
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        sums = at.strategy.noisy[0].contribution
+        assert isinstance(sums, WeightedSums)
         return (
-            f"{noise} was added to the count of each value of {at.strategy.table[-1].name}{size}, and noise "
-            f"of its own to {at.strategy.noisy[1].contribution.rows} weighted sums of them, made for what is asked; "
-            f"least squares put them together, so that long ranges do not add up the noise of single values."
+            f"{noise} was added to the weighted count of each value of {at.strategy.table[-1].name}, and to "
+            f"{len(sums.sums)} weighted sums of them, made for what is asked{size}; least squares put them together, "
+            f"so that long ranges do not add up the noise of single values."
         )
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The table that fits single values and weighted sums together best."""
-        fit, unit = fit_of(at), float(at.strategy.noisy[1].contribution.unit)
+        fit, unit = fit_of(at), float(at.strategy.noisy[0].contribution.unit)
         assert isinstance(fit, WrittenOutFit)
-        cells, sums, *exact = (array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured)
-        cells = cells.reshape(-1, fit.size)
-        found = fit.counts(np.concatenate([cells, sums * unit], axis=1), exact[0][:, 0] if exact else None)
-        return found.reshape(measured[0].shape[:-1])
+        sums, *exact = (array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured)
+        return fit.counts(sums * unit, exact[0][:, 0] if exact else None).reshape(at.shape)
+
+    def cell_variance(self, at: Scaled) -> float:
+        return float(np.mean(fit_of(at).leaves))
 
 
 WEIGHTED = Weighted()
@@ -98,38 +104,27 @@ WEIGHTED = Weighted()
 
 @lru_cache(maxsize=64)
 def searched_sums(name: str, graph: AttributeGraph, reading: Sought, known: bool) -> WeightedSums | None:
-    """Sums of the values of one attribute beside single values; None where none are worth it.
+    """Single values of one attribute, and sums of them; None where no sums are worth it.
 
     Post  the same object for the same question, so that plans agree.
     """
-    rows = best_rows(gram_of(reading, graph.size), graph, _first(graph, known), known=known)
-    whole = None if rows is None else np.round(rows * GRAIN).astype(np.int64)
-    if whole is None or not whole.any():
+    found = best_rows(Asked(reading, graph.size), graph, _first(graph, known), known=known)
+    if found is None:
         return None
-    return WeightedSums((name,), whole[whole.any(axis=1)], Fraction(1, GRAIN))
-
-
-def gram_of(reading: Sought, size: int) -> Floats:
-    """W'W for what is asked of the values of an attribute: for every pair, how many answers hold both."""
-    codes = np.arange(size)
-    low, high = np.minimum.outer(codes, codes), np.maximum.outer(codes, codes)
-    match reading:
-        case RunningCounts():
-            return np.asarray(size - high, np.float64)
-        case EveryRange():
-            return np.asarray((low + 1.0) * (size - high))
-        case ListedRanges(ends):
-            rows = np.array([(a <= codes) & (codes <= b) for a, b in ends], np.float64)
-            return np.asarray(rows.T @ rows)
+    single, rows = (np.round(weights * GRAIN).astype(np.int64) for weights in found)
+    rows = rows[rows.any(axis=1)]
+    return WeightedSums.of(name, np.maximum(single, 1), rows, Fraction(1, GRAIN)) if len(rows) else None
 
 
 def _first(graph: AttributeGraph, known: bool) -> Floats:
     """Where the search starts: smoothed counts in multiples of the noise on single values, or broad bumps."""
     size = graph.size
     reach = min(graph.reach, size - 1) if isinstance(graph, Within) else size - 1
+    if not known and isinstance(graph, Everything):
+        return bumps(size, (0.75 * size**0.5, 4 * size**0.5), 0.4)
     shape = best_shape(size, reach)
     if shape is None or (shape.running and not known):
-        return bumps(size)
+        return bumps(size, (12.0,), 1.0)
     leaves, bins, running = shape.scales(reach)
     rows = [
         kind("", size, width).columns() * (leaves / (scale * width))

@@ -1,102 +1,103 @@
-"""Rows of weighted sums, beside single cells, that make a workload's error small under a secret graph.
+"""Weights of single values, and rows of weighted sums, that make a workload's error small under a secret graph.
 
-With single cells measured at noise 1 and rows B at noise 1 too, a step between cells i and j loses
-2 + |B_i - B_j|_1, so at a given budget the error is proportional to
+With value i measured with weight d_i, and rows B besides, all with noise 1, a step between values i and j loses
+d_i + d_j + |B_i - B_j|_1, and somebody who comes or goes d_i + |B_i|_1. At a given budget the error is proportional to
 
-    (2 + max over edges of |B_i - B_j|_1)^2  *  tr(W'W (I + B'B)^-1),
+    (the largest loss)^2  *  tr(W'W (D^2 + B'B)^-1),
 
-less what a known total takes away. Both factors are smoothed and descended together. On a complete graph the first is
-bounded by 2 + 2 max |B_i|_1, and columns of non-negative B are scaled to one common sum, so nothing is left to smooth.
+less what a known total takes away. Where every column adds up to 1, d_i + |B_i|_1 = 1, the loss is at most 2 between
+any two values, and 1 for presence. So non-negative rows T are descended freely, with B = T D and 1 / d_i = 1 + |T_i|_1:
+these are the p-identity strategies of [MMHM18] section 5. Along other graphs all d_i are 1, and the largest loss is
+smoothed and descended together with the error.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
+from tetraodon.mechanism.weighted.asked import Asked
 from tetraodon.one_thread import searching
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 
 ROUNDS = 60
+COLUMN_ROUNDS = 150
 SOFT = 1e-3
 NOWHERE = 100.0
 
 
-def best_rows(gram: Floats, graph: AttributeGraph, first: Floats, *, known: bool) -> Floats | None:
-    """Rows found by descent from first ones; None where nothing is a secret."""
+def best_rows(asked: Asked, graph: AttributeGraph, first: Floats, *, known: bool) -> tuple[Floats, Floats] | None:
+    """Weights of single values, and rows found by descent from first ones; None where nothing is a secret."""
     if not graph.edge_count:
         return None
-    error = _Error(gram / np.trace(gram), known)
+    error = _Error(asked, known)
     many = graph.edge_count > 0.5 * graph.size * graph.size / 2
     if isinstance(graph, Everything) or (many and first.min() >= 0):
         return _descend_by_columns(error, np.maximum(first, 0.0))
     x, y = (np.concatenate(ends) for ends in zip(*graph.edges(), strict=True))
-    return _descend_by_edges(error, first, x, y)
+    return np.ones(graph.size), _descend_by_edges(error, first, x, y)
 
 
 class _Error:
-    """log tr(G (I + B'B)^-1), less what the known total takes away, and its gradient in B."""
+    """log tr(G C (I + T'T)^-1 C), less what the known total takes away, with its gradients in T and in C = diag(c).
 
-    def __init__(self, gram: Floats, known: bool) -> None:
-        self.gram, self.known = gram, known
+    Why   with S = C (I + T'T)^-1 C, u = S 1 and w = 1'u, the known total takes u'G u / w. Both together change by
+          tr(K dS), where K = G - (G u 1' + 1 u'G) / w + (u'G u / w^2) 1 1'.
+    """
 
-    def __call__(self, rows: Floats) -> tuple[float, Floats]:
+    def __init__(self, asked: Asked, known: bool) -> None:
+        self.asked, self.known = asked, known
+        self.whole = float(asked.diagonal.sum())
+
+    def __call__(self, rows: Floats, c: Floats) -> tuple[float, Floats, Floats]:
+        diagonal = self.asked.diagonal / self.whole
         inner = np.linalg.inv(np.eye(len(rows)) + rows @ rows.T)
-        pulled = inner @ rows  # B (I + B'B)^-1
-        asked = pulled @ self.gram
-        value = float(np.trace(self.gram)) - float(np.einsum("ij,ij->", asked, rows))
-        slope = -2 * (asked - (asked @ rows.T) @ pulled)
+        pulled, wide = inner @ rows, rows * c
+        seen = self.asked.times(wide) / self.whole
+        value = float(c**2 @ diagonal) - float(np.einsum("ij,ij->", pulled, seen * c))
         if self.known:
-            along = np.ones(rows.shape[1]) - rows.T @ pulled.sum(axis=1)
-            whole = float(along.sum())
-            seen = self.gram @ along
-            taken = float(along @ seen)
-            back = seen - rows.T @ (pulled @ seen)
-            value -= taken / whole
-            left, right = rows @ along, rows @ back
-            slope += 2 * (np.outer(left, back) + np.outer(right, along)) / whole
-            slope -= 2 * taken / whole**2 * np.outer(left, along)
+            along = c * (c - pulled.T @ (rows @ c))
+            total, right = float(along.sum()), self.asked.times(along[None, :])[0] / self.whole
+            taken, sums = float(along @ right), wide.sum(axis=1)
+            value -= taken / total
+            seen = seen - np.outer(sums, right) / total + ((taken / total * sums - wide @ right) / total)[:, None]
+            diagonal = diagonal - 2 * right / total + taken / total**2
         if value <= 0:  # beyond what floats can tell: no place for a search to go
-            return NOWHERE, np.zeros_like(rows)
-        return float(np.log(value)), slope / value
+            return NOWHERE, np.zeros_like(rows), np.zeros_like(c)
+        back = inner @ (seen * c)
+        in_rows = -2 * (back - (back @ rows.T) @ pulled)
+        in_c = 2 * (c * diagonal - np.einsum("ij,ij->j", pulled, seen))
+        return float(np.log(value)), in_rows / value, in_c / value
 
 
 @searching
-def _descend_by_columns(error: _Error, first: Floats) -> Floats:
-    """Columns of non-negative rows, all with the same sum s: the loss is at most 2 + 2 s."""
+def _descend_by_columns(error: _Error, first: Floats) -> tuple[Floats, Floats]:
+    """Non-negative rows; every column adds up to one, with the weight of the value itself."""
     from scipy.optimize import minimize
 
-    shape = first.shape
-    sums = np.maximum(first.sum(axis=0), 1e-9)
-    begin = np.append(np.sqrt(first / sums + 1e-6).ravel(), np.log(max(float(sums.max()), 1e-3)))
-
-    def made(parameters: Floats) -> tuple[Floats, Floats, Floats, float]:
-        roots = parameters[:-1].reshape(shape)
-        squares = roots**2 + 1e-12
-        total = squares.sum(axis=0)
-        height = float(np.exp(min(parameters[-1], 50.0)))
-        return roots, squares / total, total, height
-
     def objective(parameters: Floats) -> tuple[float, Floats]:
-        roots, shares, total, height = made(parameters)
-        value, slope = error(height * shares)
-        in_shares = height * slope
-        in_squares = (in_shares - (in_shares * shares).sum(axis=0)) / total
-        in_height = float((slope * shares).sum()) * height + 2 * height / (1 + height)
-        return value + 2 * np.log(2 + 2 * height), np.append((2 * roots * in_squares).ravel(), in_height)
+        rows = parameters.reshape(first.shape)
+        value, in_rows, in_c = error(rows, 1 + rows.sum(axis=0))
+        return value, (in_rows + in_c).ravel()
 
-    found = minimize(objective, begin, jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
-    _, shares, _, height = made(found.x)
-    return height * shares
+    options = {"maxiter": COLUMN_ROUNDS}
+    found = minimize(
+        objective, first.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * first.size, options=options
+    )
+    rows = found.x.reshape(first.shape)
+    single = 1 / (1 + rows.sum(axis=0))
+    return single, rows * single
 
 
 @searching
 def _descend_by_edges(error: _Error, first: Floats, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
-    """Any rows; the largest loss over edges is softened, more and more sharply."""
+    """Any rows beside single values of weight one; the largest loss over edges is softened, more and more sharply."""
     from scipy.optimize import minimize
 
-    shape, rows = first.shape, first
+    shape, rows, ones = first.shape, first, np.ones(first.shape[1])
     for power in (100.0, 1000.0):
 
         def objective(parameters: Floats, power: float = power) -> tuple[float, Floats]:
@@ -107,7 +108,7 @@ def _descend_by_edges(error: _Error, first: Floats, x: NDArray[np.int64], y: NDA
             top = float(moved.max())
             weight = (moved / top) ** power
             loss = np.log(top) + np.log(float(weight.mean())) / power
-            value, slope = error(now)
+            value, slope, _ = error(now, ones)
             pull = (apart / length) * (2 * weight / (weight.sum() * moved))
             for ends, sign in ((x, 1.0), (y, -1.0)):
                 for row in range(shape[0]):
@@ -120,10 +121,16 @@ def _descend_by_edges(error: _Error, first: Floats, x: NDArray[np.int64], y: NDA
     return rows
 
 
-def bumps(cells: int) -> Floats:
-    """A few broad rows, each about a stretch of cells and a little about all others."""
-    count = max(2, min(64, cells // 12))
-    place = np.arange(cells) * (count - 1) / max(cells - 1, 1)
-    near = np.maximum(0.0, 1 - np.abs(place - np.arange(count)[:, None]))
-    uneven = 1 + 0.1 * np.cos(np.outer(np.arange(1, count + 1), np.arange(cells)))
-    return np.asarray((near + 0.02) * uneven)
+def bumps(cells: int, widths: Sequence[float], height: float) -> Floats:
+    """Broad rows to begin with, each about a stretch of cells, a little about all others, and a little uneven.
+
+    Why   where a weight is 0 the descent may stay, and where rows are alike it cannot tell them apart.
+    """
+    rows = []
+    for width in widths:
+        count = max(2, min(64, round(cells / width)))
+        place = np.arange(cells) * (count - 1) / max(cells - 1, 1)
+        rows.append(np.maximum(0.0, 1 - np.abs(place - np.arange(count)[:, None])))
+    near = np.concatenate(rows)
+    uneven = 1 + 0.1 * np.cos(np.outer(np.arange(1, len(near) + 1), np.arange(cells)))
+    return np.asarray((height * near + 0.02) * uneven)
