@@ -37,8 +37,8 @@ from tetraodon.questions import (
     Variance,
     linear,
 )
-from tetraodon.workload.contribution import One, WeightedSums
-from tetraodon.workload.linear import LinearQuery, Measurement, splits
+from tetraodon.workload.contribution import WeightedSums
+from tetraodon.workload.linear import LinearQuery, Measurement
 
 HUSHED = Fraction(1, 10_000)
 QUERIES: dict[str, Query] = {
@@ -240,8 +240,8 @@ def test_weighted_sums(secrets: str) -> None:
         only["secrets"] = {"x": only["secrets"]["x"]}
     here = policy(attributes={"x": {"integer": [0, 4]}}, **only)
     rows = np.array([[3, 2, 0, 0, 1], [0, 1, 1, 2, 3]])
-    sums = LinearQuery(WeightedSums(("x",), rows, Fraction(1, 4)))
-    measurements = [Measurement(LinearQuery(One(), splits(["x"])), Fraction(9)), Measurement(sums, Fraction(30))]
+    sums = LinearQuery(WeightedSums.of("x", np.array([4, 3, 3, 2, 4]), rows, Fraction(1, 4)))
+    measurements = [Measurement(sums, Fraction(30))]
     world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
     mechanism, certificate = run_on(measurements, here, world), certify_release(here, measurements)
     check(mechanism, here, Fraction(certificate.epsilon), pf.scenarios.independent(), exact=certificate.exact)

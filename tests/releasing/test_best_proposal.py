@@ -6,6 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tetraodon as td
 from tetraodon.errors import Refused
@@ -53,7 +55,28 @@ def test_what_cannot_be_certified_for_a_part_is_not_offered(monkeypatch: pytest.
         return whole(*args, **more)
 
     monkeypatch.setattr(best_proposal, "certify_measurements", only_one)
-    assert [one.mechanism.name for one, _ in offered(item, made, LIMIT)[0]] == ["identity"]
+    assert {one.mechanism.name for one, _ in offered(item, made, LIMIT)[0]} == {"identity", "weighted"}
     monkeypatch.setattr(best_proposal, "certify_measurements", lambda *_, **__: only_one(None, [1, 2]))
     with pytest.raises(Refused, match="too many"):
         offered(item, made, LIMIT)
+
+
+SECRETS: list[Any] = ["public", "everything", {"within": 1}, {"within": 5}, {"blocks": [[0, 6], [7, 19]]}]
+ASKED = [{"cdf": "x"}, {"ranges": "x"}, {"ranges": {"x": [[0, 3], [2, 15]]}}, {"histogram": "x"}]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(SECRETS), st.sampled_from(ASKED), st.sampled_from(["public", "secret"]), st.booleans())
+def test_who_promises_less_never_errs_more(secret: Any, asked: dict[str, Any], presence: str, where: bool) -> None:
+    """Certified errors, beside those of plain differential privacy with the same presence."""
+    some = {"where": "y > 3"} if where else {}
+    document = policy({**asked, **some}).document | {
+        "presence": presence,
+        "attributes": {"x": {"integer": [0, 19]}, "y": {"integer": [0, 9]}},
+    }
+    less, more = (td.load_policy(document | {"secrets": secrets}) for secrets in ({"x": secret, "y": "public"}, {}))
+    errors = [td.plan(one)["i"].expected_error for one in (less, more)]
+    assert errors[0] <= errors[1] * (1 + 1e-9)
+    if presence == "secret":
+        alone = td.load_policy(document | {"secrets": {"x": "public", "y": "public"}})
+        assert td.plan(alone)["i"].expected_error <= errors[0] * (1 + 1e-9)

@@ -61,10 +61,12 @@ def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strateg
     """Strategies for a policy, and then others that plain differential privacy would have; whether each is the first.
 
     Why   what is known already makes neighbours of data sets that differ in several records: then the policy does not
-          promise less than plain differential privacy does.
+          promise less than plain differential privacy does. And a question that is shaped by the budget is not the same
+          for both, so that errors tell nothing.
     """
     plain, among = policy.plain(), item.among(policy.domain)
-    promises = (policy,) if policy.known or policy.graph == plain.graph else (policy, plain)
+    same = policy.known or item.query.shaped_by_budget or policy.graph == plain.graph
+    promises = (policy,) if same else (policy, plain)
     seen = set()
     for promise in promises:
         for strategy in proposals(item.query, promise, usual=usual, among=among):

@@ -69,6 +69,27 @@ def test_the_prediction_is_the_variance(shape: Shape, groups: int, known: bool) 
         assert found == pytest.approx(variance_by_matrices(query, strategy, Fraction(7, 2), policy.domain), rel=1e-9)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_where_presence_is_secret_a_total_with_noise_costs_nothing(groups: int) -> None:
+    policy, query, at = line(40, None, absent=True, groups=groups), ranges("x", by=["g"]), Fraction(7, 2)
+    without, total = HIERARCHICAL.propose(query, policy)
+    lost = [certify_measurements(policy.graph, one.measurements(at)).epsilon for one in (without, total)]
+    assert float(lost[1]) == pytest.approx(float(lost[0]), rel=1e-3)
+    errors = [Scaled(one, at, policy.domain).expected_error(query) for one in (without, total)]
+    assert errors[1] < 0.9 * errors[0]
+    assert errors[1] ** 2 == pytest.approx(variance_by_matrices(query, total, at, policy.domain), rel=1e-9)
+    scaled, numbers = Scaled(total, at, policy.domain), np.random.default_rng(1)
+    counts = numbers.integers(0, 9, (groups, 40))
+    exact = tuple(
+        (one.matrix(policy.domain)[0] @ counts.ravel()).reshape(one.shape(policy.domain)) for one in total.noisy
+    )
+    assert HIERARCHICAL.fit(scaled, exact) == pytest.approx(counts)
+    asked = numbers.random((3, groups * 40))
+    weights = np.concatenate([part * 1.0 for part in HIERARCHICAL.parts(scaled, asked)], axis=1)
+    rows = np.concatenate([one.matrix(policy.domain)[0] for one in total.noisy])
+    assert weights @ rows == pytest.approx(asked)  # what is read from the noisy numbers has no bias
+
+
 @pytest.mark.parametrize("reach", [2, 5, 11, None])
 @pytest.mark.parametrize("absent", [True, False])
 def test_certificates_are_what_enumeration_finds(reach: int | None, absent: bool) -> None:

@@ -9,15 +9,15 @@ from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 
 SIZE = 7
 NUMBERS = np.random.default_rng(3)
-SUMS = NUMBERS.random((3, SIZE))
+SUMS = np.concatenate([np.diag(0.5 + NUMBERS.random(SIZE)), NUMBERS.random((3, SIZE))])
 
 
 def fit(known: bool) -> WrittenOutFit:
-    return WrittenOutFit(2.0, SUMS, 0.5, 0.0 if known else None)
+    return WrittenOutFit(SUMS, 0.5, 0.0 if known else None)
 
 
 def covariance(known: bool) -> np.ndarray:
-    information = np.eye(SIZE) / 2.0 + SUMS.T @ SUMS / 0.5 + (1e7 if known else 0.0)
+    information = SUMS.T @ SUMS / 0.5 + (1e7 if known else 0.0)
     return np.asarray(np.linalg.inv(information))
 
 
@@ -33,7 +33,7 @@ def test_covariance_and_running_variances(known: bool) -> None:
 @pytest.mark.parametrize("known", [True, False])
 def test_counts_fit_best(known: bool) -> None:
     measured, total = NUMBERS.random((2, SIZE + 3)), np.array([4.0, 5.0])
-    right = measured[:, :SIZE] / 2.0 + measured[:, SIZE:] @ SUMS / 0.5
+    right = measured @ SUMS / 0.5
     if known:
         right = right + 1e7 * total[:, None]
     found = fit(known).counts(measured, total if known else None)
@@ -42,6 +42,10 @@ def test_counts_fit_best(known: bool) -> None:
 
 def test_measurements_without_noise_give_the_values_back() -> None:
     values = np.arange(SIZE, dtype=np.float64)
-    measured = np.concatenate([values, SUMS @ values])[None, :]
+    measured = (SUMS @ values)[None, :]
     assert fit(True).counts(measured, np.array([values.sum()]))[0] == pytest.approx(values)
     assert fit(False).counts(measured, None)[0] == pytest.approx(values)
+
+
+def test_a_value_by_itself_has_the_noise_of_its_weight() -> None:
+    assert fit(False).leaves == pytest.approx(0.5 / np.diag(SUMS) ** 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -40,6 +41,17 @@ def test_a_short_theta_makes_it_finer() -> None:
     assert sum(grid(policy_of(*[Within(101, 5)] * 3), "0.1", 1000)) > sum(
         grid(policy_of(*[Everything(101)] * 3), "0.1", 1000)
     )
+
+
+def test_where_presence_alone_is_secret_noise_is_counted() -> None:
+    """It was taken for free, and every value got a cell of its own."""
+    both, hidden = policy_of(*[Everything(101)] * 2), policy_of(*[Public(101)] * 2)
+    hidden = replace(hidden, graph=replace(hidden.graph, absent=True), presence="secret")
+    columns = columns_of(hidden, hidden.domain.names)
+    found, score = choose_grid(columns, 1, Fraction(1), 1000, free=False)
+    stronger, more = choose_grid(columns_of(both, both.domain.names), 1, Fraction(1), 1000, free=False)
+    assert score < more
+    assert sum(stronger.shape) <= sum(found.shape) <= 1.5 * sum(stronger.shape)
 
 
 def test_a_long_column_gets_more_bins_than_a_short_one() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tetraodon.mechanism.weighted.asked import Asked
 from tetraodon.mechanism.weighted.column_search import NOWHERE, _Error, best_rows, bumps
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within
+from tetraodon.questions.query import EveryRange
 
 CELLS = 24
+ASKED = Asked(EveryRange(), CELLS)
+BUMPS = bumps(CELLS, (12.0,), 1.0)
 
 
 def all_ranges() -> np.ndarray:
@@ -16,54 +20,66 @@ def all_ranges() -> np.ndarray:
     return (np.minimum.outer(code, code) + 1.0) * (CELLS - np.maximum.outer(code, code))
 
 
-def plain_error(rows: np.ndarray, gram: np.ndarray, known: bool) -> float:
-    whole = np.linalg.inv(np.eye(len(gram)) + rows.T @ rows)
-    if known:
+def plain_error(rows: np.ndarray, single: np.ndarray, total: float | None) -> float:
+    whole = np.linalg.inv(np.diag(single**2) + rows.T @ rows)
+    if total is not None:
         along = whole.sum(axis=1)
-        whole = whole - np.outer(along, along) / along.sum()
-    return float(np.trace(gram @ whole))
+        whole = whole - np.outer(along, along) / (along.sum() + total)
+    return float(np.trace(all_ranges() @ whole))
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_error_and_gradient_are_those_of_the_dense_formula(known: bool) -> None:
+@pytest.mark.parametrize("total", [0.0, 1.0, None])
+def test_error_and_gradients_are_those_of_the_dense_formula(total: float | None) -> None:
     numbers = np.random.default_rng(5)
-    rows, gram = numbers.random((4, CELLS)), all_ranges()
-    error = _Error(gram, known)
-    value, slope = error(rows)
-    assert value == pytest.approx(np.log(plain_error(rows, gram, known)))
+    rows, c = numbers.random((4, CELLS)), 1 + numbers.random(CELLS)
+    error = _Error(ASKED, total)
+    value, in_rows, in_c = error(rows, c)
+    assert value == pytest.approx(np.log(plain_error(rows / c, 1 / c, total) / np.trace(all_ranges())))
     for place in [(0, 0), (1, 7), (3, 23)]:
         step = np.zeros_like(rows)
         step[place] = 1e-6
-        rise = (error(rows + step)[0] - error(rows - step)[0]) / 2e-6
-        assert rise == pytest.approx(slope[place], rel=1e-4, abs=1e-8)
+        rise = (error(rows + step, c)[0] - error(rows - step, c)[0]) / 2e-6
+        assert rise == pytest.approx(in_rows[place], rel=1e-4, abs=1e-8)
+        rise = (error(rows, c + step[place[0]])[0] - error(rows, c - step[place[0]])[0]) / 2e-6
+        assert rise == pytest.approx(in_c[place[1]], rel=1e-4, abs=1e-8)
 
 
 def test_what_floats_cannot_tell_is_nowhere() -> None:
-    value, slope = _Error(np.zeros((CELLS, CELLS)), False)(np.ones((1, CELLS)))
+    value, slope, _ = _Error(ASKED, None)(np.full((1, CELLS), 1.0), np.full(CELLS, 1e-200))
     assert value == NOWHERE
     assert not slope.any()
 
 
 @pytest.mark.parametrize("kind", [Everything(CELLS), Within(CELLS, 3), Blocks(tuple(c // 6 for c in range(CELLS)))])
-@pytest.mark.parametrize("known", [True, False])
-def test_it_goes_down(kind: Everything | Within | Blocks, known: bool) -> None:
-    first = bumps(CELLS)
-    rows = best_rows(all_ranges(), kind, first, known=known)
-    assert rows is not None
+@pytest.mark.parametrize("total", [0.0, 1.0, None])
+def test_it_goes_down(kind: Everything | Within | Blocks, total: float | None) -> None:
+    found = best_rows(ASKED, kind, BUMPS, total)
+    assert found is not None
     x, y = (np.concatenate(ends) for ends in zip(*kind.edges(), strict=True))
 
-    def whole(rows: np.ndarray) -> float:
-        loss = 2 + np.abs(rows[:, x] - rows[:, y]).sum(axis=0).max()
-        return float(loss**2 * plain_error(rows, all_ranges(), known))
+    def whole(single: np.ndarray, rows: np.ndarray) -> float:
+        loss = (single[x] + single[y] + np.abs(rows[:, x] - rows[:, y]).sum(axis=0)).max()
+        if total is None:  # somebody may come or go
+            loss = max(loss, (single + np.abs(rows).sum(axis=0)).max())
+        return float(loss**2 * plain_error(rows, single, total))
 
-    assert whole(rows) < whole(first)
+    assert whole(*found) < whole(np.ones(CELLS), BUMPS)
+
+
+def test_columns_add_up_to_what_presence_may_lose() -> None:
+    found = best_rows(ASKED, Everything(CELLS), BUMPS, None)
+    assert found is not None
+    single, rows = found
+    assert rows.min() >= 0
+    assert single + rows.sum(axis=0) == pytest.approx(np.ones(CELLS))
+    assert single.max() > 1.05 * single.min()  # values in the middle are in more ranges than those at the ends
 
 
 def test_where_nothing_is_secret_there_is_nothing_to_search() -> None:
-    assert best_rows(all_ranges(), Public(CELLS), bumps(CELLS), known=True) is None
+    assert best_rows(ASKED, Public(CELLS), BUMPS, 0.0) is None
 
 
 def test_bumps_are_positive_everywhere() -> None:
     for cells in (2, 3, 50, 1000):
-        assert bumps(cells).shape[1] == cells
-        assert bumps(cells).min() > 0
+        assert bumps(cells, (5.0, 40.0), 0.4).shape[1] == cells
+        assert bumps(cells, (5.0, 40.0), 0.4).min() > 0

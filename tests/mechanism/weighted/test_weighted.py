@@ -22,14 +22,15 @@ from tetraodon.errors import ReleaseError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
-from tetraodon.mechanism.weighted import LONGEST, WEIGHTED, gram_of, searched_sums
+from tetraodon.mechanism.weighted import LONGEST, SHORT, WEIGHTED, searched_sums
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
+from tetraodon.questions.query import EveryRange, RunningCounts
 from tetraodon.releasing.codec import measurement_document, measurement_from
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import infer
 from tetraodon.releasing.run import noisy
+from tetraodon.workload.contribution import WeightedSums
 
 RUNS = 300
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))
@@ -91,7 +92,7 @@ def test_the_planner_takes_it_only_where_it_is_better(monkeypatch: pytest.Monkey
     best, near = td.plan(wide)["q"], td.plan(policy({"within": 1}, presence="public"))["q"]
     assert (best.mechanism, best.epsilon, near.mechanism) == ("weighted", 1, "ordered")
     monkeypatch.delitem(MECHANISMS, "weighted")
-    assert best.expected_error < 0.75 * td.plan(wide)["q"].expected_error
+    assert best.expected_error < 0.95 * td.plan(wide)["q"].expected_error
 
 
 def test_plain_differential_privacy_is_not_said_to_have_it() -> None:
@@ -106,6 +107,7 @@ def test_plain_differential_privacy_is_not_said_to_have_it() -> None:
 
 def test_what_it_leaves_to_others() -> None:
     assert not proposed(policy(size=LONGEST + 1))
+    assert not proposed(policy(size=SHORT + 1, presence="public"))
     assert not proposed(policy(size=4))
     assert not proposed(policy(release=[{"name": "q", "histogram": "x"}]))
     assert not proposed(policy(budget={"rho": "1/2"}))
@@ -115,20 +117,25 @@ def test_what_it_leaves_to_others() -> None:
 
 
 def test_one_question_is_searched_once() -> None:
-    first, again = (searched_sums("x", Within(16, 2), EveryRange(), False) for _ in range(2))
+    first, again = (searched_sums("x", Within(16, 2), EveryRange(), None) for _ in range(2))
     assert first is again is not None
-    assert searched_sums("x", Public(16), EveryRange(), False) is None
+    assert searched_sums("x", Public(16), EveryRange(), None) is None
 
 
-@pytest.mark.parametrize("reading", [RunningCounts(), EveryRange(), ListedRanges(((0, 3), (2, 5)))])
-def test_what_is_asked_of_pairs(reading: RunningCounts | EveryRange | ListedRanges) -> None:
-    ends = {
-        RunningCounts: [(0, high) for high in range(6)],
-        EveryRange: [(low, high) for low in range(6) for high in range(low, 6)],
-        ListedRanges: [(0, 3), (2, 5)],
-    }[type(reading)]
-    rows = np.array([[low <= code <= high for code in range(6)] for low, high in ends], np.float64)
-    assert np.array_equal(gram_of(reading, 6), rows.T @ rows)
+@pytest.mark.parametrize(("asked", "most"), [("ranges", 123), ("cdf", 94)])
+def test_presence_alone_errs_no_more_than_published_strategies(asked: str, most: float) -> None:
+    """Mean squared errors of HDMM's p-identity strategies for 1,024 values at epsilon 1."""
+    item = td.plan(policy("public", size=1024, release=[{"name": "q", asked: "x"}]))["q"]
+    assert (item.mechanism, item.epsilon, item.certificate.exact) == ("weighted", 1, True)
+    assert item.expected_error**2 <= most
+
+
+def test_a_total_is_free_where_presence_and_values_are_secret() -> None:
+    [sums] = [one.noisy[0].contribution for one in proposed(policy(size=64))]
+    assert isinstance(sums, WeightedSums)
+    assert len(set(sums.matrix[-1].tolist())) == 1
+    found = td.certify(policy(size=64), sums.matrix, 1), td.certify(policy(size=64), sums.matrix[:-1], 1)
+    assert found[0].epsilon <= found[1].epsilon * Fraction("1.01")
 
 
 TABLE = pl.DataFrame({"x": [(i * i * 7 + i // 3) % 16 for i in range(900)]})
@@ -170,16 +177,18 @@ def test_it_is_released_read_back_verified_and_asked(tmp_path: Path) -> None:
 def test_its_document_comes_back_and_a_damaged_one_is_refused() -> None:
     here = policy({"within": 4})
     item = td.plan(here)["q"]
-    document = measurement_document(item.measurements[1])
+    document = measurement_document(item.measurements[0])
     found = measurement_from(document, item.item.query, here.domain)
     assert measurement_document(found) == document
-    assert np.array_equal(found.query.contribution.columns(), item.measurements[1].query.contribution.columns())
+    assert np.array_equal(found.query.contribution.columns(), item.measurements[0].query.contribution.columns())
     rows = document["counts"]["rows"]
     for damaged in (
         {"rows": []},
         {"rows": [rows[0][:-1]]},
         {"rows": [[0.5] * 16]},
         {"parts": 0},
+        {"single": [1] * 15},
+        {"single": [0] * 16},
         {"rows": [[10**12] * 16]},
     ):
         with pytest.raises(ReleaseError, match="does not describe its measurements"):
@@ -188,6 +197,6 @@ def test_its_document_comes_back_and_a_damaged_one_is_refused() -> None:
 
 def test_kinds_of_steps() -> None:
     for graph in (Everything(16), Within(16, 3), Blocks(tuple(code // 8 for code in range(16)))):
-        sums = searched_sums("x", graph, RunningCounts(), False)
+        sums = searched_sums("x", graph, RunningCounts(), None)
         assert sums is not None
         assert np.array_equal(sums.add_up(np.eye(16, dtype=np.int64)), sums.columns().T)

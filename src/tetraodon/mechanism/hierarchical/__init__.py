@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -21,11 +21,11 @@ from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.mechanism.free_totals import free_totals
 from tetraodon.mechanism.hierarchical.intervals import fit_of, largest_reach, parts_of, range_reach, sum_reach
 from tetraodon.mechanism.hierarchical.least_squares import SmoothFit
-from tetraodon.mechanism.hierarchical.shape_search import Shape, best_shape, mean_range_variance, sample
+from tetraodon.mechanism.hierarchical.shape_search import KINDS, Shape, best_shape, mean_range_variance, sample
 from tetraodon.mechanism.one_scale import lengths
 from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.policy.attribute_graph import Everything, Public, Within
+from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import EveryRange, ListedRanges, Query, RunningCounts
 from tetraodon.workload.contribution import One
@@ -53,7 +53,7 @@ class Hierarchical(Mechanism):
         *by, last = table = query.table(policy.domain)
         attribute = policy.domain[last.name]
         graph = policy.graph.factor_of(last.name).graph
-        if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within | Public):
+        if not attribute.ordered or attribute.size > LONGEST or not isinstance(graph, Everything | Within):
             return
         totals = LinearQuery(One(), tuple(by))
         known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
@@ -68,7 +68,10 @@ class Hierarchical(Mechanism):
         for reach, noise in product(reaches, laws):
             shape = best_shape(attribute.size, reach, noise)
             if shape is not None and (known or not shape.running):
-                yield strategy_of(shape, reach, attribute.name, attribute.size, tuple(by), exact)
+                made = strategy_of(shape, reach, attribute.name, attribute.size, tuple(by), exact)
+                yield made
+                if not known:
+                    yield _with_total(made, shape)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
         return math.sqrt(_mean_variance(query, at))
@@ -78,9 +81,10 @@ class Hierarchical(Mechanism):
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
         widths = sorted({w for q in at.strategy.noisy if (w := q.contribution.unit.denominator) > 1})
+        total = " and to their total" if at.strategy.noisy[-1].contribution == One() else ""
         return (
             f"{noise} was added to the count of each value of {at.strategy.table[-1].name}{size}, and noise "
-            f"of its own to smoothed counts over about {' and '.join(map(str, widths))} values; least squares "
+            f"of its own to smoothed counts over about {' and '.join(map(str, widths))} values{total}; least squares "
             f"put them together, so that long ranges do not add up the noise of single values."
         )
 
@@ -92,10 +96,11 @@ class Hierarchical(Mechanism):
         by_width: dict[type, dict[int, Floats]] = {Hats: {}, Ramps: {}}
         for query, array in zip(noisy[1:], arrays[1:], strict=False):
             kind = query.contribution
-            assert isinstance(kind, Hats | Ramps)
-            by_width[type(kind)][kind.width] = array / kind.width
+            if isinstance(kind, Hats | Ramps):
+                by_width[type(kind)][kind.width] = array / kind.width
         leaves = arrays[0].reshape(-1, fit.size)
-        total = arrays[len(noisy)][:, 0] if fit.total == 0 else np.zeros(len(leaves))
+        # a total with noise is the last noisy number, an exact one the first exact number
+        total = np.zeros(len(leaves)) if fit.total is None else arrays[len(noisy) - (1 if fit.total else 0)][:, 0]
         found = fit.counts(leaves, by_width[Hats], by_width[Ramps], total)
         return found.reshape(measured[0].shape[:-1])
 
@@ -130,6 +135,17 @@ def strategy_of(
             noisy.append(LinearQuery(kind(name, size, width), by))
             weights.append(Fraction(f"{scale / leaves:.4g}") * width)
     return Strategy(HIERARCHICAL, tuple(noisy), exact, (*by, Split(name)), tuple(weights))
+
+
+def _with_total(strategy: Strategy, shape: Shape) -> Strategy:
+    """The same with a noisy total, as precise as all else is together.
+
+    Why   where any two values are a secret, a step moves two numbers of every kind, and somebody who comes or goes one:
+          half of what may be lost is left for the total, which no step moves.
+    """
+    weight = Fraction(f"{shape.leaves ** (1 / KINDS[shape.noise].power):.4g}")
+    total = LinearQuery(One(), strategy.table[:-1])
+    return replace(strategy, noisy=(*strategy.noisy, total), weights=(*strategy.weights, weight))
 
 
 @lru_cache(maxsize=64)

@@ -35,9 +35,11 @@ def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit:
     running: list[tuple[int, float]] = []
     for query, scale in zip(strategy.noisy[1:], strategy.scales(at.scale)[1:], strict=True):
         kind = query.contribution
-        assert isinstance(kind, Hats | Ramps)
         variance = strategy.noise.variance(scale) * float(kind.unit) ** 2
-        (bins if isinstance(kind, Hats) else running).append((kind.width, variance))
+        if isinstance(kind, Hats | Ramps):
+            (bins if isinstance(kind, Hats) else running).append((kind.width, variance))
+        else:
+            total = variance
     return SmoothFit(at.shape[-1], leaves, levels_of(bins, running), total)
 
 
@@ -76,7 +78,9 @@ def parts_of(at: Scaled, moved: Floats) -> tuple[Floats, ...]:
     strategy, found = at.strategy, []
     for query, scale in zip(strategy.noisy, strategy.scales(at.scale), strict=True):
         kind = query.contribution
-        seen = kind.add_up(moved) if isinstance(kind, Hats | Ramps | WeightedSums) else moved  # type: ignore[arg-type]
+        seen: Floats = moved if query.by == strategy.table else moved.sum(axis=-1, keepdims=True)
+        if isinstance(kind, Hats | Ramps | WeightedSums):
+            seen = kind.add_up(moved)  # type: ignore[arg-type, assignment]
         found.append(np.asarray(seen / strategy.noise.variance(scale)))
     return tuple(found)
 

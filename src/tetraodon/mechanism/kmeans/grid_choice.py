@@ -37,6 +37,8 @@ class KMeansColumn:
     reach: float
     labels: Ints | None
     parts: int
+    absent: bool = False
+    """Whether somebody may come or go, so that no part of it can be counted exactly."""
 
 
 def columns_of(policy: Policy, names: Sequence[str]) -> list[KMeansColumn]:
@@ -55,6 +57,8 @@ def _column(policy: Policy, attribute: Attribute) -> KMeansColumn:
             reach = min(graph.reach, size - 1)
         case JointMetric() if graph.metric != "great circle km":
             reach = min(int(graph.within / attribute.step), size - 1)
+        case Public() if policy.graph.absent:
+            reach = 0  # no step goes along it, and bins with soft borders tell more of it than sharp ones
         case Blocks() | Pairs() | Public():
             labels = np.unique(graph.components(), return_inverse=True)[1].astype(np.int64)
             labels = labels if labels.max(initial=0) > 0 else None
@@ -62,7 +66,7 @@ def _column(policy: Policy, attribute: Attribute) -> KMeansColumn:
             pass
     parts = 1 if labels is None else int(labels.max()) + 1
     step = float(attribute.step)
-    return KMeansColumn(attribute, (size - 1) * step, reach * step, labels, parts)
+    return KMeansColumn(attribute, (size - 1) * step, reach * step, labels, parts, policy.graph.absent)
 
 
 def finest(columns: Sequence[KMeansColumn]) -> Synopsis:
@@ -146,7 +150,7 @@ def _axis(column: KMeansColumn, bins: int, most_units: int) -> SoftAxis:
 
 def _wide(column: KMeansColumn, bins: int) -> bool:
     """Longer ramps pay where secrets are shorter than they are."""
-    return bins > 1 and column.reach < column.length / (bins - 1)
+    return bins > 1 and 0 < column.reach < column.length / (bins - 1)
 
 
 def coarseness(columns: Sequence[KMeansColumn], bins: Sequence[int]) -> float:
@@ -159,7 +163,7 @@ def _score(
     columns: Sequence[KMeansColumn], bins: Sequence[int], at_once: int, epsilon: Fraction, rows: int, free: bool
 ) -> float:
     shares = [_share(c, b) for c, b in zip(columns, bins, strict=True)]
-    moved = 2 * min(1.0, sum(sorted(shares)[-at_once:]))
+    moved = max(2 * min(1.0, sum(sorted(shares)[-at_once:])), float(any(c.absent for c in columns)))
     inside = sum((c.length / (min(b, c.parts) if free else 1)) ** 2 for c, b in zip(columns, bins, strict=True))
     far = inside / max(sum(c.length**2 for c in columns), 1e-300)
     return coarseness(columns, bins) + NOISE_WEIGHT * moved / float(epsilon) / rows * math.sqrt(math.prod(bins)) * far

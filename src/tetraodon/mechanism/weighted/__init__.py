@@ -70,12 +70,8 @@ class Weighted(Hierarchical):
             return  # totals of its parts are exact, and single values use them
         if known and isinstance(along.graph, Within) and attribute.size > MANY_STEPS * along.graph.reach:
             return
-        anywhere = Everything(attribute.size)  # whoever may be absent may be anywhere
-        steps = (along.graph,) if known else (along.graph, anywhere)
-        for one in dict.fromkeys(step for step in steps if step.edge_count):
-            if attribute.size > SHORT and (known or one != anywhere):
-                continue
-            sums = searched_sums(last.name, one, reading, known)
+        for steps, total in _searches(along.graph, known, grouped=bool(by)):
+            sums = searched_sums(last.name, steps, reading, total)
             if sums is not None:
                 yield Strategy(self, (LinearQuery(sums, tuple(by)),), (totals,) if known else (), table)
 
@@ -102,29 +98,50 @@ class Weighted(Hierarchical):
 WEIGHTED = Weighted()
 
 
+def _searches(graph: AttributeGraph, known: bool, grouped: bool) -> Iterator[tuple[AttributeGraph, float | None]]:
+    """The steps to search for, each with the variance of the total in units of a column, None where it is not measured.
+
+    Why   whoever may be absent may have any value, so that presence alone costs like steps to anywhere. A total besides
+          is free unless presence is all that is secret, or steps may lead from one group to another.
+    """
+    short, anywhere = graph.size <= SHORT, Everything(graph.size)
+    if known:
+        if short:
+            yield graph, 0.0
+        return
+    if short and graph.edge_count and graph != anywhere:
+        yield graph, None
+    if graph.edge_count and (short or not grouped):
+        yield anywhere, 1.0
+    if not graph.edge_count or grouped:
+        yield anywhere, None
+
+
 @lru_cache(maxsize=64)
-def searched_sums(name: str, graph: AttributeGraph, reading: Sought, known: bool) -> WeightedSums | None:
+def searched_sums(name: str, graph: AttributeGraph, reading: Sought, total: float | None) -> WeightedSums | None:
     """Single values of one attribute, and sums of them; None where no sums are worth it.
 
-    Post  the same object for the same question, so that plans agree.
+    Post  the same object for the same question, so that plans agree. A total with noise is the last sum.
     """
-    found = best_rows(Asked(reading, graph.size), graph, _first(graph, known), known=known)
+    found = best_rows(Asked(reading, graph.size), graph, _first(graph, total), total)
     if found is None:
         return None
     single, rows = (np.round(weights * GRAIN).astype(np.int64) for weights in found)
     rows = rows[rows.any(axis=1)]
+    if total:
+        rows = np.append(rows, np.full((1, graph.size), round(GRAIN / total**0.5)), axis=0)
     return WeightedSums.of(name, np.maximum(single, 1), rows, Fraction(1, GRAIN)) if len(rows) else None
 
 
-def _first(graph: AttributeGraph, known: bool) -> Floats:
+def _first(graph: AttributeGraph, total: float | None) -> Floats:
     """Where the search starts: smoothed counts in multiples of the noise on single values, or broad bumps."""
     size = graph.size
     reach = min(graph.reach, size - 1) if isinstance(graph, Within) else size - 1
-    if not known and isinstance(graph, Everything):
+    if total is None and isinstance(graph, Everything):
         return bumps(size, (0.75 * size**0.5, 4 * size**0.5), 0.4)
     shape = best_shape(size, reach)
-    if shape is None or (shape.running and not known):
-        return bumps(size, (12.0,), 1.0)
+    if shape is None or (shape.running and total is None):
+        return np.append(bumps(size, (12.0,), 1.0), np.ones((1, size)), axis=0)
     leaves, bins, running = shape.scales(reach)
     rows = [
         kind("", size, width).columns() * (leaves / (scale * width))

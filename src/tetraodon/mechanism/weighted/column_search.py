@@ -5,10 +5,11 @@ d_i + d_j + |B_i - B_j|_1, and somebody who comes or goes d_i + |B_i|_1. At a gi
 
     (the largest loss)^2  *  tr(W'W (D^2 + B'B)^-1),
 
-less what a known total takes away. Where every column adds up to 1, d_i + |B_i|_1 = 1, the loss is at most 2 between
-any two values, and 1 for presence. So non-negative rows T are descended freely, with B = T D and 1 / d_i = 1 + |T_i|_1:
-these are the p-identity strategies of [MMHM18] section 5. Along other graphs all d_i are 1, and the largest loss is
-smoothed and descended together with the error.
+less what a total takes away that is known, or measured. Where every column adds up to 1, d_i + |B_i|_1 = 1, the loss is
+at most 2 between any two values, and 1 for presence. So non-negative rows T are descended freely, with B = T D and
+1 / d_i = 1 + |T_i|_1: these are the p-identity strategies of [MMHM18] section 5. If both are a secret, a total of
+weight 1 is free: no step between values moves it, and presence loses 2 with it. Along other graphs all d_i are 1, and
+the largest loss is smoothed and descended together with the error.
 """
 
 from __future__ import annotations
@@ -29,27 +30,29 @@ SOFT = 1e-3
 NOWHERE = 100.0
 
 
-def best_rows(asked: Asked, graph: AttributeGraph, first: Floats, *, known: bool) -> tuple[Floats, Floats] | None:
-    """Weights of single values, and rows found by descent from first ones; None where nothing is a secret."""
+def best_rows(asked: Asked, graph: AttributeGraph, first: Floats, total: float | None) -> tuple[Floats, Floats] | None:
+    """Weights of single values, and rows found by descent from first ones; None where nothing is a secret.
+
+    `total` is the variance of a total that is known or measured besides, and None where there is none.
+    """
     if not graph.edge_count:
         return None
-    error = _Error(asked, known)
-    many = graph.edge_count > 0.5 * graph.size * graph.size / 2
-    if isinstance(graph, Everything) or (many and first.min() >= 0):
+    error = _Error(asked, total)
+    if isinstance(graph, Everything):
         return _descend_by_columns(error, np.maximum(first, 0.0))
     x, y = (np.concatenate(ends) for ends in zip(*graph.edges(), strict=True))
-    return np.ones(graph.size), _descend_by_edges(error, first, x, y)
+    return np.ones(graph.size), _descend_by_edges(error, first, x, y, absent=total is None)
 
 
 class _Error:
-    """log tr(G C (I + T'T)^-1 C), less what the known total takes away, with its gradients in T and in C = diag(c).
+    """log tr(G C (I + T'T)^-1 C), less what a total takes away, with its gradients in T and in C = diag(c).
 
-    Why   with S = C (I + T'T)^-1 C, u = S 1 and w = 1'u, the known total takes u'G u / w. Both together change by
-          tr(K dS), where K = G - (G u 1' + 1 u'G) / w + (u'G u / w^2) 1 1'.
+    Why   with S = C (I + T'T)^-1 C, u = S 1 and w = 1'u + v, a total of variance v takes u'G u / w. Both together
+          change by tr(K dS), where K = G - (G u 1' + 1 u'G) / w + (u'G u / w^2) 1 1'.
     """
 
-    def __init__(self, asked: Asked, known: bool) -> None:
-        self.asked, self.known = asked, known
+    def __init__(self, asked: Asked, total: float | None) -> None:
+        self.asked, self.total = asked, total
         self.whole = float(asked.diagonal.sum())
 
     def __call__(self, rows: Floats, c: Floats) -> tuple[float, Floats, Floats]:
@@ -58,9 +61,9 @@ class _Error:
         pulled, wide = inner @ rows, rows * c
         seen = self.asked.times(wide) / self.whole
         value = float(c**2 @ diagonal) - float(np.einsum("ij,ij->", pulled, seen * c))
-        if self.known:
+        if self.total is not None:
             along = c * (c - pulled.T @ (rows @ c))
-            total, right = float(along.sum()), self.asked.times(along[None, :])[0] / self.whole
+            total, right = float(along.sum()) + self.total, self.asked.times(along[None, :])[0] / self.whole
             taken, sums = float(along @ right), wide.sum(axis=1)
             value -= taken / total
             seen = seen - np.outer(sums, right) / total + ((taken / total * sums - wide @ right) / total)[:, None]
@@ -93,18 +96,28 @@ def _descend_by_columns(error: _Error, first: Floats) -> tuple[Floats, Floats]:
 
 
 @searching
-def _descend_by_edges(error: _Error, first: Floats, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
-    """Any rows beside single values of weight one; the largest loss over edges is softened, more and more sharply."""
+def _descend_by_edges(
+    error: _Error, first: Floats, x: NDArray[np.int64], y: NDArray[np.int64], *, absent: bool
+) -> Floats:
+    """Any rows beside single values of weight one; the largest loss over edges is softened, more and more sharply.
+
+    With `absent`, every value is joined to a last one, which is that of nobody: its column is 0.
+    """
     from scipy.optimize import minimize
 
     shape, rows, ones = first.shape, first, np.ones(first.shape[1])
+    base = np.full(len(x), 2.0)
+    if absent:
+        nobody, every = np.full(shape[1], shape[1]), np.arange(shape[1])
+        x, y, base = np.append(x, every), np.append(y, nobody), np.append(base, np.ones(shape[1]))
     for power in (100.0, 1000.0):
 
         def objective(parameters: Floats, power: float = power) -> tuple[float, Floats]:
             now = parameters.reshape(shape)
-            apart = now[:, x] - now[:, y]
+            with_nobody = np.pad(now, ((0, 0), (0, 1)))
+            apart = with_nobody[:, x] - with_nobody[:, y]
             length = np.sqrt(apart**2 + SOFT**2)
-            moved = 2 + length.sum(axis=0)
+            moved = base + length.sum(axis=0)
             top = float(moved.max())
             weight = (moved / top) ** power
             loss = np.log(top) + np.log(float(weight.mean())) / power
@@ -112,7 +125,7 @@ def _descend_by_edges(error: _Error, first: Floats, x: NDArray[np.int64], y: NDA
             pull = (apart / length) * (2 * weight / (weight.sum() * moved))
             for ends, sign in ((x, 1.0), (y, -1.0)):
                 for row in range(shape[0]):
-                    slope[row] += sign * np.bincount(ends, weights=pull[row], minlength=shape[1])
+                    slope[row] += sign * np.bincount(ends, weights=pull[row], minlength=shape[1] + 1)[:-1]
             return value + 2 * float(loss), slope.ravel()
 
         options = {"maxiter": ROUNDS // 2}
