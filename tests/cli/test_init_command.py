@@ -75,3 +75,9 @@ def test_a_draft_from_metadata_keeps_every_placeholder(run: Run, place: Path) ->
     assert "CONFIRM still stands here" in run("check", "people2.yaml", code=1).stderr
     for wrong in (("init",), ("init", "people.csv", "--from", "smart.yaml"), ("init", "--from", "none.yaml")):
         assert "Fix:" in run(*wrong, code=2).stderr
+
+
+def test_a_draft_may_promise_presence_alone(run: Run, place: Path) -> None:
+    run("init", "people.csv", "--promise", "presence", "--out", "draft.yaml")
+    assert "\nsecrets: none but presence\n" in (place / "draft.yaml").read_text()
+    assert "everything or presence" in run("init", "people.csv", "--promise", "all", code=2).stderr

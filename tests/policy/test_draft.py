@@ -63,3 +63,11 @@ def test_a_draft_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
     with pytest.raises(td.PolicyError, match="exists"):
         draft.write(tmp_path / "people.policy.yaml")
     draft.write(tmp_path / "people.policy.yaml", force=True)
+
+
+def test_a_draft_may_begin_with_presence_alone() -> None:
+    draft = td.init(pl.DataFrame({"age": [30]}), promise="presence")
+    policy = td.load_policy(str(draft).replace("[CONFIRM, CONFIRM]", "[0, 120]"))
+    assert (policy.presence, policy.document["secrets"]) == ("secret", {"age": "public"})
+    with pytest.raises(td.PolicyError, match="no such promise"):
+        td.init(pl.DataFrame({"age": [30]}), promise="none")  # type: ignore[arg-type]

@@ -217,3 +217,9 @@ def test_no_chain_of_steps_leads_over_what_is_impossible() -> None:
     settled = explain(load_policy({**policy, "attackers": [{"chain": {**chain, "start": "stationary"}}]}))
     assert {example.steps for example in settled.examples} == {1, 2}
     assert "two steps" in settled.text
+
+
+def test_presence_alone_is_told_by_its_name() -> None:
+    document = {"dataset": "d", "attributes": {"x": [1, 2]}, "secrets": "none but presence", "budget": {"epsilon": 1}}
+    assert "Presence is the only secret" in explain(load_policy(document)).text
+    assert "Presence is the only secret" not in explain(load_policy(document | {"secrets": {}})).text

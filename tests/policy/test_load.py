@@ -248,3 +248,29 @@ def test_whatever_takes_a_policy_takes_its_file_or_dict(tmp_path: Path) -> None:
     for source in (path, str(path), dict(policy.document)):
         assert td.plan(source).certificate == td.plan(policy).certificate
         assert td.explain(source).text == td.explain(policy).text
+
+
+@pytest.mark.parametrize("form", [dict, list])
+def test_nothing_may_be_secret_but_presence(form: type) -> None:
+    named = {"x": {"integer": [0, 3]}, "s": ["a", "b"], "town": {"open": "text"}}
+    listed = [
+        {"name": "x", "integer": [0, 3]},
+        {"name": "s", "categories": ["a", "b"]},
+        {"name": "town", "open": "text"},
+    ]
+    document = {
+        "dataset": "d",
+        "attributes": named if form is dict else listed,
+        "secrets": "none but presence",
+        "budget": {"epsilon": 1},
+    }
+    policy = load_policy(document)
+    assert policy.document["secrets"] == {"x": "public", "s": "public", "town": "everything"}
+    assert policy.graph.distance((0, "a"), (3, "b")) == 2
+    assert policy.graph.is_edge((0, "a"), ABSENT)
+    assert not policy.graph.is_edge((0, "a"), (0, "b"))
+    assert load_policy(policy.document) == policy
+    with pytest.raises(PolicyError, match=r"secrets: presence is the only secret here, and it is said to be public"):
+        load_policy(document | {"presence": "public"})
+    with pytest.raises(PolicyError, match="write none but presence, or"):
+        load_policy(document | {"secrets": "nothing"})

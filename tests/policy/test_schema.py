@@ -36,7 +36,9 @@ def test_short_forms_are_offered() -> None:
     properties = policy_schema()["properties"]
     assert {"const": "one row each"} in properties["individuals"]["anyOf"]
     assert {"enum": ["one attribute at a time", "all at once"]} in properties["together"]["anyOf"]
-    assert {"enum": ["everything", "public"]} in properties["secrets"]["additionalProperties"]["anyOf"]
+    alone, by_name = properties["secrets"]["anyOf"]
+    assert alone == {"const": "none but presence"}
+    assert {"enum": ["everything", "public"]} in by_name["additionalProperties"]["anyOf"]
     assert properties["presence"]["enum"] == ["public", "secret"]
     one_attribute = properties["attributes"]["anyOf"][1]["additionalProperties"]["anyOf"]
     assert {"const": "boolean"} in one_attribute

@@ -114,3 +114,14 @@ def test_lists_numbers_and_the_words_of_the_command_line_say_the_same() -> None:
     listed = compare(policy(), theta=[1, "full"], epsilon=["0.1", 1])
     assert compare(policy(), "1,full", "0.1, 1") == listed
     assert compare(policy(), theta=1, epsilon=1) == compare(policy(), theta=[1], epsilon=[1])
+
+
+def test_presence_alone_is_beside_the_others() -> None:
+    alone = policy({"within": 1}, presence="secret")
+    found = [variant for variant in compare(alone, theta=["none", 1, "full"]) if not variant.matched]
+    assert [(variant.theta, variant.steps) for variant in found] == [("none", 2), ("1", 1), ("full", 1)]
+    errors = [variant.expected_error for variant in found]
+    assert errors == sorted(errors)
+    assert compare(policy("public", presence="secret"), attribute="x").variants[0].theta == "none"
+    with pytest.raises(td.TetraodonError, match="theta"):
+        compare(policy(), theta=["none"])

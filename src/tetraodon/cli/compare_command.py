@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def compare(
     policy: PolicyPath,
     theta: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Distances, or full.", show_default="the policy's")
+        str | None, typer.Option(metavar="LIST", help="Distances, full, or none.", show_default="the policy's")
     ] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="LIST", help="Budgets.", show_default="the policy's")] = None,
     attribute: Annotated[
@@ -53,10 +53,10 @@ def compare(
             raise WrongUse("--pair does not name two values", fix="write them as X,Y")
         budgets = [typed_number(part, option="--epsilon") for part in _parts(epsilon, "--epsilon")]
         from tetraodon.policy.load import load_policy
-        from tetraodon.releasing.compare import FULL
+        from tetraodon.releasing.compare import FULL, NONE
         from tetraodon.releasing.compare import compare as compared
 
-        reaches = [p if p == FULL else typed_number(p, option="--theta") for p in _parts(theta, "--theta")]
+        reaches = [p if p in (FULL, NONE) else typed_number(p, option="--theta") for p in _parts(theta, "--theta")]
         read = load_policy(policy)
         values = (ends[0], ends[1]) if ends else None
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -19,6 +19,9 @@ def init(
         Path | None,
         typer.Option("--from", metavar="FILE", help="Metadata of SmartNoise or OpenDP.", show_default=False),
     ] = None,
+    promise: Annotated[
+        str, typer.Option(metavar="NAME", help="What is secret to begin with: everything, or presence alone.")
+    ] = "everything",
     out: Annotated[Path | None, typer.Option(help="Where to write it.", show_default="NAME.policy.yaml, here")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     as_json: Json = False,
@@ -35,6 +38,7 @@ def init(
     Examples:
       tetraodon init people.csv
       tetraodon init --from smartnoise.yaml
+      tetraodon init people.csv --promise presence
 
     \b
     --json gives {"policy", "dataset", "columns": [{"name", "kind"}], "left_out": [NAME], "placeholders",
@@ -45,14 +49,17 @@ def init(
         from tetraodon.errors import PolicyError
         from tetraodon.policy.draft import init
         from tetraodon.policy.load import PLACEHOLDER
+        from tetraodon.policy.starter import Promise
         from tetraodon.wording import number_of
 
         if (table is None) == (metadata is None):
             raise WrongUse("there is not one source of a draft", fix="give TABLE, or --from FILE")
+        if promise not in get_args(Promise):
+            raise WrongUse("--promise is not one that a draft begins with", fix=f"use {' or '.join(get_args(Promise))}")
         source = None if table is None else existing_table(table)
         given = None if metadata is None else existing(metadata, option="--from")
         with working("reading the names of the columns"):
-            draft = init(source, metadata=given)
+            draft = init(source, metadata=given, promise=cast(Promise, promise))
         target = out or Path(f"{draft.dataset}.policy.yaml")
         if target.exists() and not force:
             raise PolicyError("the policy file exists", fix="pass --force to replace it, or --out", where=str(target))

@@ -22,6 +22,7 @@ ONE_ROW_EACH = "one row each"
 ONE_AT_A_TIME = "one attribute at a time"
 ALL_AT_ONCE = "all at once"
 NOTHING = "none"
+NONE_BUT_PRESENCE = "none but presence"
 
 
 def _unit(value: object) -> object:
@@ -116,7 +117,10 @@ def _words(forms: dict[str, object], example: str) -> Callable[[object], object]
         if not isinstance(value, str):
             return value
         if value not in forms:
-            refuse(f"{shown(value)} is not understood here", f"write {' or '.join(forms)}; or {example}")
+            refuse(
+                f"{shown(value)} is not understood here",
+                f"write {'; or '.join([*([' or '.join(forms)] if forms else []), example])}",
+            )
         return forms[value]
 
     return expand
@@ -130,6 +134,7 @@ _secret = _words(
 _together = _words(
     {ONE_AT_A_TIME: {"at most": "1"}, ALL_AT_ONCE: {}}, "{at most: 2}, or {metric: l1, over: ..., within: ...}"
 )
+_secrets = _words({}, f"{NONE_BUT_PRESENCE}, or {{age: {{within: 5}}}}")  # that one `only_presence` has read before
 _rule = _words({NOTHING: {"none": "true"}}, "{secrets: {age: {within: 5}}}")
 
 
@@ -171,6 +176,16 @@ class GroupsSection(Section):
     rules: dict[Scalar, Annotated[Rule, Short(_rule, {"const": NOTHING})]]
 
 
+def only_presence(attributes: object) -> dict[str, str]:
+    """The secrets of a file where presence is the only one: every attribute is public, but for open text, of which
+    there is no list to be published.
+    """
+    parts = attributes if isinstance(attributes, list) else []
+    listed = [(part["name"], part) for part in parts if isinstance(part, dict) and "name" in part]
+    entries = attributes.items() if isinstance(attributes, dict) else listed
+    return {str(name): "public" for name, entry in entries if not (isinstance(entry, dict) and "open" in entry)}
+
+
 class PolicyDocument(Section):
     """Everything a policy file can say."""
 
@@ -182,7 +197,9 @@ class PolicyDocument(Section):
     individuals: Annotated[IndividualsSection | None, Short(_individuals, {"const": ONE_ROW_EACH})] = None
     presence: choice("public", "secret") = "secret"  # type: ignore[valid-type]
     attributes: Annotated[dict[Text, AttributeEntry], Short(_attributes, _NAMED_LIST)]
-    secrets: dict[Text, SecretEntry] = Field(default_factory=dict)
+    secrets: Annotated[dict[Text, SecretEntry], Short(_secrets, {"const": NONE_BUT_PRESENCE})] = Field(
+        default_factory=dict
+    )
     together: TogetherEntry = Field(default_factory=Together)
     groups: GroupsSection | None = None
     known: tuple[KnownSection, ...] = ()

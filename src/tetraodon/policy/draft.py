@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.csv_file import CsvFormat, examine
@@ -20,7 +21,7 @@ from tetraodon.engine.row_query import is_query, read_query
 from tetraodon.errors import PolicyError
 from tetraodon.policy.load import PLACEHOLDER
 from tetraodon.policy.metadata_file import Metadata, read_metadata
-from tetraodon.policy.starter import UNKNOWN, starter
+from tetraodon.policy.starter import UNKNOWN, Promise, starter
 from tetraodon.policy.starter import Kind as Word
 from tetraodon.rational import READABLE
 from tetraodon.server_address import may_hold_password, table_of
@@ -79,19 +80,22 @@ def init(
     *,
     metadata: str | os.PathLike[str] | None = None,
     dataset: str = "",
+    promise: Promise = "everything",
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> Draft:
     """The first draft of a policy for a table, or for one that `metadata` of SmartNoise or OpenDP describe; with `out`,
-    written there.
+    written there. It begins with the promise that any two records are a secret, or that `presence` alone is.
 
     Post  it holds no bound and no category of the table: each is a placeholder that `check` refuses until what is
           publicly known stands in its place. What metadata say stands beside it in a comment.
     """
+    if promise not in get_args(Promise):
+        raise PolicyError("there is no such promise to begin with", fix=f"use {' or '.join(get_args(Promise))}")
     if table is not None and metadata is None:
-        made = _drafted(table, dataset)
+        made = _drafted(table, dataset, promise)
     elif metadata is not None and table is None:
-        made = _described(read_metadata(Path(metadata)), dataset)
+        made = _described(read_metadata(Path(metadata)), dataset, promise)
     else:
         raise PolicyError("there is not one source of a draft", fix="give a table, or a file of metadata")
     if out is not None:
@@ -99,16 +103,18 @@ def init(
     return made
 
 
-def _drafted(table: Source, dataset: str) -> Draft:
+def _drafted(table: Source, dataset: str, promise: Promise) -> Draft:
     columns, left_out, header = table_columns(table)
     name = dataset or dataset_of(table)
-    return Draft(name, tuple(columns), tuple(left_out), tuple(header), starter(columns, name))
+    return Draft(name, tuple(columns), tuple(left_out), tuple(header), starter(columns, name, promise=promise))
 
 
-def _described(found: Metadata, dataset: str) -> Draft:
+def _described(found: Metadata, dataset: str, promise: Promise) -> Draft:
     name = dataset or plain_name(found.dataset)
     header = tuple(column for column, _ in found.columns)
-    text = starter(found.columns, name, told=found.told, key=found.key, rows=found.rows, remarks=found.remarks)
+    text = starter(
+        found.columns, name, told=found.told, key=found.key, rows=found.rows, remarks=found.remarks, promise=promise
+    )
     return Draft(name, found.columns, (), header, text)
 
 

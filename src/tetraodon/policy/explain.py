@@ -17,6 +17,7 @@ from tetraodon.policy.secrets_in_words import (
     People,
     forgiven,
     has_secrets,
+    only_presence_is_secret,
     people,
     secret_sentences,
     shown_epsilon,
@@ -140,6 +141,11 @@ def _promise(policy: Policy) -> Part:
         f"{one}." + (f" For two values that two steps join, they move {two}, and so on." if policy.steps_join else ""),
         f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. {as_if(epsilon)}",
     ]
+    if only_presence_is_secret(policy):
+        sentences.append(
+            "Presence is the only secret: what is released would be about as likely if any one person had not been in "
+            "the data. That is differential privacy as libraries mean it that add or remove one record."
+        )
     if policy.delta:
         sentences.append(forgiven(policy))
     if policy.key:

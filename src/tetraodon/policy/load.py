@@ -24,7 +24,7 @@ from tetraodon.policy.build_graph import build_graph
 from tetraodon.policy.build_items import build_items
 from tetraodon.policy.build_known import build_known
 from tetraodon.policy.canonical import canonical
-from tetraodon.policy.document import VERSION, Budget, PolicyDocument
+from tetraodon.policy.document import NONE_BUT_PRESENCE, VERSION, Budget, PolicyDocument, only_presence
 from tetraodon.policy.open_text import build_names, build_open
 from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
@@ -182,8 +182,14 @@ def _document(source: Source, problems: Problems) -> PolicyDocument:
         what = f"{PLACEHOLDER} still stands here"
         problems.add(path, PolicyError(what, fix="put in its place what is publicly known, never what the data show"))
     problems.stop()
+    data = {key: value for key, value in source.data.items() if value is not None}
+    if data.get("secrets") == NONE_BUT_PRESENCE:
+        if data.get("presence") == "public":
+            what = "presence is the only secret here, and it is said to be public"
+            problems.add(("secrets",), PolicyError(what, fix="write `presence: secret`, or name other secrets"))
+        data |= {"secrets": {**only_presence(data.get("attributes"))}}
     try:
-        return PolicyDocument.model_validate({key: value for key, value in source.data.items() if value is not None})
+        return PolicyDocument.model_validate(data)
     except ValidationError as error:
         problems.add_shape_errors(error)
     problems.stop()

@@ -24,6 +24,12 @@ def why_two_steps(policy: Policy) -> str:
     return "because it is a secret how many rows a person has"
 
 
+def only_presence_is_secret(policy: Policy) -> bool:
+    """Whether nothing is a secret about a person but whether they are in the data."""
+    graph = policy.graph
+    return policy.presence == "secret" and graph.groups is None and not any(map(has_secrets, graph.factors))
+
+
 def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
     """What cannot be told apart in the attributes of a factor."""
     graph, domain = factor.graph, policy.domain

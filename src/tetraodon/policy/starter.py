@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from tetraodon.policy.document import NONE_BUT_PRESENCE
 from tetraodon.policy.load import PLACEHOLDER
 
 Kind: TypeAlias = Literal["integer", "real", "text", "date", "boolean", "unknown"]
@@ -20,13 +21,24 @@ _TOP = f"""\
 # smallest and the largest value that occur are somebody's values. `tetraodon check` refuses the file until then.
 tetraodon: 1
 """
-_MIDDLE = """
+Promise: TypeAlias = Literal["everything", "presence"]
+"""What a draft promises until somebody says otherwise: that any two records are a secret, or presence alone."""
+_SECRETS: dict[Promise, str] = {
+    "everything": """
 # What must not be told apart. Whatever is not named here is wholly secret, which is the strongest protection. E.g.
 #   age: {within: 5}                  ages at most 5 years apart
 #   region: {blocks: [[a, b], [c]]}   values of the same block
 #   sex: public                       not protected at all
 secrets: {}
 together: all at once                 # or: one attribute at a time
+""",
+    "presence": f"""
+# Whether a person is in the data is a secret, and nothing else: differential privacy as libraries mean it that add or
+# remove one record. Any two values of a person are two steps apart. For a stronger promise, drop this line.
+secrets: {NONE_BUT_PRESENCE}
+""",
+}
+_MIDDLE = """\
 budget: {epsilon: 1}                  # smaller is safer; `tetraodon explain` says what it means
 
 # What to release; `share` is a relative weight of the budget. Also: cdf, ranges, total, mean, quantiles.
@@ -84,6 +96,7 @@ def starter(
     key: str = "",
     rows: str = "",
     remarks: Sequence[str] = (),
+    promise: Promise = "everything",
 ) -> str:
     """Text of a new policy file for a table with these columns.
 
@@ -105,13 +118,14 @@ def starter(
         )
     else:
         lines.append("individuals: one row each             # or {key: COLUMN, at most: 3 rows}")
-    lines.append("presence: secret                      # or public, if the number of records is known")
+    or_public = "" if promise == "presence" else "                      # or public, if the number of records is known"
+    lines.append(f"presence: secret{or_public}")
     lines.append("attributes:")
     drafted = [_attribute(name, kind, told.get(name, "")) for name, kind in kinds.items() if name not in keys]
     lines += drafted or [f"  {PLACEHOLDER}: [{PLACEHOLDER}]"]
     lines += [f"  # {_quoted(name)} tells people apart, and is left out" for name in keys]
     lines += [f"# {_comment(remark)}" for remark in remarks]
-    return _TOP + "\n".join(lines) + "\n" + _MIDDLE
+    return _TOP + "\n".join(lines) + "\n" + _SECRETS[promise] + _MIDDLE
 
 
 def _comment(text: str) -> str:

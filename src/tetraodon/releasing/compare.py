@@ -18,7 +18,7 @@ from itertools import pairwise
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused, TetraodonError
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.policy.attribute_graph import Everything, Within
+from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
@@ -28,7 +28,7 @@ from tetraodon.releasing.comparison import Comparison, Variant
 from tetraodon.releasing.plan import Plan, better, plan
 from tetraodon.zcdp import rho_at
 
-FULL = "full"
+FULL, NONE = "full", "none"
 NO_GAIN = 0.99
 """A weaker policy buys nothing when it leaves more than this share of the error."""
 MOST_PLANS = 200
@@ -44,9 +44,9 @@ def compare(
 ) -> Comparison:
     """Plan a policy's items with other values of theta and epsilon, and say what each would buy.
 
-    `theta` lists distances as in `within`, or "full"; without one, the policy's own. `attribute` is the one they are
-    about, if more than one could be meant. `pair` is the pair of values whose protection is matched; by
-    default two values as far apart as the policy's own theta, or the two ends.
+    `theta` lists distances as in `within`, "full", or "none" where presence is secret; without one, the policy's own.
+    `attribute` is the one they are about, if more than one could be meant. `pair` is the pair of values whose
+    protection is matched; by default two values as far apart as the policy's own theta, or the two ends.
     """
     policy = load_policy(policy)
     if policy.names:
@@ -65,9 +65,9 @@ def compare(
         about = _attribute(policy, attribute)
     factor = policy.graph.factor_of(about.name)
     with _argument("theta"):
-        graphs = [_graph(about, distance) for distance in _each(theta)]
+        graphs = [_graph(about, distance, absent=policy.presence == "secret") for distance in _each(theta)]
         if not graphs:
-            if not isinstance(factor.graph, Everything | Within):
+            if not isinstance(factor.graph, Everything | Within | Public):
                 raise QueryError(f"the secrets of {about.name} have no theta", fix="list distances to compare, or full")
             graphs = [factor.graph]
     reaches = sorted({_reach(graph) for graph in graphs})
@@ -88,7 +88,7 @@ def compare(
                 if matched and not math.isfinite(far):
                     continue
                 price = budget * int(steps[-1]) / int(far) if matched else budget
-                word = FULL if reach >= about.size - 1 else decimal_text(reach * about.step)
+                word = FULL if reach >= about.size - 1 else decimal_text(reach * about.step) if reach else NONE
                 made = plan(one, epsilon=price)
                 if matched and policy.delta:
                     made = _matched(one, made, budget, Fraction(int(steps[-1]), int(far)))
@@ -132,7 +132,8 @@ def _matched(policy: Policy, pure: Plan, budget: Fraction, ratio: Fraction) -> P
 
 def _changed(policy: Policy, about: Attribute, factor: Factor, reach: int) -> Policy:
     """The policy with another theta."""
-    graph = Everything(about.size) if reach >= about.size - 1 else Within(about.size, reach)
+    near = Within(about.size, reach) if reach else Public(about.size)
+    graph = Everything(about.size) if reach >= about.size - 1 else near
     factors = tuple(Factor(factor.names, graph) if f == factor else f for f in policy.graph.factors)
     return replace(policy, graph=replace(policy.graph, factors=factors))
 
@@ -172,8 +173,9 @@ def _attribute(policy: Policy, name: str | None) -> Attribute:
         return found
     able = [f for f in policy.graph.factors if len(f.names) == 1 and policy.domain[f.names[0]].ordered]
     within = [f.names[0] for f in able if isinstance(f.graph, Within)]
+    kinds = Everything | Public if policy.presence == "secret" else Everything
     asked = {n for item in policy.items for n in item.linear(policy.domain).names}
-    meant = within or [f.names[0] for f in able if isinstance(f.graph, Everything) and f.names[0] in asked]
+    meant = within or [f.names[0] for f in able if isinstance(f.graph, kinds) and f.names[0] in asked]
     if len(meant) != 1:
         raise QueryError(
             "it is not clear which attribute theta is about",
@@ -182,9 +184,11 @@ def _attribute(policy: Policy, name: str | None) -> Attribute:
     return policy.domain[meant[0]]
 
 
-def _graph(attribute: Attribute, distance: Number) -> Everything | Within:
+def _graph(attribute: Attribute, distance: Number, *, absent: bool) -> Everything | Within | Public:
     if isinstance(distance, str) and distance.strip() == FULL:
         return Everything(attribute.size)
+    if isinstance(distance, str) and distance.strip() == NONE and absent:
+        return Public(attribute.size)
     theta = rational(distance, name="theta")
     if theta < attribute.step:
         raise QueryError(
@@ -193,7 +197,9 @@ def _graph(attribute: Attribute, distance: Number) -> Everything | Within:
     return Within(attribute.size, int(theta / attribute.step))
 
 
-def _reach(graph: Everything | Within) -> int:
+def _reach(graph: Everything | Within | Public) -> int:
+    if isinstance(graph, Public):
+        return 0
     return min(graph.reach, graph.size - 1) if isinstance(graph, Within) else graph.size - 1
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.mechanism.weighted.asked import Asked
+from tetraodon.mechanism.weighted.asked_pairs import AskedPairs
 from tetraodon.mechanism.weighted.column_search import NOWHERE, _Error, best_rows, bumps
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within
 from tetraodon.questions.query import EveryRange
 
 CELLS = 24
-ASKED = Asked(EveryRange(), CELLS)
+ASKED = AskedPairs(EveryRange(), CELLS)
 BUMPS = bumps(CELLS, (12.0,), 1.0)
 
 

@@ -21,7 +21,7 @@ from tetraodon.mechanism.hierarchical.intervals import fit_of
 from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
-from tetraodon.mechanism.weighted.asked import Asked, Sought
+from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
 from tetraodon.mechanism.weighted.column_search import best_rows, bumps
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Within
 from tetraodon.policy.policy import Policy
@@ -123,7 +123,7 @@ def searched_sums(name: str, graph: AttributeGraph, reading: Sought, total: floa
 
     Post  the same object for the same question, so that plans agree. A total with noise is the last sum.
     """
-    found = best_rows(Asked(reading, graph.size), graph, _first(graph, total), total)
+    found = best_rows(AskedPairs(reading, graph.size), graph, _first(graph, total), total)
     if found is None:
         return None
     single, rows = (np.round(weights * GRAIN).astype(np.int64) for weights in found)

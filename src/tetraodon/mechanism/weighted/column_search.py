@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats
-from tetraodon.mechanism.weighted.asked import Asked
+from tetraodon.mechanism.weighted.asked_pairs import AskedPairs
 from tetraodon.one_thread import searching
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 
@@ -30,7 +30,9 @@ SOFT = 1e-3
 NOWHERE = 100.0
 
 
-def best_rows(asked: Asked, graph: AttributeGraph, first: Floats, total: float | None) -> tuple[Floats, Floats] | None:
+def best_rows(
+    asked: AskedPairs, graph: AttributeGraph, first: Floats, total: float | None
+) -> tuple[Floats, Floats] | None:
     """Weights of single values, and rows found by descent from first ones; None where nothing is a secret.
 
     `total` is the variance of a total that is known or measured besides, and None where there is none.
@@ -51,7 +53,7 @@ class _Error:
           change by tr(K dS), where K = G - (G u 1' + 1 u'G) / w + (u'G u / w^2) 1 1'.
     """
 
-    def __init__(self, asked: Asked, total: float | None) -> None:
+    def __init__(self, asked: AskedPairs, total: float | None) -> None:
         self.asked, self.total = asked, total
         self.whole = float(asked.diagonal.sum())
 

@@ -15,7 +15,7 @@ Sought: TypeAlias = RunningCounts | EveryRange | ListedRanges
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPairs:
     """W'W for a question about an attribute of some `size`; written out only where ranges are listed.
 
     Why   values i <= j are both in n - j running counts, and in (i + 1)(n - j) ranges: a product of one factor for each

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.mechanism.weighted.asked import Asked, Sought
+from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
 from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
 
 
@@ -17,6 +17,6 @@ def test_what_is_asked_of_pairs(reading: Sought) -> None:
         ListedRanges: [(0, 3), (2, 5)],
     }[type(reading)]
     rows = np.array([[low <= code <= high for code in range(6)] for low, high in ends], np.float64)
-    asked = Asked(reading, 6)
+    asked = AskedPairs(reading, 6)
     assert np.array_equal(asked.times(np.eye(6)), rows.T @ rows)
     assert np.array_equal(asked.diagonal, np.diag(rows.T @ rows))
