@@ -9,7 +9,7 @@ import numpy as np
 
 from tetraodon.arrays import Floats
 from tetraodon.domain import Domain
-from tetraodon.mechanism.weighted import gram_of
+from tetraodon.mechanism.weighted.asked_pairs import AskedPairs
 from tetraodon.one_thread import on_one_thread
 from tetraodon.questions.query import Cells, EveryRange, EveryRectangle, ListedRanges, Reading, RunningCounts
 from tetraodon.releasing.combined import Combined, CombinedGroup, combine
@@ -92,4 +92,4 @@ def _along(reading: Reading, size: int) -> Floats:
         case ListedRanges(ends):
             return np.array([(low <= codes) & (codes <= high) for low, high in ends], np.float64)
         case _:  # every range: W'W over the mean number of ranges that stand for one row
-            return np.asarray(np.linalg.cholesky(gram_of(EveryRange(), size) * 2 / (size + 1)).T, np.float64)
+            return np.linalg.cholesky(AskedPairs(EveryRange(), size).times(np.eye(size)) * 2 / (size + 1)).T
