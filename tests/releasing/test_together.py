@@ -85,12 +85,12 @@ def test_what_is_alone_or_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_releases_are_as_far_off_as_they_were_told_to_be() -> None:
-    """The mean square of 250 releases with Gaussian noise is a quadratic form q of normal numbers with mean m; it is
+    """The mean square of 500 releases with Gaussian noise is a quadratic form q of normal numbers with mean m; it is
     farther from m than 2 |a| sqrt(x) + 2 max(a) x, a its eigenvalues, with at most 2 e^-x (Laurent and Massart 2000,
     Lemma 1). False alarms, two items with x = 20: below 1e-8. That noise is whole moves these by less than 1e-3.
     """
     release = quiet([ITEMS[5], ITEMS[18], ITEMS[0]], "secret", {}, {"rho": "1/50"})
-    plan, runs, sure = release.plan, 250, 20.0
+    plan, runs, sure = release.plan, 500, 20.0
     truth, squares = estimate(plan, release.measured), dict.fromkeys(("q0", "q2"), 0.0)
     for _ in range(runs):
         noisy = {

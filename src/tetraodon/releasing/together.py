@@ -92,4 +92,5 @@ def _along(reading: Reading, size: int) -> Floats:
         case ListedRanges(ends):
             return np.array([(low <= codes) & (codes <= high) for low, high in ends], np.float64)
         case _:  # every range: W'W over the mean number of ranges that stand for one row
-            return np.linalg.cholesky(AskedPairs(EveryRange(), size).times(np.eye(size)) * 2 / (size + 1)).T
+            pairs = AskedPairs(EveryRange(), size).times(np.eye(size))
+            return np.asarray(np.linalg.cholesky(pairs * 2 / (size + 1)).T, np.float64)
