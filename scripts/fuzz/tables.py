@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import random
+from functools import cache
 from pathlib import Path
 
 import tetraodon as td
+from scripts.audit.counting import quickly
 from scripts.fuzz.cases import main
 from tetraodon.engine import open_table
 
@@ -67,8 +69,17 @@ def case(dice: random.Random, folder: Path) -> object:
         path.write_bytes(packed)
     else:
         path.write_bytes(content)
+    _one_database()
     with open_table(path, DOMAIN) as engine:
         return engine.counts([DOMAIN.names])
+
+
+@cache
+def _one_database() -> object:
+    """Opened by the first case of a process: one for each case takes longer than the case."""
+    kept = quickly()
+    kept.__enter__()
+    return kept
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import Release, infer
 
 
-def release_with(policy: td.Policy, table: pl.DataFrame, noise: Callable[[tuple[int, ...]], Any]) -> Release:
+def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callable[[tuple[int, ...]], Any]) -> Release:
     """A release whose noise is what the test says."""
-    plan = td.plan(policy)
+    plan = policy if isinstance(policy, td.Plan) else td.plan(policy)
     exact = count(plan, table)
     measured = {
         item.name: tuple(

@@ -89,8 +89,9 @@ def truth(domain: Domain, measured: list[Measurement], pairs: list[tuple[Bag, Ba
     """The most that the answers move, each over its scale and to a power, in total."""
     common = math.lcm(*((1 / m.scale).denominator for m in measured))
     matrix = np.concatenate([int(common / m.scale) * m.query.matrix(domain)[0].astype(object) for m in measured])
-    tally = {bag: np.bincount(bag, minlength=domain.size).astype(object) for pair in pairs for bag in pair}
-    moved = matrix @ np.array([tally[x] - tally[y] for x, y in pairs]).T
+    tally = {bag: np.bincount(bag, minlength=domain.size) for pair in set(pairs) for bag in pair}
+    changes = np.unique([tally[x] - tally[y] for x, y in set(pairs)], axis=0)
+    moved = matrix @ changes.astype(object).T
     return Fraction(int((np.abs(moved) ** power).sum(axis=0).max()), common**power)
 
 
