@@ -1,16 +1,22 @@
-"""Which packages of `requirements-dev.lock` a plain installation needs: they are `requirements.lock`.
+"""The versions and hashes that are installed: `requirements-dev.lock`, and the part of it that is `requirements.lock`.
 
-    python -m scripts.lock             # writes requirements.lock
-    python -m scripts.lock --check     # fails if it is not what is needed
+    python -m scripts.lock             # writes both; what is locked stays where pyproject.toml allows it
+    python -m scripts.lock --upgrade   # writes both, with the newest versions
+    python -m scripts.lock --plain     # writes requirements.lock from requirements-dev.lock
+    python -m scripts.lock --check     # fails if requirements.lock is not what is needed
 
-`requirements-dev.lock` holds everything that tests, checks, documentation and engines need, with hashes. What belongs
-to `make demo` is what the package itself requires, and what builds it; each entry is the same in both files.
+`requirements-dev.lock` holds everything that tests, checks, documentation and engines need, with hashes, for all
+machines at once, which `uv` works out. What belongs to `make demo` is what the package itself requires, and what builds
+it; each entry is the same in both files. Neither says where packages come from.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Collection, Iterable
 from importlib.metadata import PackageNotFoundError, requires
@@ -64,6 +70,27 @@ def _below(name: str) -> list[Requirement]:
         return []
 
 
+def only_entries(text: str) -> str:
+    """A lock file without remarks and without options, which may name an index."""
+    lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    return "".join(f"{line}\n" for line in lines if not re.match(r"\s*-(?!-hash=)", line))
+
+
+def dev_lock(*options: str) -> str:
+    """What `requirements-dev.lock` has to say, from the index that `uv` is set up with."""
+    tool = shutil.which("uv")
+    if tool is None:
+        sys.exit("uv is not here, which resolves for all machines at once. Fix: install uv, or use --plain")
+    shape = ("--universal", "--python-version", "3.11", "--all-extras", "--generate-hashes", "--no-header")
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / DEV.name
+        shutil.copy(DEV, made)  # versions that are locked are taken from there
+        command = [tool, "pip", "compile", "--quiet", *shape, "--no-annotate", *options, "--output-file", str(made)]
+        if subprocess.run([*command, str(ROOT / "pyproject.toml")], check=False).returncode:
+            sys.exit("uv found no versions that go together. Fix: see what it says above")
+        return only_entries(made.read_text(encoding="utf-8"))
+
+
 def plain_lock() -> str:
     """What `requirements.lock` has to say."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -73,12 +100,13 @@ def plain_lock() -> str:
 
 
 def main() -> None:
-    wanted = plain_lock()
     if "--check" in sys.argv:
-        if PLAIN.read_text(encoding="utf-8") != wanted:
-            sys.exit("requirements.lock is not what is needed. Fix: python -m scripts.lock")
+        if PLAIN.read_text(encoding="utf-8") != plain_lock():
+            sys.exit("requirements.lock is not what is needed. Fix: python -m scripts.lock --plain")
         return
-    PLAIN.write_text(wanted, encoding="utf-8")
+    if "--plain" not in sys.argv:
+        DEV.write_text(dev_lock(*(option for option in sys.argv[1:] if option == "--upgrade")), encoding="utf-8")
+    PLAIN.write_text(plain_lock(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from scripts.lock import DEV, PLAIN, ROOT, entries, needed, plain_lock
+from scripts.lock import DEV, PLAIN, ROOT, entries, needed, only_entries, plain_lock
 
 
 def test_the_plain_lock_is_what_is_needed() -> None:
@@ -36,3 +36,10 @@ def test_what_an_extra_asks_for_is_found() -> None:
     locked = entries(DEV.read_text(encoding="utf-8"))
     assert "psycopg-binary" in needed(["psycopg[binary]"], locked)
     assert "psycopg-binary" not in needed(["psycopg"], locked)
+
+
+def test_nothing_but_entries_is_written() -> None:
+    locked = "numpy==2.4.6 ; python_full_version < '3.12' \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\n"
+    written = f"# made by a tool\n-i https://index.example/simple\n--pre\n{locked}    # via scipy\n\n"
+    assert only_entries(written) == locked
+    assert all(only_entries(path.read_text(encoding="utf-8")) == path.read_text("utf-8") for path in (DEV, PLAIN))

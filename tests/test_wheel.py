@@ -1,7 +1,7 @@
 """A wheel installs into an empty environment, and what the README says works there.
 
 What it needs comes from the package index that pip is set up with, in the versions that are locked, as `make` does it.
-Where there is no such index the tests are skipped, and say so; TETRAODON_SKIP=wheel leaves them out.
+Where there is no such index the tests fail, and say so; TETRAODON_SKIP=wheel leaves them out.
 """
 
 from __future__ import annotations
