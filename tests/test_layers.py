@@ -13,6 +13,7 @@ from tetraodon.questions import KINDS
 LAYERS = (
     {
         "arrays",
+        "components",
         "displayed",
         "errors",
         "exponent",

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.components import components
 from tetraodon.domain import Domain
 from tetraodon.inference.meeting import CLOSE, EstimatedTable, Meeting, settle
 from tetraodon.workload.linear import Split
@@ -25,20 +26,14 @@ def common_coarsening(first: Sequence[int] | None, second: Sequence[int] | None)
         known = second if first is None else first
         assert known is not None
         return list(np.unique(np.asarray(known), return_inverse=True)[1].tolist())
-    label = list(range(len(first)))
-
-    def root(x: int) -> int:
-        while label[x] != x:
-            label[x] = label[label[x]]
-            x = label[x]
-        return x
-
-    for groups in (first, second):
-        leader: dict[int, int] = {}
-        for value, group in enumerate(groups):
-            label[root(value)] = root(leader.setdefault(group, value))
+    firsts: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    links = [
+        (value, seen.setdefault(group, value))
+        for groups, seen in zip((first, second), firsts, strict=True)
+        for value, group in enumerate(groups)
+    ]
     order: dict[int, int] = {}
-    return [order.setdefault(root(value), len(order)) for value in range(len(first))]
+    return [order.setdefault(part, len(order)) for part in components(len(first), links)]
 
 
 @dataclass(frozen=True)

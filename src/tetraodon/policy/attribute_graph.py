@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.components import components
 from tetraodon.errors import PolicyError
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -229,17 +230,7 @@ class Pairs(Remembering):
         return steps if frontier else INFINITE
 
     def components(self) -> Codes:
-        label = list(range(self.size))
-
-        def root(x: int) -> int:
-            while label[x] != x:
-                label[x] = label[label[x]]
-                x = label[x]
-            return x
-
-        for x, y in self.pairs:
-            label[root(x)] = root(y)
-        return np.array([root(x) for x in range(self.size)], np.int64)
+        return np.array(components(self.size, self.pairs), np.int64)
 
     @cached_property
     def _next(self) -> dict[int, list[int]]:

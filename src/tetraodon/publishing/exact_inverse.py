@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from tetraodon.components import components
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.rational import row_reduced
 
@@ -74,22 +75,10 @@ def inverse_of_band(fall: Fraction, size: int) -> Matrix:
 
 def _parts(matrix: Sequence[Sequence[Fraction]]) -> list[list[int]]:
     """Rows and columns that are tied together by entries above zero."""
-    size = len(matrix)
-    label = list(range(size))
-
-    def root(x: int) -> int:
-        while label[x] != x:
-            label[x] = label[label[x]]
-            x = label[x]
-        return x
-
-    for x in range(size):
-        for w in range(size):
-            if matrix[x][w]:
-                label[root(x)] = root(w)
+    tied = ((x, w) for x, row in enumerate(matrix) for w, entry in enumerate(row) if entry)
     parts: dict[int, list[int]] = {}
-    for x in range(size):
-        parts.setdefault(root(x), []).append(x)
+    for x, part in enumerate(components(len(matrix), tied)):
+        parts.setdefault(part, []).append(x)
     return list(parts.values())
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from tetraodon.arrays import Bools, Floats
+from tetraodon.components import components
 from tetraodon.domain import Domain
 from tetraodon.inference.combination import Combination, Remembered, TableLink
 from tetraodon.inference.consistency import meetings
@@ -217,13 +218,6 @@ def combine(
     noisy = [piece for piece in pieces if piece.table.variance > 0]
     exact = tuple(piece for piece in pieces if piece.table.variance == 0)
     links = links_of(pieces, domain)
-    leader = list(range(len(noisy)))
-
-    def root(place: int) -> int:
-        while leader[place] != place:
-            place = leader[place]
-        return place
-
     number = {id(piece.table): place for place, piece in enumerate(noisy)}
     tied = [(link.counts, link.sums) for link in links]
     for kind in dict.fromkeys(piece.kind for piece in noisy):
@@ -231,12 +225,11 @@ def combine(
         for meeting in meetings(tables, domain):
             if all(table.variance > 0 for table in meeting.tables):  # what is exact ties nobody to anybody
                 tied += [(meeting.tables[0], table) for table in meeting.tables[1:]]
-    for one, other in tied:
-        if id(one) in number and id(other) in number:
-            leader[root(number[id(one)])] = root(number[id(other)])
+    places = [(number.get(id(one)), number.get(id(other))) for one, other in tied]
+    parts = components(len(noisy), [(a, b) for a, b in places if a is not None and b is not None])
     groups = []
-    for top in dict.fromkeys(root(place) for place in range(len(noisy))):
-        mine = tuple(piece for place, piece in enumerate(noisy) if root(place) == top)
+    for part in dict.fromkeys(parts):
+        mine = tuple(piece for place, piece in enumerate(noisy) if parts[place] == part)
         ours = {id(piece.table) for piece in mine}
         theirs = tuple(link for link in links if id(link.counts) in ours or id(link.sums) in ours)
         groups.append(CombinedGroup(mine, exact, theirs, domain, remembered or Remembered()))
