@@ -4,7 +4,8 @@ All ranges of 1,024 values at epsilon 1, the number of records public: under the
 tree that uses the number of records has 459), and for theta = 32 beside 0.92 times the best tree with prefix nodes
 (165).
 All two-way marginals of three attributes, and of five with 1.2 million cells, beside noise on all cells. Random
-rectangles of a map beside noise on single cells, planned; and on the map of tweets, where it is at hand, released
+rectangles of a map beside noise on single cells, planned, and, where steps of one are a secret, beside what noise
+along steps was simulated to reach; and on the map of tweets, where it is at hand, released
 and compared with the plan.
 """
 
@@ -57,6 +58,8 @@ def run(quick: bool) -> list[dict[str, Any]]:
     every = [td.histogram(*pair) for pair in combinations(people, 2)]
     rows.append(_gained("two-way marginals of 1.2 million cells / best plain", every, policy(people, "everything")))
     rows += [_map(theta, 128 if quick else 256) for theta in (1, 4, None)]
+    limits = [(32, 9.6, 17.1), (64, 12.5, 23.8), (256, 18.0, 42.4)]
+    rows += [_near(*limit) for limit in limits[: 2 if quick else 3]]
     if (path := real("twitter_west_256.parquet")) is not None:
         rows += [_tweets(path, theta, 3 if quick else 30) for theta in (4, None)]
     return rows
@@ -77,6 +80,14 @@ def _map(theta: int | None, side: int) -> dict[str, Any]:
     detail = {"error": item.expected_error**2, "mechanism": item.mechanism, "s": time.perf_counter() - start}
     name = f"rectangles, theta {theta or 'full'} / single cells"
     return {"name": name, "ratio": ratio, "target": 0.5, "reached": ratio <= 0.5, "detail": detail}
+
+
+def _near(side: int, limit: float, before: float) -> dict[str, Any]:
+    """Error of a random rectangle where steps of one are a secret, over its limit; `before` is that of blocks."""
+    near, full = (td.plan(_map_policy(theta, side))["m"] for theta in (1, None))
+    detail = {"error": near.expected_error, "mechanism": near.mechanism, "full": full.expected_error, "before": before}
+    name, ratio = f"rectangles of {side} x {side}, theta 1 / limit", near.expected_error / limit
+    return {"name": name, "ratio": ratio, "target": 1.0, "reached": ratio <= 1, "detail": detail}
 
 
 def _tweets(path: Path, theta: int | None, releases: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Tools for research: what the papers have that a curator does not need, and what tests are made of.
 
-A listing of small worlds to hold a price against (`oracle`), the secret graph itself, marginals for many histograms
-together, FRAPP and other ways to replace values, noise that looks like the data, the release of one number of a
+A listing of small worlds to hold a price against (`oracle`), the price of noise that is added to a whole table, the
+secret graph itself, marginals for many histograms together, FRAPP and other ways to replace values, noise that looks like the data, the release of one number of a
 Pufferfish mechanism, and how many tuples of a domain of any size satisfy a condition.
 """
 # ruff: noqa: I001  (a name that is exported is imported as itself)
@@ -12,6 +12,7 @@ from tetraodon.lazy_names import lazy_names, public_names
 
 if TYPE_CHECKING:
     from tetraodon.certificate import Sensitivity as Sensitivity, oracle as oracle
+    from tetraodon.certificate.added_noise import certify_added_noise as certify_added_noise
     from tetraodon.mechanism.marginals import marginals as marginals
     from tetraodon.policy.secret_graph import ABSENT as ABSENT, SecretGraph as SecretGraph
     from tetraodon.publishing.domain_count import domain_count as domain_count
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "tetraodon.certificate": "Sensitivity",
+    "tetraodon.certificate.added_noise": "certify_added_noise",
     "tetraodon.certificate.oracle": "oracle",
     "tetraodon.mechanism.marginals": "marginals",
     "tetraodon.policy.secret_graph": "ABSENT SecretGraph",
