@@ -1,8 +1,9 @@
 """Tools for research: what the papers have that a curator does not need, and what tests are made of.
 
 A listing of small worlds to hold a price against (`oracle`), the price of noise that is added to a whole table, the
-secret graph itself, marginals for many histograms together, FRAPP and other ways to replace values, noise that looks like the data, the release of one number of a
-Pufferfish mechanism, and how many tuples of a domain of any size satisfy a condition.
+secret graph itself, marginals for many histograms together, FRAPP and other ways to replace values, noise that looks
+like the data, the release of one number of a Pufferfish mechanism, and how many tuples of a domain of any size satisfy
+a condition.
 """
 # ruff: noqa: I001  (a name that is exported is imported as itself)
 

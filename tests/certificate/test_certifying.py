@@ -132,10 +132,27 @@ def named(certify: Certify) -> tuple[float, Certificate]:
     return worst(9, 8) + worst(8, 9), certify(here, [NamesAbove("word", scale, most)])
 
 
+def added(certify: Certify) -> tuple[float, Certificate]:
+    """Noise along both steps of a line: what is told is as likely as the one pair of noises that tells it."""
+    here, scales = policy(secrets={"x": {"within": 1}}), (Fraction(2), Fraction(3))
+    tables = list(product(range(3), repeat=2))
+    near = [(a, b) for a in tables for b in tables if sum(map(_apart, a, b)) == 1]
+
+    def chance(table: tuple[int, ...], told: tuple[int, int]) -> float:
+        first, second, _ = counts(table)
+        noises = told[0] - first, told[0] + told[1] - first - second
+        return sum(log_chance(scale, k) for scale, k in zip(scales, noises, strict=True))
+
+    everything = list(product(range(-3, 6), repeat=2))
+    truth = max(chance(a, told) - chance(b, told) for a, b in near for told in everything)
+    return truth, certify(here, [[1, 0], [-1, 1], [0, -1]], scales)
+
+
 ORACLES: dict[str, Callable[[Certify], tuple[float, Certificate]]] = {
     "kernel.certify_measurements": measured,
     "against_attackers.certify_release": released,
     "sensitivity.certify": listed,
+    "added_noise.certify_added_noise": added,
     "direct_losses.certify_view": viewed,
     "direct_losses.certify_replacement": replaced,
     "direct_losses.certify_shift": shifted,

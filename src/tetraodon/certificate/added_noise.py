@@ -1,8 +1,8 @@
 """Noise that is added to a whole table at once, x + L eta: what it loses, by a linear programme for every edge.
 
-docs/edge-noise.md has the theorem. A whole z with L z = e_u - e_v costs sum |z_i| / b_i, which is enough; weights c of the
-cells with |c L_i| <= 1 / b_i for every noise prove that less than c_u - c_v is not. Solvers find both in floating point;
-here they are made into fractions, and count only if they hold exactly.
+docs/edge-noise.md has the theorem. A whole z with L z = e_u - e_v costs sum |z_i| / b_i, which is enough; weights c of
+the cells with |c L_i| <= 1 / b_i for every noise prove that less than c_u - c_v is not. Solvers find both in floating
+point; here they are made into fractions, and count only if they hold exactly.
 """
 
 from __future__ import annotations
@@ -108,12 +108,8 @@ class AddedNoise:
         from scipy.optimize import LinearConstraint, milp
 
         both, wanted = np.hstack([self._floats, -self._floats]), self._vector(moved)
-        found = milp(
-            np.tile(self._rates, 2),
-            constraints=LinearConstraint(both, wanted, wanted),
-            integrality=1,
-            options={"mip_rel_gap": 0},
-        )
+        hidden = LinearConstraint(both, wanted, wanted)
+        found = milp(np.tile(self._rates, 2), constraints=hidden, integrality=1, options={"mip_rel_gap": 0})
         if found.x is None:
             return None
         whole = np.rint(found.x).astype(int).tolist()
