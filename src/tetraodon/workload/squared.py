@@ -13,7 +13,7 @@ import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.workload.among import Among
-from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
+from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number
@@ -59,6 +59,8 @@ class Squared:
         match self.of:
             case Number() as number:
                 return _square(number.values(x) - number.values(y))
+            case WeightedSums(gram=gram) if gram is not None:
+                return np.asarray(gram[x, x] + gram[y, y] - 2 * gram[x, y])
             case Table() as table:
                 moved = np.zeros(np.broadcast(x, y).shape, _square(2 * table.matrix).dtype)
                 for row in table.matrix:

@@ -7,6 +7,7 @@ Binomial(RUNS, 0.95), twice, so that the file fails by chance with probability b
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,14 @@ from scipy.stats import binom
 from tests.mechanism.hierarchical.test_hierarchical import variance_by_matrices
 
 import tetraodon as td
+from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.mechanism.weighted import LONGEST, SHORT, WEIGHTED, searched_sums
+from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
+from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import EveryRange, RunningCounts
@@ -110,7 +114,7 @@ def test_what_it_leaves_to_others() -> None:
     assert not proposed(policy(size=SHORT + 1, presence="public"))
     assert not proposed(policy(size=4))
     assert not proposed(policy(release=[{"name": "q", "histogram": "x"}]))
-    assert not proposed(policy(budget={"rho": "1/2"}))
+    assert not proposed(policy({"within": 1}, presence="public", budget={"rho": "1/2"}))
     assert not proposed(policy({"within": 1}, presence="public"))
     assert len(proposed(policy({"within": 1}))) == 2  # for steps along it, and for steps to anywhere
     assert len(proposed(policy("public"))) == 1
@@ -128,6 +132,41 @@ def test_presence_alone_errs_no_more_than_published_strategies(asked: str, most:
     item = td.plan(policy("public", size=1024, release=[{"name": "q", asked: "x"}]))["q"]
     assert (item.mechanism, item.epsilon, item.certificate.exact) == ("weighted", 1, True)
     assert item.expected_error**2 <= most
+
+
+def dual_bound(asked: AskedPairs) -> float:
+    """What no strategy of squared column norms up to one can go below: tr(G X^-1) with X_ii <= 1 is at least
+    (tr (L^1/2 G L^1/2)^1/2)^2 / tr L for any positive diagonal L, by Lagrange duality; a few steps make it large.
+    """
+    gram, weights, best = asked.times(np.eye(asked.size)), np.ones(asked.size), 0.0
+    for _ in range(8):
+        roots = np.sqrt(weights)
+        values, vectors = np.linalg.eigh(roots[:, None] * gram * roots)
+        diagonal = (vectors**2) @ np.sqrt(np.maximum(values, 0.0))
+        best, weights = max(best, float(diagonal.sum() ** 2 / weights.sum())), diagonal
+    return best
+
+
+@pytest.mark.parametrize("size", [40, 100])
+@pytest.mark.parametrize(("asked", "reading"), [("ranges", EveryRange()), ("cdf", RunningCounts())])
+def test_gaussian_strategies_are_near_the_least_error(asked: str, reading: Sought, size: int) -> None:
+    here = policy("public", size=size, budget={"rho": "1/200"}, release=[{"name": "q", asked: "x"}])
+    item = td.plan(here)["q"]
+    assert (item.mechanism, item.certificate.exact) == ("weighted", True)
+    answers = size * (size + 1) / 2 if asked == "ranges" else size
+    least = 100 * dual_bound(AskedPairs(reading, size)) / answers  # sigma is 10 where a record moves by one
+    assert 0.999 * least <= item.expected_error**2 <= 1.03 * least
+
+
+@pytest.mark.parametrize("secret", ["public", "everything", {"within": 3}])
+def test_losses_in_zcdp_are_those_of_a_listing(secret: Any) -> None:
+    here = policy(secret, budget={"rho": "1/10"})
+    [*_, strategy] = proposed(here)
+    [measurement] = replace(strategy, noise=GAUSSIAN).measurements(Fraction(7, 3))
+    rows = measurement.query.matrix(here.domain)[0]
+    steps = [rows[:, x] - rows[:, y] for x, y in zip(*here.graph.edge_cells(), strict=True)]
+    most = max(int((step**2).sum()) for step in [*steps, *rows.T])
+    assert certify_measurements(here.graph, [measurement]).rho == Fraction(most) / measurement.scale**2 / 2
 
 
 def test_a_total_is_free_where_presence_and_values_are_secret() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
 from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
-from tetraodon.mechanism.weighted.column_search import best_rows, bumps
+from tetraodon.mechanism.weighted.column_search import best_rows, bumps, every_width
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
@@ -53,10 +55,10 @@ class Weighted(Hierarchical):
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Sums along the last attribute of a table, for steps along it alone, or for steps to anywhere.
 
-        Why   where counts are known, or some noise is Gaussian, what is searched for is not what the kernel counts.
+        Why   where counts are known, what is searched for is not what the kernel counts.
         """
         reading, graph = query.reading(policy.domain), policy.graph
-        if not isinstance(reading, Sought) or graph.known or graph.groups or policy.rho is not None:
+        if not isinstance(reading, Sought) or graph.known or graph.groups:
             return
         *by, last = table = query.table(policy.domain)
         attribute, along = policy.domain[last.name], graph.factor_of(last.name)
@@ -70,8 +72,12 @@ class Weighted(Hierarchical):
             return  # totals of its parts are exact, and single values use them
         if known and isinstance(along.graph, Within) and attribute.size > MANY_STEPS * along.graph.reach:
             return
-        for steps, total in _searches(along.graph, known, grouped=bool(by)):
-            sums = searched_sums(last.name, steps, reading, total)
+        laws = (LAPLACE, GAUSSIAN) if policy.delta else (LAPLACE,)
+        searches = product(_searches(along.graph, known, grouped=bool(by)), laws[1:] if policy.rho else laws)
+        for (steps, total), noise in searches:
+            if noise == GAUSSIAN and not isinstance(steps, Everything):
+                continue  # squares along other steps are left to smoothed counts
+            sums = searched_sums(last.name, steps, reading, total, noise)
             if sums is not None:
                 yield Strategy(self, (LinearQuery(sums, tuple(by)),), (totals,) if known else (), table)
 
@@ -118,12 +124,16 @@ def _searches(graph: AttributeGraph, known: bool, grouped: bool) -> Iterator[tup
 
 
 @lru_cache(maxsize=64)
-def searched_sums(name: str, graph: AttributeGraph, reading: Sought, total: float | None) -> WeightedSums | None:
+def searched_sums(
+    name: str, graph: AttributeGraph, reading: Sought, total: float | None, noise: NoiseLaw = LAPLACE
+) -> WeightedSums | None:
     """Single values of one attribute, and sums of them; None where no sums are worth it.
 
     Post  the same object for the same question, so that plans agree. A total with noise is the last sum.
     """
-    found = best_rows(AskedPairs(reading, graph.size), graph, _first(graph, total), total)
+    squares = noise == GAUSSIAN
+    first = every_width(graph.size) if squares else _first(graph, total)
+    found = best_rows(AskedPairs(reading, graph.size), graph, first, total, squares=squares)
     if found is None:
         return None
     single, rows = (np.round(weights * GRAIN).astype(np.int64) for weights in found)
