@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
+from tests.releasing.made import release_with
 
 import tetraodon as td
 from reproduce import three_way
@@ -37,3 +39,12 @@ def test_every_kind_is_asked_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch
         assert by_view > 0
         assert by_tables > 0
         assert ratio == pytest.approx(by_view / by_tables)
+
+
+def test_what_is_read_from_a_table_is_what_a_release_answers() -> None:
+    coins = np.random.default_rng(4)
+    table = pl.DataFrame({name: coins.integers(1, size + 1, 400) for name, size in SIZES.items()})
+    release = release_with(tables_plan(view()), table, lambda shape: coins.integers(-9, 9, shape))
+    for bounds in ([(1, 2, 3)], [(0, 1, 2), (3, 4, 4)], [(3, 2, 5), (2, 1, 1), (1, 3, 4)]):
+        asked = " and ".join(f"{'abcd'[at]} between {low} and {high}" for at, low, high in bounds)
+        assert three_way._told(release, "abcd", bounds) == release.ask(asked).value
