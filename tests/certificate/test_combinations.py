@@ -1,4 +1,4 @@
-"""Patterns of several axes that make one step: all of them, but for those that another makes superfluous."""
+"""Steps along several axes: all of them where a query ties the axes together, and the worst of each where none does."""
 
 from __future__ import annotations
 
@@ -11,81 +11,93 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.certificate import combinations as module
-from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Peak, Term
-from tetraodon.certificate.combinations import combinations
-from tetraodon.errors import Refused
+from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Term
+from tetraodon.certificate.combinations import Step, Worst, _ways_of, count_steps, steps, worst_steps
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import Split
+
+STEP = Pattern(1, frozenset())
+CROSS = Pattern(1, frozenset({0}))
+TWO = Pattern(2, frozenset())
 
 
 @dataclass(frozen=True)
 class Listed:
-    """An axis that has some patterns and, with terms, needs every one of them."""
+    """An axis that has some patterns, along which some queries are measured, or split."""
 
     listed: tuple[Pattern, ...]
-    terms: tuple[int, ...] = (1,)
-    crossings: tuple[object, ...] = ()
+    terms: tuple[Term, ...] = ()
+    crossings: tuple[Crossing, ...] = ()
 
     def patterns(self) -> tuple[Pattern, ...]:
         return self.listed
 
 
-STEP = Pattern(1, frozenset())
-CROSS = Pattern(1, frozenset({0}))
-TABLE = Crossing(0, Split("x"))
+def term(number: int) -> Term:
+    return Term(number, One(), 1)
 
 
 @pytest.mark.parametrize("at_most", [1, 2, 3])
-def test_between_one_and_at_most_factors_change(at_most: int) -> None:
-    axes = [Listed((UNCHANGED, STEP, CROSS)) for _ in range(3)]
-    found = list(combinations(axes, at_most))  # type: ignore[arg-type]
-    every = itertools.product((UNCHANGED, STEP, CROSS), repeat=3)
-    assert found == [one for one in every if 1 <= sum(p.cost for p in one) <= at_most]
+@pytest.mark.parametrize("kinds", [(UNCHANGED, STEP, CROSS), (UNCHANGED, TWO), (STEP, CROSS)])
+def test_every_step_of_up_to_so_many_factors(at_most: int, kinds: tuple[Pattern, ...]) -> None:
+    parts = [_ways_of(place, kinds) for place in range(3)]
+    found = list(steps(parts, at_most))
+    every = itertools.product(kinds, repeat=3)
+    wanted = [
+        tuple((n, p) for n, p in enumerate(one) if p.cost) for one in every if sum(p.cost for p in one) <= at_most
+    ]
+    assert len(found) == len(wanted)
+    assert set(found) == set(wanted)
+    assert count_steps(parts, at_most) == len(wanted)
 
 
 def test_where_nothing_but_splits_is_measured_more_crossing_is_enough() -> None:
-    axes = [Listed((UNCHANGED, STEP, CROSS), terms=())]
-    assert list(combinations(axes, 1)) == [(CROSS,)]  # type: ignore[arg-type]
+    axis = Listed((UNCHANGED, STEP, CROSS), crossings=(Crossing(0, Split("x")),))
+    [only] = worst_steps([axis], 1, lambda step: Worst(1, True, (step,)), len)  # type: ignore[list-item]
+    assert only.steps == (((0, CROSS),),)
 
 
-@dataclass(frozen=True)
-class Moving(Listed):
-    """An axis along which one query without splits is measured, that moves so much."""
+@given(st.data(), st.integers(1, 5))
+def test_what_no_query_ties_together_is_added_up(data: st.DataObject, at_most: int) -> None:
+    """The worst of all steps, found apart; and where there are too many steps of those tied together, a bound."""
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    ties = [tie for tie, size in enumerate(sizes) for _ in range(size)]
+    axes: list[Any] = [Listed((UNCHANGED, STEP, TWO), (term(tie),)) for tie in ties]
+    changes = itertools.product(range(len(ties)), (1, 2))
+    worth = {change: data.draw(st.integers(0, 9)) for change in changes}
 
-    most: int = 0
+    def moved(step: Step) -> Worst:
+        """Axes tied together move less than what each of them moves."""
+        value = 0
+        for tie in range(len(sizes)):
+            mine = [worth[place, pattern.cost] for place, pattern in step if ties[place] == tie]
+            value += max(mine, default=0) + sum(mine) // 3
+        return Worst(value, True, (step,))
 
-    def peak(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
-        assert pattern.cost
-        assert crossed <= {0}
-        return Peak(self.most, 0, 1)
-
-
-def worth(axes: list[Moving], combination: tuple[Pattern, ...]) -> int:
-    crossed = any(pattern.crossed for pattern in combination)
-    return 5 * crossed + sum(axis.most for axis, pattern in zip(axes, combination, strict=True) if pattern.cost)
-
-
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=5), st.integers(1, 5))
-def test_of_axes_that_are_alike_those_that_move_the_most_are_enough(kinds: list[Any], at_most: int) -> None:
-    axes = [
-        Moving((UNCHANGED, CROSS if crosses else STEP), (Term(place + 1, One(), 1),), (TABLE,), most)  # type: ignore[arg-type]
-        for place, (crosses, most) in enumerate(kinds)
-    ]
-    found = list(combinations(axes, at_most))  # type: ignore[arg-type]
-    every = itertools.product(*(axis.listed for axis in axes))
-    allowed = [one for one in every if 1 <= sum(p.cost for p in one) <= at_most]
-    assert set(found) <= set(allowed)
-    assert len(found) == len(set(found)) <= (len(axes) + 2) ** 2
-    assert max(worth(axes, one) for one in found) == max(worth(axes, one) for one in allowed)
-
-
-def test_a_query_with_splits_depends_on_what_else_is_crossed() -> None:
-    axes = [Moving((UNCHANGED, CROSS), (Term(0, One(), 1),), (TABLE,), 1) for _ in range(3)]  # type: ignore[arg-type]
-    assert len(list(combinations(axes, 3))) == 7  # type: ignore[arg-type]
+    found = max(worst_steps(axes, at_most, moved, lambda _: 1), key=lambda one: one.value)
+    every = [_ways_of(place, (UNCHANGED, STEP, TWO)) for place in range(len(ties))]
+    truth = max(moved(step).value for step in steps(every, at_most) if step)
+    assert (found.value, found.exact) == (truth, True)
+    assert found.steps is not None
+    assert moved(tuple(change for step in found.steps for change in step)).value == truth
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "COMBINATION_LIMIT", 0)
+        bound = max(worst_steps(axes, at_most, moved, lambda _: 1), key=lambda one: one.value)
+    assert bound.value >= truth
+    assert (bound.exact, bound.steps) == (False, None)
 
 
-def test_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "COMBINATION_LIMIT", 8)
-    axes = [Listed((UNCHANGED, STEP, CROSS)) for _ in range(3)]
-    with pytest.raises(Refused, match="too many attributes"):
-        list(combinations(axes, 3))  # type: ignore[arg-type]
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=5), st.integers(1, 5))
+def test_of_axes_that_are_alike_those_that_move_the_most_are_enough(most: list[int], at_most: int) -> None:
+    """All of them cross the same table, and each has a query of its own without splits."""
+    table = Crossing(0, Split("x"))
+    axes: list[Any] = [Listed((UNCHANGED, CROSS), (term(n),), (table,)) for n in range(1, len(most) + 1)]
+    looked_at = []
+
+    def moved(step: Step) -> Worst:
+        looked_at.append(step)
+        return Worst(5 + sum(most[place] for place, _ in step), True, (step,))
+
+    found = max(worst_steps(axes, at_most, moved, lambda _: 1), key=lambda one: one.value)
+    assert (found.value, found.exact) == (5 + sum(sorted(most)[-at_most:]), True)
+    assert len(looked_at) <= 2 * len(most)

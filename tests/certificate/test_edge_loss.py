@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.theory.largest_move import largest_move
+from tests.worlds import attribute_graphs, positive
 
 from tetraodon.certificate import combinations, line_axis
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
 from tetraodon.workload.number import Number
 
 
@@ -111,13 +115,53 @@ def test_a_step_as_large_as_a_bound_makes_it_exact(
     assert graph.is_edge(*found.witness)
 
 
-def test_too_many_kinds_of_steps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = "abcdef"
-    domain = Domain(tuple(Attribute(name, Integers(0, 3)) for name in names))
-    factors = tuple(Factor((name,), Within(4, 1)) for name in names)
-    asked = [LinearQuery(One(), (Split(name, bins),)) for name in names for bins in ((0, 0, 1, 1), (0, 1, 1, 1))]
-    measurements = [Measurement(query, Fraction(1)) for query in asked]
-    assert certify_measurements(SecretGraph(domain, factors, 3), measurements).epsilon == 3 * 2
-    monkeypatch.setattr(combinations, "COMBINATION_LIMIT", 10)
-    with pytest.raises(Refused, match="too many attributes"):
-        certify_measurements(SecretGraph(domain, factors, 3), measurements)
+@pytest.mark.parametrize("squares", [False, True])
+def test_too_many_kinds_of_steps_are_bounded_axis_by_axis(monkeypatch: pytest.MonkeyPatch, squares: bool) -> None:
+    """Never below the truth; for tables under three changes at most three times what one change moves."""
+    names = "abcd"
+    domain = Domain(tuple(Attribute(name, Integers(0, 2)) for name in names))
+    graph = SecretGraph(domain, tuple(Factor((name,), Within(3, 1)) for name in names), 3)
+    tables = [LinearQuery(One(), splits(pair)) for pair in itertools.combinations(names, 2)]
+    mixed = [*tables[:3], LinearQuery(Prefix("a", 3, 2), splits(("b",))), LinearQuery(Number(domain["c"]), splits("d"))]
+    for asked, exact, bound in ((tables, 12, 12), (mixed, None, None)):
+        weighted = [(query, Fraction(1)) for query in asked]
+        truth = largest_move(graph, weighted, power=2 if squares else 1)
+        before = worst_edge(graph, weighted, squares=squares)
+        assert (before.value, before.exact) == (truth, True)
+        assert exact is None or truth == exact
+        with monkeypatch.context() as patch:
+            patch.setattr(combinations, "COMBINATION_LIMIT", 10)
+            found = worst_edge(graph, weighted, squares=squares)
+        assert found.value >= truth
+        assert bound is None or found.value == bound
+        assert (found.exact, found.witness) == (False, None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_axes_that_no_query_ties_together_are_added_up(data: st.DataObject) -> None:
+    """Attributes with a query of their own, of which two may be tied by a table, move what enumeration finds."""
+    names = "abc"
+    domain = Domain(tuple(Attribute(name, Integers(0, 2)) for name in names))
+    factors = tuple(Factor((name,), data.draw(attribute_graphs(3))) for name in names)
+    graph = SecretGraph(domain, factors, data.draw(st.integers(1, 3)), data.draw(st.booleans()))
+    kinds = [lambda n: LinearQuery(One(), splits((n,))), lambda n: LinearQuery(Prefix(n, 3, 2))]
+    asked = [data.draw(st.sampled_from(kinds))(name) for name in names]
+    asked += [LinearQuery(One(), splits(("a", "c")))] if data.draw(st.booleans()) else []
+    weighted = [(query, data.draw(positive)) for query in asked]
+    squares = data.draw(st.booleans())
+    found = worst_edge(graph, weighted, squares=squares)
+    assert found.value == largest_move(graph, weighted)  # zeros and ones: their squares are what they are
+    assert found.exact
+
+
+@pytest.mark.parametrize("squares", [False, True])
+def test_a_thousand_attributes_of_which_ten_change(squares: bool) -> None:
+    """The ten largest of what single attributes move, and a record that moves them."""
+    domain = Domain(tuple(Attribute(f"a{k}", Integers(0, 1)) for k in range(1000)))
+    graph = SecretGraph(domain, tuple(Factor((a.name,), Everything(2)) for a in domain), 10)
+    weighted = [(LinearQuery(One(), (Split(f"a{k}"),)), Fraction(k + 1, 7)) for k in range(1000)]
+    found = worst_edge(graph, weighted, squares=squares)
+    assert (found.value, found.exact) == (2 * Fraction(sum(range(991, 1001)), 7), True)
+    assert found.witness is not None
+    assert [k for k, (x, y) in enumerate(zip(*found.witness, strict=True)) if x != y] == list(range(990, 1000))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 
-from tetraodon.policy.examples import factor_examples, presence_example, record_examples
+from tetraodon.policy.examples import factor_examples, presence_example, record_examples, steps_text
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 
@@ -69,3 +70,7 @@ def test_no_bound_is_null() -> None:
         "truthful": None,
         "truthful_at_most": None,
     }
+
+
+def test_steps_in_words() -> None:
+    assert [steps_text(d) for d in (1, 3, math.inf)] == ["one step", "3 steps", "no chain of steps"]

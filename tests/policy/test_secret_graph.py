@@ -15,7 +15,7 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph, complete_graph, steps_text
+from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph, complete_graph
 
 
 def defined(graph: SecretGraph, x: object, y: object) -> bool:
@@ -130,7 +130,3 @@ def test_presence_spares_the_search_on_a_large_map() -> None:
 def test_what_cannot_be_a_graph_is_refused(factors, at_most: int, what: str) -> None:
     with pytest.raises(PolicyError, match=what):
         SecretGraph(world(3, 4), factors, at_most)
-
-
-def test_steps_in_words() -> None:
-    assert [steps_text(d) for d in (1, 3, math.inf)] == ["one step", "3 steps", "no chain of steps"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -41,6 +42,37 @@ def test_no_item_could_have_less_noise(data: st.DataObject) -> None:
     for number in range(len(scales)):
         less = [scale * Fraction(99, 100) if i == number else scale for i, scale in enumerate(scales)]
         assert certify(policy, chosen, less).epsilon > policy.epsilon
+
+
+@pytest.mark.parametrize("at_most", [1, 2, 3])
+def test_items_that_are_alike_stop_together(monkeypatch: pytest.MonkeyPatch, at_most: int) -> None:
+    """Scales are what they are if items stop step by step, after fewer certificates."""
+    names = "abcdefgh"
+    policy = td.load_policy(
+        {
+            "dataset": "wide",
+            "presence": "public",
+            "attributes": {name: {"integer": [0, 1 + (name > "f")]} for name in names},
+            "together": {"at most": at_most},
+            "budget": {"epsilon": 1},
+            "release": [{"name": name, "histogram": name, "share": 1 + (name in "be")} for name in names],
+        }
+    )
+    asked = [Strategy(DIRECT, (item.linear(policy.domain),)) for item in policy.items]
+    chosen = [(strategy, Fraction(9) / item.share) for strategy, item in zip(asked, policy.items, strict=True)]
+    chosen.append((Strategy(DIRECT, (td.histogram("a", "b").linear(policy.domain),)), Fraction(9)))
+    times = []
+
+    def counted(*args: Any, **more: Any) -> Any:
+        times.append(len(args[1]))
+        return certify_measurements(*args, **more)
+
+    monkeypatch.setattr(budget, "certify_measurements", counted)
+    together, of_all = fill(policy, chosen), sum(times)
+    monkeypatch.setattr(budget, "_lone", lambda *_: set())
+    times.clear()
+    assert together == fill(policy, chosen)
+    assert of_all < sum(times)
 
 
 def test_exact_items_take_nothing() -> None:

@@ -10,18 +10,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 from tetraodon.certificate import corner_axis
-from tetraodon.certificate.axis import Axis, Crossing, Peak, Term, by_value, convex_from_each_end
+from tetraodon.certificate.axis import UNCHANGED, Axis, Crossing, Pattern, Peak, Term, by_value, convex_from_each_end
 from tetraodon.certificate.cell_axis import ClassAxis, GridAxis
-from tetraodon.certificate.combinations import combinations
+from tetraodon.certificate.combinations import Step, Worst, worst_steps
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.metric_axis import by_metric
 from tetraodon.policy.attribute_graph import Everything, Public
 from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph
+from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph, complete_graph
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.number import Number
@@ -65,30 +66,80 @@ def largest_over_edges(
     fixed = {**heaviest, **given}
     plain = [with_fixed_weight(query, int(weight * common), heaviest, squares) for query, weight in queries]
     axes = _axes(graph, plain, squares)
-    ones = [Term(n, q.contribution, w) for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)]
-    numbers = [frozenset(term.number for term in axis.terms) for axis in axes]
-    best = Loss(Fraction(0), None, True)
-    for combination in combinations(axes, graph.at_most):
-        crossed = frozenset[int]().union(*(pattern.crossed for pattern in combination if pattern.cost))
-        peaks = [
-            STILL if not pattern.cost and crossed.isdisjoint(mine) else axis.peak(pattern, crossed)
-            for axis, pattern, mine in zip(axes, combination, numbers, strict=True)
-        ]
-        total = sum(peak.value for peak in peaks) + 2 * sum(one.weight for one in ones if one.number in crossed)
-        if total > best.value or (best.witness is None and total == best.value):
-            exact = all(peak.exact for peak in peaks)
-            best = Loss(Fraction(total), _pair(graph, axes, peaks, fixed), exact)
-        elif total == best.value and not best.exact and all(peak.exact for peak in peaks):
-            best = Loss(best.value, _pair(graph, axes, peaks, fixed), True)
+    ones = {n: w for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)}
+    moves = _Moves(axes, ones)
+    steps = worst_steps(axes, graph.at_most, moves.of, partial(_times_apart, axes, graph.at_most, squares))
+    worst = max(steps, key=lambda one: (one.value, one.exact), default=Worst(0, True, None))
+    pair = None if worst.steps is None or not worst.value else _pair(graph, axes, moves.peaks(worst.steps), fixed)
+    best = Loss(Fraction(worst.value), pair, worst.exact or not worst.value)
+    if worst.steps is None and worst.value and not graph.complete:  # a bound, as is what any change at all would move
+        wider = largest_over_edges(replace(complete_graph(graph), absent=False), queries, given, squares=squares)
+        best = replace(best, value=min(best.value, wider.value * common))
     if graph.absent:
         peaks = [axis.peak_alone() for axis in axes]
-        total = sum(peak.value for peak in peaks) + sum(one.weight for one in ones)
-        if total > best.value or best.witness is None:
-            exact = all(peak.exact for peak in peaks)
+        total = sum(peak.value for peak in peaks) + sum(ones.values())
+        exact = all(peak.exact for peak in peaks)
+        if (total, exact) > (best.value, best.exact):
             best = Loss(Fraction(total), (_pair(graph, axes, peaks, fixed)[0], ABSENT), exact)
-    if best.value == 0:
-        return Loss(Fraction(0), None, True)
     return Loss(Fraction(best.value) / common, best.witness, best.exact)
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """What steps along some axes move. `ones` are the weights of queries in which every record counts one."""
+
+    axes: Sequence[Axis]
+    ones: Mapping[int, int]
+
+    @cached_property
+    def _home(self) -> dict[int, int]:
+        """The axis on which what a query adds up is measured."""
+        return {term.number: place for place, axis in enumerate(self.axes) for term in axis.terms}
+
+    @cached_property
+    def _numbers(self) -> list[frozenset[int]]:
+        return [frozenset(term.number for term in axis.terms) for axis in self.axes]
+
+    @cached_property
+    def _seen(self) -> dict[tuple[int, Pattern, frozenset[int]], Peak]:
+        return {}
+
+    def _along(self, step: Step) -> tuple[dict[int, Peak], int]:
+        """The peaks of the axes that a step changes, or on which a query that it crosses is measured."""
+        crossed = frozenset[int]().union(*(pattern.crossed for _, pattern in step))
+        patterns = {home: UNCHANGED for number in crossed if (home := self._home.get(number)) is not None}
+        patterns.update(step)
+        peaks = {place: self._peak(place, pattern, crossed) for place, pattern in patterns.items()}
+        return peaks, 2 * sum(self.ones.get(number, 0) for number in crossed)
+
+    def _peak(self, place: int, pattern: Pattern, crossed: frozenset[int]) -> Peak:
+        key = place, pattern, self._numbers[place] & crossed
+        if key not in self._seen:
+            self._seen[key] = self.axes[place].peak(pattern, crossed)
+        return self._seen[key]
+
+    def of(self, step: Step) -> Worst:
+        peaks, rest = self._along(step)
+        total = sum(peak.value for peak in peaks.values()) + rest
+        return Worst(total, all(peak.exact for peak in peaks.values()), (step,))
+
+    def peaks(self, steps: Sequence[Step]) -> list[Peak]:
+        """Those of all axes."""
+        found = [STILL] * len(self.axes)
+        for step in steps:
+            for place, peak in self._along(step)[0].items():
+                found[place] = peak
+        return found
+
+
+def _times_apart(axes: Sequence[Axis], at_most: int, squares: bool, places: Sequence[int]) -> int:
+    """How many times what a step moves can exceed the sum of what it moves axis by axis.
+
+    Why   once for distances, by the triangle inequality. Tables are crossed or not, so that their squares add up alike.
+          Other squares of a sum of c lengths are at most c times the sum of their squares.
+    """
+    tables = all(not axes[place].terms for place in places)
+    return 1 if tables or not squares else min(at_most, len(places))
 
 
 def at_the_heaviest_weight(graph: SecretGraph, queries: Sequence[LinearQuery]) -> dict[str, int]:
@@ -127,7 +178,7 @@ def _weighted_alike(query: LinearQuery, by: Number) -> bool:
 def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:
     """The touched factors, grouped so that every contribution lives in one group."""
     asked = {name for query, _ in queries for name in query.names}
-    groups = [[place] for place, factor in enumerate(graph.factors) if not asked.isdisjoint(factor.names)]
+    groups = [[place] for place in sorted({graph.place_of[name] for name in asked if name in graph.place_of})]
     for looked_at in dict.fromkeys(query.contribution.names for query, _ in queries):
         if len(looked_at) < 2:
             continue
@@ -184,12 +235,14 @@ def _axis(
 
 def _pair(graph: SecretGraph, axes: Sequence[Axis], peaks: Sequence[Peak], fixed: Mapping[str, int]) -> tuple[Any, Any]:
     """The two records: the first value wherever nothing was asked."""
-    x = dict.fromkeys(graph.domain.names, 0)
-    y = dict(x)
+    x, y = list(graph.first_record), list(graph.first_record)
+    domain = graph.domain
     for axis, peak in zip(axes, peaks, strict=True):
-        local = graph.domain.project(axis.names)
-        x.update(zip(axis.names, local.codes_of(peak.x), strict=True))
-        y.update(zip(axis.names, local.codes_of(peak.y), strict=True))
-    x.update(fixed)
-    y.update(fixed)
-    return graph.domain.value_of(tuple(x.values())), graph.domain.value_of(tuple(y.values()))
+        for record, cell in ((x, peak.x), (y, peak.y)):
+            if cell:
+                for name, value in zip(axis.names, domain.project(axis.names).value(cell), strict=True):
+                    record[domain.position(name)] = value
+    for record in (x, y):
+        for name, code in fixed.items():
+            record[domain.position(name)] = domain[name].value(code)
+    return tuple(x), tuple(y)

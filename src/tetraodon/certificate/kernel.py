@@ -67,12 +67,11 @@ def certify_measurements(
     rows = [m for m in measurements if not isinstance(m.query.contribution, EachPerson)]
     noisy = [(m.query, m.noise.rate(m.scale)) for m in rows if m.scale > 0]
     _check_rows(graph, rows_per_person)
-    for measurement in rows:
-        if measurement.scale == 0:
-            moved = _largest(graph, [(measurement.query, Fraction(1))])
-            if moved.value:
-                told = "neighbours" if graph.known else "edge"
-                return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
+    for query in dict.fromkeys(measurement.query for measurement in rows if measurement.scale == 0):
+        moved = _largest(graph, [(query, Fraction(1))])
+        if moved.value:
+            told = "neighbours" if graph.known else "edge"
+            return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     if currency is Currency.ZCDP:
         loss = _largest_square(graph, noisy).bound_unless(tight)
         return _with_people(loss, (loss.value * rows_per_person**2 + person) / 2, people, attained, delta)

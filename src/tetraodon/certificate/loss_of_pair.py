@@ -22,29 +22,39 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
 
     Pre   no measurement is exact.
     """
-    codes, measurements = _codes(domain, pair), standing_in(measurements)
-    return sum((Fraction(_moved(domain, m, pair, codes)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
+    present, measurements = _present(domain, pair), standing_in(measurements)
+    return sum((Fraction(_moved(domain, m, pair, present)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
 
 
 def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
     """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
-    codes, measurements = _codes(domain, pair), standing_in(measurements)
-    moved = [Fraction(_moved(domain, m, pair, codes, squares=True)) for m in measurements]
+    present, measurements = _present(domain, pair), standing_in(measurements)
+    moved = [Fraction(_moved(domain, m, pair, present, squares=True)) for m in measurements]
     return sum(
         (moves * m.noise.rate(m.scale) ** 2 / 2 for moves, m in zip(moved, measurements, strict=True)), Fraction(0)
     )
 
 
-Codes: TypeAlias = "list[tuple[int, ...]]"
+Records: TypeAlias = "list[tuple[Any, ...]]"
 
 
-def _codes(domain: Domain, pair: tuple[Any, Any]) -> Codes:
-    """The codes of the records of a pair that are there; none if it is of datasets."""
-    return [domain.codes(value) for value in pair if value is not ABSENT and not isinstance(value, Dataset)]
+def _present(domain: Domain, pair: tuple[Any, Any]) -> Records:
+    """The records of a pair that are there, with a value for each attribute; none if it is of datasets."""
+    there = [value for value in pair if value is not ABSENT and not isinstance(value, Dataset)]
+    records = [tuple(value) if isinstance(value, tuple | list) else (value,) for value in there]
+    for record in records:
+        if len(record) != len(domain.attributes):
+            domain.codes(record)  # which says what is wrong
+    return records
+
+
+def _code(domain: Domain, record: tuple[Any, ...], name: str) -> int:
+    """One at a time, since of a wide record few are asked for."""
+    return domain[name].code(record[domain.position(name)])
 
 
 def _moved(
-    domain: Domain, measurement: Measurement, pair: tuple[Any, Any], present: Codes, *, squares: bool = False
+    domain: Domain, measurement: Measurement, pair: tuple[Any, Any], present: Records, *, squares: bool = False
 ) -> int:
     first, second = pair
     if isinstance(first, Dataset) and isinstance(second, Dataset):
@@ -52,12 +62,12 @@ def _moved(
         apart = np.abs(answers[0] - answers[1])
         return int((apart.astype(object) ** 2).sum() if squares else apart.sum())
     contribution = squared(measurement.query.contribution) if squares else measurement.query.contribution
-    places = [tuple(codes[domain.position(name)] for name in contribution.names) for codes in present]
+    places = [tuple(_code(domain, record, name) for name in contribution.names) for record in present]
     shape = [domain[name].size for name in contribution.names]
     cells = [np.asarray(int(np.ravel_multi_index(place, shape)) if place else 0) for place in places]
     bins = [
-        [int(split.of(np.asarray(codes[domain.position(split.name)]))) for split in measurement.query.by]
-        for codes in present
+        [int(split.of(np.asarray(_code(domain, record, split.name)))) for split in measurement.query.by]
+        for record in present
     ]
     if len(present) == 2 and bins[0] == bins[1]:
         return int(contribution.apart(cells[0], cells[1]))

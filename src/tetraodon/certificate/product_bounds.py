@@ -34,7 +34,7 @@ FEW_CELLS = 1024
 
 def needs_stand_in(graph: SecretGraph, queries: Sequence[Weighted]) -> bool:
     """Whether there are tables of products over more cells than can be looked at edge by edge."""
-    return graph.domain.size > FEW_CELLS and any(isinstance(query.contribution, Product) for query, _ in queries)
+    return any(isinstance(query.contribution, Product) for query, _ in queries) and graph.domain.size > FEW_CELLS
 
 
 def largest_with_products(

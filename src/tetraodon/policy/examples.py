@@ -15,7 +15,7 @@ from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Pairs, Within, WithinOrMissing
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secret_graph import ABSENT, Factor, steps_text
+from tetraodon.policy.secret_graph import ABSENT, Factor
 from tetraodon.policy.words import HOPELESS, WORTHLESS, chance, moves, odds, percent, times, valued
 
 Codes: TypeAlias = tuple[int, ...]
@@ -180,3 +180,10 @@ def _edge(factor: Factor, shape: Codes) -> tuple[Codes, Codes] | None:
         if 0 <= x < y < shape[0] and graph.is_edge(x, y):
             return (x,), (y,)
     return None
+
+
+def steps_text(distance: float) -> str:
+    """A number of steps in words."""
+    if math.isinf(distance):
+        return "no chain of steps"
+    return "one step" if distance == 1 else f"{int(distance)} steps"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -62,7 +63,8 @@ class Item:
 
     def among(self, domain: Domain) -> RecordsWhere | None:
         """The records that it is about; None if it is about all of them."""
-        return records_where(self.where, tuple(name for name in self.query.needs() if domain[name].separate), domain)
+        answered = tuple(name for name in self.query.needs() if domain[name].separate)
+        return records_where(self.where, answered, domain) if self.where or answered else None
 
     def inside(self, domain: Domain) -> Domain:
         """What those records can be like."""
@@ -135,7 +137,7 @@ class Policy(Displayed):
                 where="budget",
             )
         names = [*(item.name for item in self.items), *(item.name for item in self.names)]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
             raise PolicyError(f"two items are called {twice[0]!r}", fix="give each its own name", where="release")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -12,7 +11,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.domain import Domain
+from tetraodon.domain import Domain, Value
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Everything, Public, Remembering
 from tetraodon.policy.joint_metric import JointMetric
@@ -204,7 +203,8 @@ class SecretGraph(Remembering):
         """Whether anything is a secret at all."""
         if self.groups is not None:
             return any(graph.has_edges for graph, _ in self.by_graph)
-        return self.absent or any(_has_edges(f.graph) for f in self.factors)
+        graphs = [factor.graph for factor in self.factors]
+        return self.absent or any(g.has_edges if isinstance(g, JointMetric) else g.edge_count > 0 for g in graphs)
 
     @property
     def complete(self) -> bool:
@@ -214,7 +214,23 @@ class SecretGraph(Remembering):
 
     def factor_of(self, name: str) -> Factor:
         """The factor an attribute belongs to."""
-        return next(factor for factor in self.factors if name in factor.names)
+        return self.factors[self.place_of[name]]
+
+    @cached_property
+    def place_of(self) -> Mapping[str, int]:
+        """The place of every attribute's factor among the factors."""
+        return {name: place for place, factor in enumerate(self.factors) for name in factor.names}
+
+    @cached_property
+    def completed(self) -> SecretGraph:
+        """Any two records are a secret; made once, since plans ask for it with every item."""
+        factors = tuple(Factor((a.name,), Everything(a.size)) for a in self.domain)
+        return SecretGraph(self.domain, factors, len(factors), self.absent)
+
+    @cached_property
+    def first_record(self) -> tuple[Value, ...]:
+        """The record with the first value of every attribute."""
+        return self.domain.value_of([0] * len(self.domain.attributes))
 
     def edge_cells(self) -> tuple[Codes, Codes]:
         """All edges between records, as cell numbers, for a domain small enough to hold all pairs."""
@@ -277,21 +293,9 @@ class SecretGraph(Remembering):
 
 def complete_graph(graph: SecretGraph) -> SecretGraph:
     """Plain differential privacy on the same domain: any two records are a secret, and no count is taken as known."""
-    factors = tuple(Factor((a.name,), Everything(a.size)) for a in graph.domain)
-    return SecretGraph(graph.domain, factors, len(factors), graph.absent)
+    return graph.completed
 
 
 def no_secrets(domain: Domain) -> SecretGraph:
     """The graph of people who do not mind: nothing of theirs is a secret, not even that they are in the data."""
     return SecretGraph(domain, tuple(Factor((a.name,), Public(a.size)) for a in domain), len(domain.names))
-
-
-def _has_edges(graph: AttributeGraph | JointMetric) -> bool:
-    return graph.has_edges if isinstance(graph, JointMetric) else graph.edge_count > 0
-
-
-def steps_text(distance: float) -> str:
-    """A number of steps in words."""
-    if math.isinf(distance):
-        return "no chain of steps"
-    return "one step" if distance == 1 else f"{int(distance)} steps"

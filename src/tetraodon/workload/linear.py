@@ -178,7 +178,9 @@ def split_by(name: str, domain: Domain) -> Split:
 
     Post  where missing values stand apart, they are apart from every branch, too.
     """
-    found = ((a, level) for a in domain for level in a.levels if level.name == name and name not in domain.names)
+    if name in domain.places:
+        return Split(name)
+    found = ((a, level) for a in domain for level in a.levels if level.name == name)
     attribute, level = next(found, (None, None))
     if attribute is None or level is None:
         return Split(domain[name].name)
