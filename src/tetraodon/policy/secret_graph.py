@@ -186,8 +186,7 @@ class SecretGraph(Remembering):
         return tuple(self._vertex(factor, codes) for factor in self.factors)
 
     def _vertex(self, factor: Factor, codes: tuple[int, ...]) -> int:
-        here = [codes[self.domain.position(name)] for name in factor.names]
-        return self.domain.project(factor.names).cell_of(here)
+        return self.domain.project(factor.names).cell_of([codes[self.domain.position(n)] for n in factor.names])
 
     def _check_absent(self) -> None:
         if not self.absent:
@@ -224,8 +223,8 @@ class SecretGraph(Remembering):
     @cached_property
     def completed(self) -> SecretGraph:
         """Any two records are a secret; made once, since plans ask for it with every item."""
-        factors = tuple(Factor((a.name,), Everything(a.size)) for a in self.domain)
-        return SecretGraph(self.domain, factors, len(factors), self.absent)
+        every = tuple(Factor((a.name,), Everything(a.size)) for a in self.domain)
+        return SecretGraph(self.domain, every, len(every), self.absent)
 
     @cached_property
     def first_record(self) -> tuple[Value, ...]:
