@@ -37,8 +37,14 @@ from tetraodon.questions import (
     Variance,
     linear,
 )
+<<<<<<< HEAD
 from tetraodon.workload.contribution import WeightedSums
 from tetraodon.workload.linear import LinearQuery, Measurement
+=======
+from tetraodon.workload.contribution import One, WeightedSums
+from tetraodon.workload.linear import LinearQuery, Measurement, splits
+from tetraodon.workload.weighed_margins import WeighedMargins
+>>>>>>> c2cbde3 (Many tables planned as one: margins weighed, certified exactly, errors in closed form)
 
 HUSHED = Fraction(1, 10_000)
 QUERIES: dict[str, Query] = {
@@ -121,7 +127,7 @@ def test_every_mechanism_is_among_them() -> None:
     """Those for longer attributes and for maps have tests of their own below; noise that flows along the steps of a map
     is not noise on each answer, and is held to all that is told in `tests/certificate/test_edge_noise.py`.
     """
-    further = {"hierarchical", "weighted", "grid", "edges", "synopsis"}
+    further = {"hierarchical", "weighted", "grid", "edges", "synopsis", "margins"}
     assert {strategy.mechanism.name for _, _, strategy in STRATEGIES} | further == set(MECHANISMS)
 
 
@@ -231,6 +237,18 @@ def test_a_histogram_given_a_published_univariate_histogram() -> None:
     known = pf.scenarios.known_sums(lambda record: (int(record[1] == "f"), int(record[1] == "m")))
     certificate = certify_release(here, measurements)
     check(run_on(measurements, here, world), here, Fraction(certificate.epsilon), known, exact=certificate.exact)
+
+
+@pytest.mark.parametrize("secrets", SECRETS)
+def test_tables_with_weighed_margins(secrets: str) -> None:
+    """With Laplace noise, which no plan gives them: their loss is the sum of what they move all the same."""
+    here = policy(**SECRETS[secrets])
+    margins = LinearQuery(WeighedMargins(("sex", "x"), (2, 5), (2, -3, -1, 20), Fraction(1, 20)))
+    measurements = [Measurement(margins, Fraction(90)), Measurement(LinearQuery(One(), splits(["x"])), Fraction(5))]
+    world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
+    mechanism, certificate = run_on(measurements, here, world), certify_release(here, measurements)
+    assert certificate.exact
+    check(mechanism, here, Fraction(certificate.epsilon), pf.scenarios.independent(), exact=True)
 
 
 @pytest.mark.parametrize("secrets", SECRETS)

@@ -28,6 +28,8 @@ PAPERS: Final = {
     "arXiv 2004.00010, 2020.",
     "MMHM18": "R. McKenna, G. Miklau, M. Hay and A. Machanavajjhala. Optimizing error of high-dimensional statistical "
     "queries under differential privacy. VLDB 2018.",
+    "XHZK23": "Y. Xiao, G. He, D. Zhang and D. Kifer. An optimal and scalable matrix mechanism for noisy marginals "
+    "under convex loss functions. NeurIPS 2023.",
     "DVGM22": "D. Desfontaines, J. Voss, B. Gipson and C. Mandayam. Differentially private partition selection. "
     "PoPETs 2022(1).",
 }

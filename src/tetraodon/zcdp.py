@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from tetraodon.errors import PolicyError
 from tetraodon.rational import rounded_up
@@ -21,6 +22,7 @@ _SLACK = Fraction(1, 10**40)
 _STEPS = 200
 
 
+@lru_cache(maxsize=4096)
 def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon, to twelve decimals, for which every rho-zCDP mechanism is (epsilon, delta)-differentially private.
 

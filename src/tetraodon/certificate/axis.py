@@ -26,6 +26,7 @@ from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.squared import Measured, Squared
+from tetraodon.workload.weighed_margins import WeighedMargins
 
 EDGE_LIMIT = 30_000_000
 """Edges that may be looked at one by one."""
@@ -196,7 +197,18 @@ def linear_in_code(term: Term) -> bool:
             return True
         case Squared() as squares:  # the square of a linear function is convex
             return isinstance(squares.of, Number) and squares.of.linear
-        case Answerers() | Table() | AllRanges() | Hats() | Soft() | Product() | Flows() | Among() | EachPerson():
+        case (
+            Answerers()
+            | Table()
+            | AllRanges()
+            | Hats()
+            | Soft()
+            | Product()
+            | Flows()
+            | WeighedMargins()
+            | Among()
+            | EachPerson()
+        ):
             return False
         case _:
             assert_never(term.contribution)

@@ -25,6 +25,7 @@ from tetraodon.certificate.part_steps import (
 )
 from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in, only_presence
 from tetraodon.certificate.single_steps import over_one_factor, with_one_factor
+from tetraodon.certificate.table_steps import is_table, over_tables, weighs_margins
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Public
@@ -50,9 +51,21 @@ def worst_edge(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool
 
 def _whoever(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
     """The worst edge where secrets are the same for everybody, among records that have the given codes."""
+    if weighs_margins(queries):
+        return _beside_margins(graph, queries, given, squares)
     if about_parts(queries):
         return _in_parts(graph, queries, given, squares)
     return _one_by_one(graph, queries, given, squares)
+
+
+def _beside_margins(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
+    """The same where tables are weighed with their margins: no step moves those and others more than its worst ones."""
+    tables = [one for one in queries if is_table(one[0])]
+    others = [one for one in queries if not is_table(one[0])]
+    found = over_tables(graph, tables, given, squares=squares)
+    if not others:
+        return found
+    return Loss(found.value + _whoever(graph, others, given, squares).value, None, exact=False)
 
 
 def _one_by_one(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:

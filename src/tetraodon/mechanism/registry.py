@@ -13,6 +13,7 @@ from tetraodon.mechanism.grid import GRID
 from tetraodon.mechanism.hierarchical import HIERARCHICAL
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
+from tetraodon.mechanism.margins import MARGINS
 from tetraodon.mechanism.ordered import ORDERED
 from tetraodon.mechanism.policy_among import policy_among
 from tetraodon.mechanism.strategy import Mechanism, Strategy
@@ -22,7 +23,8 @@ from tetraodon.questions.query import Query
 from tetraodon.workload.records_where import RecordsWhere
 
 MECHANISMS: dict[str, Mechanism] = {
-    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, SYNOPSIS)
+    one.name: one
+    for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, SYNOPSIS, MARGINS)
 }
 """In the order in which they are asked; of equally good proposals the first is taken."""
 

@@ -122,7 +122,8 @@ class Mechanism(ABC):
     words:         what a plan calls it, in a few words.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
     about_order:   whether its tables are of running counts, which never fall.
-    each_cell:     whether each cell of its tables has noise of its own, and nothing else.
+    each_cell:     whether all cells of its tables are told alike, by noise on each of them.
+    read_together: whether its tables are planned as one, so that their errors are those of all of them together.
     usual:         whether plain differential privacy is said to have it. What a descent finds has digits that depend on
                    the machine, and what `verify` computes anew must not.
     """
@@ -132,6 +133,7 @@ class Mechanism(ABC):
     tells_answers: ClassVar[bool] = False
     about_order: ClassVar[bool] = False
     each_cell: ClassVar[bool] = False
+    read_together: ClassVar[bool] = False
     usual: ClassVar[bool] = True
 
     def __str__(self) -> str:

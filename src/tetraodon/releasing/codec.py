@@ -21,11 +21,14 @@ from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
+from tetraodon.workload.weighed_margins import WeighedMargins
 
 PARTS_LIMIT = 10_000
 """The finest parts that weights are told in, and the largest weight: products with counts stay whole numbers."""
 MOST_ROWS = 2**26
 """More rows no person has, nor a larger cap."""
+FINEST, MOST_WAYS = 2**24, 8
+"""The finest parts that multiples of margins are told in, and the most attributes that their tables have."""
 WIDTHS = 20
 """More weighted sums than this for each value of an attribute no search begins with."""
 
@@ -115,6 +118,13 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
         case Flows():
             lines = [_line_document(line) for line in (contribution.first, contribution.second)]
             return {"kind": "flows", "attributes": list(contribution.names), "borders": lines}
+        case WeighedMargins():
+            return {
+                "kind": "weighed margins",
+                "attributes": list(contribution.names),
+                "parts": contribution.unit.denominator,
+                "times": list(contribution.times),
+            }
         case AllRanges():
             raise AssertionError("every range at once is never measured")
         case Among():
@@ -158,6 +168,18 @@ def _weighted_from(document: Mapping[str, Any], domain: Domain) -> WeightedSums:
     return WeightedSums.of(attribute.name, np.array(single), np.array(rows), Fraction(1, parts))
 
 
+def _margins_from(document: Mapping[str, Any], domain: Domain) -> WeighedMargins:
+    attributes, parts = [domain[name] for name in document["attributes"]], _whole(document["parts"], 1, FINEST)
+    names, sizes = tuple(a.name for a in attributes), tuple(a.size for a in attributes)
+    if not 1 <= len(set(names)) == len(names) <= MOST_WAYS:
+        raise ValueError("margins that no plan would have")
+    times = tuple(_whole(many, -FINEST, FINEST) for many in document["times"])
+    try:
+        return WeighedMargins(names, sizes, times, Fraction(1, parts))
+    except QueryError as error:
+        raise ValueError("margins that no plan would have") from error
+
+
 def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) -> Measurement:
     """The measurement a document describes; "asked" stands for the rows of the item's own question."""
     try:
@@ -180,6 +202,8 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = Ramps(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
             case "weighted sums":
                 contribution = _weighted_from(counts, domain)
+            case "weighed margins":
+                contribution = _margins_from(counts, domain)
             case "soft bins":
                 contribution = _soft_from(counts, domain)
             case "soft table":

@@ -41,7 +41,7 @@ from tetraodon.releasing.estimates import Inference
 from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns
 from tetraodon.releasing.manifest import BROKEN, VERSION, file_hash, read_manifest, software, write_manifest
 from tetraodon.releasing.names_answer import names_columns, stated_names
-from tetraodon.releasing.plan import Baseline, Plan, PlannedItem, planned_item
+from tetraodon.releasing.plan import Baseline, Plan, PlannedItem, planned_item, read_together
 from tetraodon.releasing.plan_names import PlannedNames
 from tetraodon.releasing.release import Release, infer
 from tetraodon.releasing.report import report_html
@@ -191,10 +191,11 @@ def plan_from_manifest(manifest: Mapping[str, Any], folder: Path, *, believed: b
         measured = [_measured(document, item, policy) for document, item in zip(stated, policy.items, strict=True)]
         for item, parts in zip(policy.items, measured, strict=True):
             _check_size(folder, item, parts, policy)
-        items = tuple(
+        planned = [
             _item(document, item, parts, policy, _baseline(document) if believed else None)
             for document, item, parts in zip(stated, policy.items, measured, strict=True)
-        )
+        ]
+        items = read_together(planned, policy.domain)
         names = _planned_names(manifest["plan"].get("names", []), policy)
     except FileNotFoundError:
         raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None

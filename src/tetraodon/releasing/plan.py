@@ -6,8 +6,8 @@ A plan is a function of policy, workload and budget alone. It never sees the dat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 
@@ -17,6 +17,7 @@ from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.inference.combination import Remembered
+from tetraodon.mechanism.margins import errors_together
 from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
@@ -27,6 +28,7 @@ from tetraodon.rational import Number, decimal_text
 from tetraodon.releasing.best_proposal import choose, expected, offered
 from tetraodon.releasing.budget import Limit, fill, limit_of
 from tetraodon.releasing.plan_names import PlannedNames, plan_names
+from tetraodon.releasing.tables_together import planned_together
 from tetraodon.wording import number_of
 from tetraodon.workload.linear import Measurement
 
@@ -165,11 +167,10 @@ def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
     names, rest = plan_names(policy)
     priced = priced_for_each(rest)
-    chosen, scales = _settle(priced, limit_of(priced, noise)) if policy.items else ([], [])
-    planned = tuple(
-        planned_item(item, strategy, scale, policy)
-        for item, (strategy, _), scale in zip(policy.items, chosen, scales, strict=True)
-    )
+    limit = limit_of(priced, noise)
+    alone = _settle(priced, limit) if policy.items else []
+    both = zip(policy.items, planned_together(policy.items, alone, priced, limit), strict=True)
+    planned = read_together([planned_item(item, *one, policy) for item, one in both], policy.domain)
     above = [item.above for item in names]
     certificate = certify_release(policy, [m for item in planned for m in item.measurements], names=above)
     if not keeps_budget(certificate, policy):
@@ -180,7 +181,7 @@ def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
     return Plan(policy, planned, certificate, names)
 
 
-def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction]], list[Fraction]]:
+def _settle(policy: Policy, limit: Limit) -> list[tuple[Strategy, Fraction]]:
     """Strategies and scales: chosen for each item's share, and again for the price that filling the budget gave it."""
     shares = sum(item.share for item in policy.items)
     prices = [limit.amount * item.share / shares for item in policy.items]
@@ -205,7 +206,15 @@ def _settle(policy: Policy, limit: Limit) -> tuple[list[tuple[Strategy, Fraction
             price * limit.factor(at_price, scale) if scale else price
             for price, (_, at_price), scale in zip(prices, chosen, scales, strict=True)
         ]
-    return chosen, scales
+    return [(strategy, scale) for (strategy, _), scale in zip(chosen, scales, strict=True)]
+
+
+def read_together(items: Sequence[PlannedItem], domain: Domain) -> tuple[PlannedItem, ...]:
+    """Items of a plan, with the errors of tables that are read together as they are then."""
+    joined = [item for item in items if item.strategy.mechanism.read_together]
+    errors = errors_together([item.scaled(domain) for item in joined])
+    told = {item.name: error for item, error in zip(joined, errors, strict=True)}
+    return tuple(replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items)
 
 
 @dataclass(frozen=True, slots=True)

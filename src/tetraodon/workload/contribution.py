@@ -23,6 +23,7 @@ from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number, writable
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
+from tetraodon.workload.weighed_margins import WeighedMargins
 
 
 @dataclass(frozen=True)
@@ -222,5 +223,18 @@ class AllRanges:
 
 
 Contribution: TypeAlias = (
-    One | Answerers | Prefix | Number | Table | AllRanges | Hats | Ramps | Soft | Product | Flows | Among | EachPerson
+    One
+    | Answerers
+    | Prefix
+    | Number
+    | Table
+    | AllRanges
+    | Hats
+    | Ramps
+    | Soft
+    | Product
+    | Flows
+    | WeighedMargins
+    | Among
+    | EachPerson
 )

@@ -23,6 +23,7 @@ from tetraodon.workload.flows import PARTS, Flows
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
+from tetraodon.workload.weighed_margins import WeighedMargins
 
 ANSWER_LIMIT = 20_000_000
 
@@ -233,6 +234,12 @@ def _added(
         case Flows() as flows:
             cell = np.ravel_multi_index(tuple(rest), sizes)
             flat = _add_up(groups * flows.rows, place * flows.rows + cell, PARTS * counts)
+        case WeighedMargins() as margins:
+            if not fits(margins.longest * len(margins.times)):
+                raise Refused("margins are weighed too heavily for exact arithmetic", fix="use smaller multiples")
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            table = _add_up(groups * margins.rows, place * margins.rows + cell, counts)
+            flat = margins.add_up(table.reshape(groups, margins.rows))
         case EachPerson():
             raise Refused("people are not counted row by row", fix="ask about rows")
     return flat

@@ -19,6 +19,7 @@ from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
+from tetraodon.workload.weighed_margins import WeighedMargins
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Squared:
     ([1, 10], [9])
     """
 
-    of: Number | Table | Hats | Ramps | Soft | Product
+    of: Number | Table | Hats | Ramps | Soft | Product | WeighedMargins
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,6 +53,8 @@ class Squared:
                 return np.where(first < ramps.rows, whole + _square(ramps.width - start), 0)
             case Soft() | Product() as soft:
                 return soft.inner(x, x)
+            case WeighedMargins() as margins:
+                return np.full(np.shape(x), margins.added(2), object)
             case _:
                 assert_never(self.of)
 
@@ -80,6 +83,8 @@ class Squared:
                 return np.where(near, 2 * _square(end - start), np.where(first + 1 == second, next_to, apart))
             case Soft() | Product() as soft:
                 return np.asarray(soft.inner(x, x) + soft.inner(y, y) - 2 * soft.inner(x, y))
+            case WeighedMargins() as margins:
+                return margins.apart_by(x, y, 2)
             case _:
                 assert_never(self.of)
 
@@ -115,7 +120,7 @@ def squared(contribution: Contribution) -> Measured:
             return contribution  # zeros and ones
         case Table() as table:
             return contribution if np.isin(table.matrix, (0, 1)).all() else Squared(table)
-        case Number() | Hats() | Ramps() | Soft() | Product():
+        case Number() | Hats() | Ramps() | Soft() | Product() | WeighedMargins():
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
@@ -147,6 +152,8 @@ def signed(contribution: Contribution) -> bool:
             return number.signed
         case Table() as table:
             return bool((table.matrix < 0).any())
+        case WeighedMargins() as margins:
+            return min(margins.times) < 0
         case Among():
             return signed(contribution.inner)
         case _:
