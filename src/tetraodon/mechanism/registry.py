@@ -23,8 +23,7 @@ from tetraodon.questions.query import Query
 from tetraodon.workload.records_where import RecordsWhere
 
 MECHANISMS: dict[str, Mechanism] = {
-    one.name: one
-    for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, SYNOPSIS, MARGINS)
+    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, SYNOPSIS, MARGINS)
 }
 """In the order in which they are asked; of equally good proposals the first is taken."""
 
