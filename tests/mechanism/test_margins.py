@@ -13,7 +13,7 @@ import tetraodon as td
 from tetraodon.arrays import Floats
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.free_totals import free_totals
-from tetraodon.mechanism.margins import MARGINS, errors_together
+from tetraodon.mechanism.margins import MARGINS, table_errors
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.workload.contribution import One
@@ -70,7 +70,7 @@ def test_errors_are_those_of_least_squares(presence: str, secrets: dict[str, Any
             deviation = m.noise.variance(m.scale) ** 0.5 if m.scale else 1e-3
             rows.append(m.query.matrix(here.domain)[0] / deviation)
     covariance = np.linalg.pinv(np.concatenate(rows).T @ np.concatenate(rows), rcond=1e-12, hermitian=True)
-    for at, error in zip(tables, errors_together(tables), strict=True):
+    for at, error in zip(tables, table_errors(tables), strict=True):
         cells = LinearQuery(One(), at.strategy.table).matrix(here.domain)[0]
         assert np.trace(cells @ covariance @ cells.T) / len(cells) == pytest.approx(error**2, rel=1e-4, abs=1e-5)
 
@@ -88,7 +88,7 @@ def test_fit_and_covariance_are_the_inverse_of_what_is_measured(names: tuple[str
     np.testing.assert_allclose(part, back, atol=1e-9)
     assert MARGINS.cell_variance(at) == pytest.approx((back @ back.T)[0, 0] * variance)
     query = td.histogram(*names)
-    assert MARGINS.expected_error(query, at) == pytest.approx(errors_together([at])[0])
+    assert MARGINS.expected_error(query, at) == pytest.approx(table_errors([at])[0])
     assert list(MARGINS.propose(query, policy({}))) == []
     assert "read together" in MARGINS.sentence(at, "Noise", "")
 
@@ -114,5 +114,5 @@ def test_reach_holds_as_often_as_it_says() -> None:
 def test_alone_pairs_are_less_well_known_than_together() -> None:
     here = policy({})
     pairs = [scaled(here, pair, Fraction(4)) for pair in combinations("abc", 2)]
-    for at, together in zip(pairs, errors_together(pairs), strict=True):
-        assert together < errors_together([at])[0]
+    for at, together in zip(pairs, table_errors(pairs), strict=True):
+        assert together < table_errors([at])[0]

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tetraodon as td
-from tetraodon.mechanism.margins import errors_together
+from tetraodon.mechanism.margins import table_errors
 from tetraodon.mechanism.strategy import Scaled
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.policy import Policy
@@ -84,7 +84,7 @@ def test_what_fewer_secrets_save_is_as_told(secrets: str, changes: dict[str, Any
     here = policy(ADULT, **changes)
     settled = planning._settle(here, limit_of(here, GAUSSIAN))
     tables = [Scaled(*one, here.domain) for one in settled]
-    errors = iter(errors_together([at for at in tables if at.strategy.noisy]))
+    errors = iter(table_errors([at for at in tables if at.strategy.noisy]))
     cells = [math.prod(at.shape) for at in tables]
     before = sum(n * next(errors) ** 2 for n, at in zip(cells, tables, strict=True) if at.strategy.noisy) / sum(cells)
     row = f"| 8 | {secrets} | {squared_error(td.plan(here)):.3g} | {before:.3g} |"
@@ -132,9 +132,9 @@ def test_it_is_never_worse_than_each_by_itself(data: st.DataObject) -> None:
     before, after = ([Scaled(*one[number], here.domain) for number in noisy] for one in (settled, found))
     errors = [at.expected_error(here.items[number].query) for number, at in zip(noisy, before, strict=True)]
     if all(at.mechanism.each_cell for at in before):
-        errors = errors_together(before)
+        errors = table_errors(before)
     planned = any(at.mechanism.read_together for at in after)
-    now = errors_together(after) if planned else errors
+    now = table_errors(after) if planned else errors
     assert planned or found == settled
     cells = [math.prod(at.shape) for at in before]
     first, second = (sum(n * e**2 for n, e in zip(cells, some, strict=True)) for some in (errors, now))

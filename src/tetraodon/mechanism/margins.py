@@ -44,8 +44,8 @@ class Margins(Mechanism):
         return iter(())
 
     def expected_error(self, query: Query, at: Scaled) -> float:
-        """Of the table by itself. Read together with others it errs less: `errors_together`."""
-        (error,) = errors_together([at])
+        """Of the table by itself. Read together with others it errs less: `table_errors`."""
+        (error,) = table_errors([at])
         return error
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
@@ -135,7 +135,7 @@ def table_parts(at: Scaled) -> TableParts:
     )
 
 
-def errors_together(tables: Sequence[Scaled]) -> list[float]:
+def table_errors(tables: Sequence[Scaled]) -> list[float]:
     """The root mean squared error of the cells of each table, read from all of them by least squares.
 
     Pre   they are about the same records, and split by value.

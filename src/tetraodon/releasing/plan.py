@@ -17,7 +17,7 @@ from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.inference.combination import Remembered
-from tetraodon.mechanism.margins import errors_together
+from tetraodon.mechanism.margins import table_errors
 from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
 from tetraodon.noise.argument import drawable
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
@@ -212,7 +212,7 @@ def _settle(policy: Policy, limit: Limit) -> list[tuple[Strategy, Fraction]]:
 def read_together(items: Sequence[PlannedItem], domain: Domain) -> tuple[PlannedItem, ...]:
     """Items of a plan, with the errors of tables that are read together as they are then."""
     joined = [item for item in items if item.strategy.mechanism.read_together]
-    errors = errors_together([item.scaled(domain) for item in joined])
+    errors = table_errors([item.scaled(domain) for item in joined])
     told = {item.name: error for item, error in zip(joined, errors, strict=True)}
     return tuple(replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items)
 

@@ -16,7 +16,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.margin_search import TableSearch, steps_together
-from tetraodon.mechanism.margins import MARGINS, TableParts, errors_together, table_parts
+from tetraodon.mechanism.margins import MARGINS, TableParts, table_errors, table_parts
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Item, Policy
@@ -50,7 +50,7 @@ def planned_together(items: Sequence[Item], planned: Sequence[Planned], policy: 
     if not group or steps is None:
         return list(planned)
     before = [_each_cell(items[place], *planned[place], policy, limit) for place in group]
-    parts, errors = [table_parts(at) for at in before], errors_together(before)
+    parts, errors = [table_parts(at) for at in before], table_errors(before)
     own = [expected(items[place], *planned[place], policy) for place in group]
     errors = [min(both) for both in zip(errors, own, strict=True)]
     equal = len({items[place].share for place in group}) == 1
@@ -61,7 +61,7 @@ def planned_together(items: Sequence[Item], planned: Sequence[Planned], policy: 
         after = _filled(group, found, planned, policy, limit, others=others)
     except Refused:  # what has no certificate is not offered
         return list(planned)
-    now = errors_together([Scaled(*after[place], policy.domain) for place in group])
+    now = table_errors([Scaled(*after[place], policy.domain) for place in group])
     ratios = [b / a for a, b in zip(errors, now, strict=True)]
     if equal:
         better = _total(parts, now) <= GAIN * _total(parts, errors)
