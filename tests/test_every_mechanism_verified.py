@@ -37,14 +37,9 @@ from tetraodon.questions import (
     Variance,
     linear,
 )
-<<<<<<< HEAD
-from tetraodon.workload.contribution import WeightedSums
-from tetraodon.workload.linear import LinearQuery, Measurement
-=======
 from tetraodon.workload.contribution import One, WeightedSums
 from tetraodon.workload.linear import LinearQuery, Measurement, splits
 from tetraodon.workload.weighed_margins import WeighedMargins
->>>>>>> c2cbde3 (Many tables planned as one: margins weighed, certified exactly, errors in closed form)
 
 HUSHED = Fraction(1, 10_000)
 QUERIES: dict[str, Query] = {

@@ -56,7 +56,7 @@ def over_tables(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[
     able = [name for factor in factors for name in factor.names if name in names]
     alone = all(len(factor.names) == 1 for factor in factors)
     common = math.lcm(*(weight.denominator for _, weight in queries))
-    tables = [_Table.of(query, int(weight * common), 2 if squares else 1) for query, weight in queries]
+    tables = [_MovedTable.of(query, int(weight * common), 2 if squares else 1) for query, weight in queries]
     most = graph.at_most if alone else len(able)
     worst = _worst_set(tables, able) if most >= len(able) else _worst_of_few(tables, able, most)
     best = sum(max(table.moved) if worst is None else table.at(worst) for table in tables)
@@ -74,7 +74,7 @@ def _can_change(factor: Factor) -> bool:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _MovedTable:
     """What a table moves by for every set of its attributes that changes, and what a record adds to it, weighted."""
 
     names: tuple[str, ...]
@@ -83,7 +83,7 @@ class _Table:
     kept: dict[tuple[int, int, tuple[int, ...]], tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, query: LinearQuery, weight: int, power: int) -> _Table:
+    def of(cls, query: LinearQuery, weight: int, power: int) -> _MovedTable:
         match query.contribution:
             case WeighedMargins() as margins:
                 sets = range(len(margins.times))
@@ -116,7 +116,7 @@ class _Table:
         return self.kept[key]
 
 
-def _worst_set(tables: Sequence[_Table], able: Sequence[str]) -> frozenset[str] | None:
+def _worst_set(tables: Sequence[_MovedTable], able: Sequence[str]) -> frozenset[str] | None:
     """Attributes that move the most if they change, where all of them may; None where that is too long a search.
 
     Why   an attribute that adds something whatever else changes may as well change, and one that never adds anything
@@ -151,7 +151,7 @@ def _worst_set(tables: Sequence[_Table], able: Sequence[str]) -> frozenset[str] 
     return best[1]
 
 
-def _worst_of_all(tables: Sequence[_Table], able: Sequence[str]) -> frozenset[str]:
+def _worst_of_all(tables: Sequence[_MovedTable], able: Sequence[str]) -> frozenset[str]:
     """The same by listing all sets: those that floats find among the largest are compared exactly."""
     sets = np.arange(2 ** len(able))
     most = max(max(table.moved) for table in tables)
@@ -168,7 +168,7 @@ def _worst_of_all(tables: Sequence[_Table], able: Sequence[str]) -> frozenset[st
     return max(near, key=lambda changed: sum(table.at(changed) for table in tables))
 
 
-def _worst_of_few(tables: Sequence[_Table], able: Sequence[str], at_most: int) -> tuple[str, ...] | None:
+def _worst_of_few(tables: Sequence[_MovedTable], able: Sequence[str], at_most: int) -> tuple[str, ...] | None:
     """The same where only so many may change."""
     sizes = range(1, at_most + 1)
     if sum(math.comb(len(able), size) for size in sizes) > MOST_SETS:
