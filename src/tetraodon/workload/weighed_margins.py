@@ -66,7 +66,7 @@ class WeighedMargins:
 
     @property
     def longest(self) -> int:
-        """The most that one record adds to a row."""
+        """The most that one record adds to a row, or more where an attribute has one value only."""
         return max(abs(entry) for entry in self._entry)
 
     def moved(self, changed: int, power: int = 1) -> int:
