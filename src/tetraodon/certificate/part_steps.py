@@ -49,7 +49,9 @@ def public_condition(graph: SecretGraph, queries: Sequence[Weighted]) -> str | N
         for name in query.contribution.held
         if name not in inner_of(query).names
     }
-    return next((name for name in graph.domain.names if name in held and _public(graph, name)), None)
+    added = {name for query, _ in queries for name in inner_of(query).names}
+    able = [name for name in graph.domain.names if name in held and _public(graph, name)]
+    return min(able, key=lambda name: name in added, default=None)  # those that are not added up split nothing else
 
 
 def public_classes(name: str, size: int, queries: Sequence[Weighted]) -> Iterator[Ints]:

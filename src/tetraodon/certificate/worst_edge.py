@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.arrays import Ints
+from tetraodon.certificate.answered_part import answered_part, by_answers
 from tetraodon.certificate.edge_loss import Loss, Weighted, largest_over_edges
 from tetraodon.certificate.part_steps import (
     about_parts,
@@ -100,6 +101,11 @@ def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[st
         return reduce(worse, (*found, *presence))
     if len(moving) == 1 and not graph.absent:
         queries = [one for one in queries if set(one[0].names) & set(moving[0].names)]
+    if (part := answered_part(graph, queries)) is not None:
+        return part.lifted(_one_by_one(part.graph, part.queries, given, squares))
+    if len(groups := by_answers(graph, queries)) > 1:
+        found = [_whoever(graph, group, given, squares) for group in groups]
+        return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
     if name := public_condition(graph, queries):
         classes = public_classes(name, graph.domain[name].size, queries)
         return reduce(worse, (_in_class(graph, queries, given, squares, name, codes) for codes in classes))

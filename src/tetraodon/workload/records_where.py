@@ -55,7 +55,7 @@ class RecordsWhere:
         if math.prod(self.domain[name].size for name in asked) > CELL_LIMIT:
             raise Refused(
                 f"{listing(asked)} have too many values together for missing ones to stand apart in this question",
-                fix="ask about fewer of them, or write `missing:` one of their other values",
+                fix="write a larger `step` for one of them, or `missing:` one of its values in place of `separate`",
             )
         table = holds.reshape([self.domain[name].size if name in names else 1 for name in asked])
         for axis, name in enumerate(asked):

@@ -1,0 +1,160 @@
+"""The worst edge where all queries are about the same records, as those are who answered all that is asked of them.
+
+To such queries everybody else is the same as somebody who is absent: nothing is added. So the worst edge is that among
+these records, where leaving an answer out, or no longer satisfying a condition, is leaving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tetraodon.arrays import Bools
+from tetraodon.certificate.edge_loss import Loss, Weighted
+from tetraodon.certificate.product_bounds import FEW_CELLS
+from tetraodon.domain import Domain
+from tetraodon.policy.attribute_graph import Blocks, Everything, Public, WithinOrMissing
+from tetraodon.policy.secret_graph import ABSENT, Factor, FactorGraph, SecretGraph
+from tetraodon.workload.among import Among
+from tetraodon.workload.linear import LinearQuery
+
+TRIED = 64
+"""Values of an attribute with which somebody may have left that are tried, to find one that is a secret."""
+
+
+@dataclass(frozen=True)
+class AnsweredPart:
+    """The same secrets and queries over the records of a part; `inside` says which codes they can have."""
+
+    whole: SecretGraph
+    graph: SecretGraph
+    queries: tuple[Weighted, ...]
+    inside: dict[str, Bools]
+
+    def lifted(self, found: Loss) -> Loss:
+        """The loss as one over all records: somebody who is absent has left the part, unless absence is a secret.
+
+        Post  exact only if the two records that attain it are a secret.
+        """
+        if found.witness is None:
+            return found
+        ends = [record if record is ABSENT else self._within(record) for record in found.witness]
+        if self.whole.absent or ABSENT not in ends:
+            return replace(found, witness=(ends[0], ends[1]))
+        there = next(record for record in ends if record is not ABSENT)
+        left = next((one for one in self._who_left(there) if self.whole.is_edge(there, one)), None)
+        if left is None:
+            return replace(found, witness=None, exact=False)
+        return replace(found, witness=(there, left))
+
+    def _within(self, record: Any) -> Any:
+        """A record that was found, as one of the part: attributes that nothing else looks at may have any value."""
+        codes = list(self.whole.domain.codes(record))
+        for name, able in self.inside.items():
+            place = self.whole.domain.position(name)
+            codes[place] = codes[place] if able[codes[place]] else int(np.argmax(able))
+        return self.whole.domain.value_of(codes)
+
+    def _who_left(self, record: Any) -> Iterator[Any]:
+        """Records like it that are not of the part, for one attribute."""
+        domain = self.whole.domain
+        for name, able in self.inside.items():
+            for code in np.flatnonzero(~able)[::-1][:TRIED].tolist():  # a missing value is the last
+                codes = list(domain.codes(record))
+                codes[domain.position(name)] = code
+                yield domain.value_of(codes)
+
+
+def answered_part(graph: SecretGraph, queries: Sequence[Weighted]) -> AnsweredPart | None:
+    """What queries are about if all are about the same records: those who answered what is added up, and for whom
+    there may be conditions on attributes that nothing else looks at. None if it is not so.
+
+    Pre   nothing is known, and secrets are the same for everybody.
+    """
+    first = queries[0][0].contribution if queries else None
+    if not isinstance(first, Among):
+        return None
+    inside: list[Weighted] = []
+    looked_at = set[str]()
+    for query, weight in queries:
+        part = query.contribution
+        if not isinstance(part, Among) or (part.held, part.truth) != (first.held, first.truth) or any(part.first):
+            return None
+        if any(split.name in part.held for split in query.by):
+            return None
+        looked_at |= {*part.inner.names}
+        inside.append((LinearQuery(part.inner, query.by), weight))
+    able = _able(first)
+    answered = [name for name in first.held if name in looked_at]
+    if able is None or not all(graph.domain[name].separate and _all_but_last(able[name]) for name in answered):
+        return None
+    factors = [_there(factor, answered) for factor in graph.factors]
+    if any(factor is None for factor in factors):
+        return None
+    domain = Domain(tuple(replace(a, separate=False, missing=0) if a.name in answered else a for a in graph.domain))
+    leaves = any(_can_leave(graph.factor_of(name), able[name]) for name in first.held)
+    there = SecretGraph(domain, tuple(f for f in factors if f), graph.at_most, absent=graph.absent or leaves)
+    return AnsweredPart(graph, there, tuple(inside), able)
+
+
+def by_answers(graph: SecretGraph, queries: Sequence[Weighted]) -> list[list[Weighted]]:
+    """Queries about those who answered several questions, by which questions these are, and then all others.
+
+    All are in one group where their attributes have so few values together that every edge can be looked at.
+    Why   no step moves all groups more than the worst steps of each do.
+    """
+    groups: dict[Any, list[Weighted]] = {}
+    for query, weight in queries:
+        part, key = query.contribution, None
+        if isinstance(part, Among) and len(part.held) > 1 and answered_part(graph, [(query, weight)]) is not None:
+            key = part.held, part.truth
+        groups.setdefault(key, []).append((query, weight))
+    names = {name for key, group in groups.items() if key for query, _ in group for name in query.names}
+    wide = bool(names) and graph.domain.project(sorted(names)).size > FEW_CELLS
+    return list(groups.values()) if wide else [list(queries)]
+
+
+def _able(part: Among) -> dict[str, Bools] | None:
+    """The codes that records of a part can have of each attribute, where its condition is no more than these."""
+    axes = range(len(part.held))
+    able = [np.asarray(part.table.any(axis=tuple(other for other in axes if other != axis))) for axis in axes]
+    if int(np.count_nonzero(part.table)) != int(np.prod([np.count_nonzero(one) for one in able])):
+        return None
+    return dict(zip(part.held, able, strict=True))
+
+
+def _all_but_last(able: Bools) -> bool:
+    return bool(able[:-1].all()) and not able[-1]
+
+
+def _there(factor: Factor, answered: Sequence[str]) -> Factor | None:
+    """The secrets of a factor among values that are there; None where nobody says."""
+    if not set(factor.names) & set(answered):
+        return factor
+    there: FactorGraph
+    match factor.graph:
+        case Everything(size) if len(factor.names) == 1:
+            there = Everything(size - 1)
+        case Public(size) if len(factor.names) == 1:
+            there = Public(size - 1)
+        case WithinOrMissing() as within:
+            there = within.there
+        case Blocks(blocks):
+            there = Blocks(blocks[:-1])
+        case _:
+            return None
+    return Factor(factor.names, there)
+
+
+def _can_leave(factor: Factor, able: Bools) -> bool:
+    """Whether a step along an attribute may lead out of a part; said to where nobody looks closer."""
+    match factor.graph:
+        case Public():
+            return False
+        case Blocks(blocks):
+            return bool(set(np.asarray(blocks)[able].tolist()) & set(np.asarray(blocks)[~able].tolist()))
+        case _:
+            return True
