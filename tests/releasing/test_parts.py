@@ -149,7 +149,10 @@ def released(ledger: td.Ledger, tmp_path: Path) -> td.Release:
 
 
 def test_answers_are_about_the_part(released: td.Release) -> None:
-    """At an epsilon that leaves no noise worth the name, against what polars says."""
+    """At an epsilon that leaves no noise worth the name, against what polars says.
+
+    False alarms: the noise moves the variance by 0.02 with less than 1e-9, and any other number with 1e-10 in all.
+    """
     t, c = TABLE, pl.col
     cells = t.filter((c("a") >= 2) & (c("r") != "y")).group_by("a", "r").len().sort("a", "r")
     assert released["i0"].columns["a"].tolist() == [2, 2, 3, 3]
@@ -159,7 +162,7 @@ def test_answers_are_about_the_part(released: td.Release) -> None:
     assert np.round(released["i1"].columns["count"]).tolist() == women["len"].to_list()
     assert released["i2"].columns["mean"][0] == pytest.approx(t.filter(c("a") > 0)["a"].mean(), abs=1e-3)
     assert released["i3"].columns["total"][0] == pytest.approx(t.filter(c("s") == "m")["b"].sum(), abs=0.1)
-    assert released["i4"].columns["variance"][0] == pytest.approx(t.filter(c("r") == "x")["a"].var(ddof=0), abs=1e-3)
+    assert released["i4"].columns["variance"][0] == pytest.approx(t.filter(c("r") == "x")["a"].var(ddof=0), abs=0.02)
     below = [t.filter((c("s") == "f") & (c("a") <= value)).height for value in range(4)]
     assert np.round(released["i5"].columns["at_most"]).tolist() == below
     assert np.round(released["i6"].columns["count"]).tolist() == [

@@ -6,7 +6,7 @@ these records, where leaving an answer out, or no longer satisfying a condition,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,11 @@ class AnsweredPart:
     graph: SecretGraph
     queries: tuple[Weighted, ...]
     inside: dict[str, Bools]
+
+    @property
+    def wide(self) -> bool:
+        """Whether the attributes have more values together than can be looked at edge by edge."""
+        return _wide(self.whole, {*self.inside, *(name for query, _ in self.queries for name in query.names)})
 
     def lifted(self, found: Loss) -> Loss:
         """The loss as one over all records: somebody who is absent has left the part, unless absence is a secret.
@@ -113,8 +118,11 @@ def by_answers(graph: SecretGraph, queries: Sequence[Weighted]) -> list[list[Wei
             key = part.held, part.truth
         groups.setdefault(key, []).append((query, weight))
     names = {name for key, group in groups.items() if key for query, _ in group for name in query.names}
-    wide = bool(names) and graph.domain.project(sorted(names)).size > FEW_CELLS
-    return list(groups.values()) if wide else [list(queries)]
+    return list(groups.values()) if names and _wide(graph, names) else [list(queries)]
+
+
+def _wide(graph: SecretGraph, names: Collection[str]) -> bool:
+    return graph.domain.project(sorted(names)).size > FEW_CELLS
 
 
 def _able(part: Among) -> dict[str, Bools] | None:

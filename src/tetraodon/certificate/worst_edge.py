@@ -102,7 +102,9 @@ def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[st
     if len(moving) == 1 and not graph.absent:
         queries = [one for one in queries if set(one[0].names) & set(moving[0].names)]
     if (part := answered_part(graph, queries)) is not None:
-        return part.lifted(_one_by_one(part.graph, part.queries, given, squares))
+        bound = part.lifted(_one_by_one(part.graph, part.queries, given, squares))
+        if bound.exact or part.wide:
+            return bound
     if len(groups := by_answers(graph, queries)) > 1:
         found = [_whoever(graph, group, given, squares) for group in groups]
         return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
