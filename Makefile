@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEV    := $(VENV)/.ready-dev
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# What Python compiled once is kept: the tests start some hundred processes.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test check bench bench-peers bench-check reproduce docs clean help
 

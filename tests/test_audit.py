@@ -1,4 +1,4 @@
-"""Two thousand made-up policies, each with a table as bytes and its neighbours: no certificate is below what they lose.
+"""A thousand made-up policies, each with a table as bytes and its neighbours: no certificate is below what they lose.
 
 Neighbours are made before anything is read, clamped or left out, by a program of its own (`scripts/audit`). A failure
 names the case; `python -m scripts.audit.audit --seed S --only N` makes it again, and `--cases` runs more.
@@ -22,7 +22,7 @@ from tetraodon.errors import TableError
 from tetraodon.releasing import counting as releasing_counting
 from tetraodon.releasing import pricing
 
-PARTS, CASES = 20, int(os.environ.get("TETRAODON_AUDIT_CASES", "2000"))
+PARTS, CASES = 10, int(os.environ.get("TETRAODON_AUDIT_CASES", "1000"))
 
 
 def look(folder: Path, numbers: range, seed: int = 12) -> Counter[str]:
