@@ -81,15 +81,23 @@ def test_wrong_use_is_exit_code_2(arguments: list[str]) -> None:
     assert CliRunner().invoke(app, arguments).exit_code == 2
 
 
-def test_help_imports_nothing_heavy() -> None:
-    heavy = ("numpy", "duckdb", "pydantic", "sqlalchemy", "scipy", "polars", "pandas", "ibis", "jinja2", "rich", "yaml")
+HEAVY = ("numpy", "duckdb", "pydantic", "sqlalchemy", "scipy", "polars", "pandas", "ibis", "jinja2", "rich", "yaml")
+STORES = ("duckdb", "sqlalchemy", "polars", "pandas", "ibis", "jinja2")
+
+
+@pytest.mark.parametrize(("arguments", "unneeded"), [(["--help"], HEAVY), (["plan", "p.yaml"], STORES)])
+def test_no_command_imports_what_it_does_not_need(
+    arguments: list[str], unneeded: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A plan needs neither tables nor pages, and where there is no ledger, no database."""
+    (tmp_path / "p.yaml").write_text(POLICY)
     code = (
         "import sys\n"
         "from tetraodon.cli.main import app\n"
-        "app(['--help'], standalone_mode=False)\n"
-        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+        f"app({arguments!r}, standalone_mode=False)\n"
+        f"print([name for name in {unneeded!r} if name in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stderr.strip() == "[]"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,9 +18,14 @@ if TYPE_CHECKING:
 def ask_ledger(url: str, own: Fraction, quoting: Callable[[Ledger], Quote]) -> tuple[dict[str, Any], str]:
     """What the ledger at `url` says to something that loses `own` under its own policy. Nothing is charged."""
     from tetraodon.errors import LedgerError
-    from tetraodon.ledger import Ledger
+    from tetraodon.ledger.account import no_ledger
 
     try:
+        path = url.removeprefix("sqlite:///")
+        if re.fullmatch(r"[\w./-]+", path) and not os.path.exists(path):
+            raise no_ledger(path)
+        from tetraodon.ledger import Ledger  # SQLAlchemy comes with it, which takes longer than many a plan
+
         with Ledger(url) as book:
             found = quoting(book)
         return quote_document(found, ledger_name(url)), quote_in_words(found, ledger_name(url), own)

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tetraodon.policy.attackers import Independent
-from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
 from tetraodon.policy.words import listing
 from tetraodon.releasing.plan_table import error_in_words
 from tetraodon.wording import shown_number
@@ -78,11 +77,11 @@ def _groups(plan: Plan) -> list[str]:
 
 def _known(plan: Plan) -> list[str]:
     """What knowing exact counts costs, item by item."""
+    if not plan.policy.known:
+        return []
     from tetraodon.policy.table_in_words import fact_in_words
     from tetraodon.releasing.pricing import price_of_known
 
-    if not plan.policy.known:
-        return []
     facts = _and([fact_in_words(entry.fact, plan.policy.domain) for entry in plan.policy.known])
     prices = price_of_known(plan)
     exact = [name for name, ratio in prices.items() if math.isinf(ratio)]
@@ -168,6 +167,8 @@ def _gain(plan: Plan) -> list[str]:
     if not noisy:
         return []
     if not isinstance(plan.policy.attackers, Independent):
+        from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
+
         return [
             "Plain differential privacy is the error at the same epsilon if every row were independent of all others. "
             + LESS_THAN_IT_SAYS

@@ -19,6 +19,13 @@ STATES: tuple[State, ...] = get_args(State)
 DOCUMENT_PARTS = ("policy", "plan", "certificate")
 """What is needed to price an entry again under other rules."""
 
+
+def no_ledger(where: str = "") -> LedgerError:
+    """That nobody opened a ledger, for whoever asks one."""
+    fix = "run `tetraodon ledger open POLICY` first, or correct the path of the ledger"
+    return LedgerError("there is no ledger here yet", fix=fix, where=where)
+
+
 ADDS_UP: Final = "adds up"
 JOINTLY: Final = "verified jointly"
 """How a charge composes: it may be summed with any other, or it is what the release added to the loss of all of them

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from tetraodon.errors import LedgerError
+from tetraodon.ledger.account import no_ledger
 from tetraodon.ledger.address import Address
 from tetraodon.ledger.migrate import create_if_empty, migrate
 from tetraodon.ledger.schema import check_version
@@ -116,11 +117,7 @@ class Database:
                         where=address.name,
                     ) from None
             elif not os.path.exists(address.path):
-                raise LedgerError(
-                    "there is no ledger here yet",
-                    fix="run `tetraodon ledger open POLICY` first, or correct the path of the ledger",
-                    where=address.name,
-                )
+                raise no_ledger(address.name)
 
 
 def _sqlite(address: Address) -> Engine:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, Integer, MetaData, Table, Text, inspect, select
 
 from tetraodon.errors import LedgerError
+from tetraodon.ledger.account import no_ledger
 
 VERSION = 3
 OLDEST = 1
@@ -142,10 +143,7 @@ def check_version(connection: Connection) -> None:
     """
     version = found_version(connection)
     if version is None:
-        raise LedgerError(
-            "there is no ledger here yet",
-            fix="run `tetraodon ledger open POLICY` first, or correct the path of the ledger",
-        )
+        raise no_ledger()
     connection.info[_READ] = version
 
 
