@@ -30,6 +30,7 @@ PAPERS: Final = {
     "queries under differential privacy. VLDB 2018.",
     "XHZK23": "Y. Xiao, G. He, D. Zhang and D. Kifer. An optimal and scalable matrix mechanism for noisy marginals "
     "under convex loss functions. NeurIPS 2023.",
+    "GJK21": "J. Gillenwater, M. Joseph and A. Kulesza. Differentially private quantiles. ICML 2021.",
     "DVGM22": "D. Desfontaines, J. Voss, B. Gipson and C. Mandayam. Differentially private partition selection. "
     "PoPETs 2022(1).",
 }

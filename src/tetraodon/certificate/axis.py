@@ -23,6 +23,7 @@ from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
 from tetraodon.workload.linear import Split
 from tetraodon.workload.number import Number
+from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.squared import Measured, Squared
@@ -208,6 +209,7 @@ def linear_in_code(term: Term) -> bool:
             | WeighedMargins()
             | Among()
             | EachPerson()
+            | Ranks()
         ):
             return False
         case _:

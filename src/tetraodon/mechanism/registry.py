@@ -16,6 +16,7 @@ from tetraodon.mechanism.kmeans import SYNOPSIS
 from tetraodon.mechanism.margins import MARGINS
 from tetraodon.mechanism.ordered import ORDERED
 from tetraodon.mechanism.policy_among import policy_among
+from tetraodon.mechanism.ranks import RANKS
 from tetraodon.mechanism.strategy import Mechanism, Strategy
 from tetraodon.mechanism.weighted import WEIGHTED
 from tetraodon.policy.policy import Policy
@@ -23,7 +24,8 @@ from tetraodon.questions.query import Query
 from tetraodon.workload.records_where import RecordsWhere
 
 MECHANISMS: dict[str, Mechanism] = {
-    one.name: one for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, SYNOPSIS, MARGINS)
+    one.name: one
+    for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, RANKS, SYNOPSIS, MARGINS)
 }
 """In the order in which they are asked; of equally good proposals the first is taken."""
 

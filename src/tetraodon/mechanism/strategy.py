@@ -121,6 +121,8 @@ class Mechanism(ABC):
     name:          its word in documents.
     words:         what a plan calls it, in a few words.
     tells_answers: whether its first measurement is the answer itself where its strategies have no table.
+    adds_noise:    whether its measurements would be the truth without noise; otherwise they are drawn in another way,
+                   and how far off an answer is depends on the data more than `expected_error` can know.
     about_order:   whether its tables are of running counts, which never fall.
     each_cell:     whether all cells of its tables are told alike, by noise on each of them.
     read_together: whether its tables are planned as one, so that their errors are those of all of them together.
@@ -131,6 +133,7 @@ class Mechanism(ABC):
     name: ClassVar[str]
     words: ClassVar[str]
     tells_answers: ClassVar[bool] = False
+    adds_noise: ClassVar[bool] = True
     about_order: ClassVar[bool] = False
     each_cell: ClassVar[bool] = False
     read_together: ClassVar[bool] = False

@@ -71,7 +71,9 @@ class Cells:
 
 @dataclass(frozen=True)
 class RunningCounts:
-    """Running counts along the last attribute of a table."""
+    """Running counts along the last attribute of a table; of `shares` alone, if given: rising, of the records."""
+
+    shares: tuple[Fraction, ...] = ()
 
 
 @dataclass(frozen=True)

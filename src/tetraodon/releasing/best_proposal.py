@@ -38,6 +38,8 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
     found, too_long = [], False
     refused: Refused | None = None
     for strategy, own in _proposed(item, priced, usual):
+        if item.error and not strategy.mechanism.adds_noise:
+            continue  # what is wanted is a bound that holds
         strategy, inside = replace(strategy, noise=limit.noise), strategy.inside(policy.domain)
         if any(query.size(inside) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
             too_long = True
@@ -51,7 +53,8 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
             continue
         if unit.finite:
             loss = limit.loss(unit)
-            found.append((strategy if loss else EXACT.of(strategy), loss))
+            if loss or strategy.mechanism.adds_noise:
+                found.append((strategy if loss else EXACT.of(strategy), loss))
     if refused is not None and not found:
         raise refused
     return found, too_long

@@ -19,6 +19,7 @@ from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import FlowLine, Flows
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
+from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -107,6 +108,9 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
             return {"kind": "people", "rows": contribution.rows}
         case EachPerson():
             return {"kind": "capped sum", "attribute": contribution.names[0], "cap": contribution.cap}
+        case Ranks():
+            shares = [str(share) for share in contribution.shares]
+            return {"kind": "ranks", "attribute": contribution.name, "shares": shares}
         case Hats():
             return {"kind": "smooth bins", "attribute": contribution.name, "width": contribution.width}
         case Ramps():
@@ -194,6 +198,10 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
             case "running":
                 attribute = domain[counts["attribute"]]
                 contribution = Prefix(attribute.name, attribute.size, _whole(counts["rows"], 1, attribute.size))
+            case "ranks":
+                attribute = domain[counts["attribute"]]
+                shares = tuple(stated_number(share) for share in counts["shares"])
+                contribution = Ranks(attribute.name, attribute.size, shares)
             case "smooth bins":
                 attribute = domain[counts["attribute"]]
                 contribution = Hats(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))

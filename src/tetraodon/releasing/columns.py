@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
 
@@ -14,6 +16,7 @@ from tetraodon.domain import Domain
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.kmeans import centres_of
 from tetraodon.mechanism.strategy import Measured
+from tetraodon.noise.rank_cuts import MOST_RECORDS, rank_reach
 from tetraodon.questions import KMeans
 from tetraodon.questions.answered import Columns, MeasuredSum
 from tetraodon.releasing.estimates import Estimates
@@ -21,6 +24,7 @@ from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.contribution import Contribution, Table
 from tetraodon.workload.linear import Measurement, Split
+from tetraodon.workload.ranks import Ranks
 
 
 def columns_of(item: PlannedItem, domain: Domain, measured: Measured, estimates: Estimates) -> Columns:
@@ -90,6 +94,8 @@ class AnsweredItem:
                 return together[1].reshape(numbers.shape) / float(unit)
             return np.full(numbers.shape, noise.sum_quantile(scale, 1, sure) if scale else 0.0)
 
+        if isinstance(ranks := measurement.query.contribution, Ranks):
+            return MeasuredSum(numbers, unit, not scale, lambda _: _rank_reach(ranks, scale, self.measured))
         centre = numbers if found is None else found[0].reshape(numbers.shape) / float(unit)
         return MeasuredSum(centre, unit, not scale, reach, told)
 
@@ -101,6 +107,13 @@ class AnsweredItem:
         known = (strategy.exact[0], self.measured[1]) if strategy.noisy and strategy.exact else None
         variance = strategy.noise.variance(self.item.scale) if strategy.noisy else 0.0
         return centres_of(query, self.domain, table, self.measured[0], variance, known)
+
+
+def _rank_reach(ranks: Ranks, scale: Fraction, measured: Measured) -> float:
+    """How far the ranks of chosen values are off; without end where more records are known than that is proved for."""
+    if any(int(array.sum()) > MOST_RECORDS for array in measured[1:]):
+        return math.inf
+    return rank_reach(len(ranks.shares), ranks.size, scale, CONFIDENCE)
 
 
 def _place(measured: Contribution, asked: Sequence[Contribution]) -> int:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.names_above import NamesAbove, certify_names
+from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file
 from tetraodon.ledger import document_hash
@@ -172,6 +173,9 @@ def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...
     if not np.array_equal(columns["measurement"], np.repeat(np.arange(len(sizes)), sizes)):
         raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     parts = np.split(columns["value"], np.cumsum(sizes)[:-1])
+    for part, measurement in zip(parts, plan[name].measurements, strict=True):
+        if (ranks := ranks_of(measurement.query)) is not None and not ranks.told(part):
+            raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from tetraodon.arrays import Ints
+from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, shown_above
 from tetraodon.mechanism.strategy import Measured
+from tetraodon.noise.rank_cuts import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.documents import plan_document
@@ -147,6 +149,9 @@ def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measure
     for measurement, array in zip(item.measurements, exact, strict=True):
         if measurement.scale == 0:
             measured.append(array)
+            continue
+        if (ranks := ranks_of(measurement.query)) is not None:
+            measured.append(draw_by_rank(array, ranks.size, ranks.shares, measurement.scale, permit.coins))
             continue
         measured.append(with_noise(array, measurement.noise_from(permit.noise, array.shape)))
     return tuple(measured)

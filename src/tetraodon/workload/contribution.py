@@ -21,6 +21,7 @@ from tetraodon.workload.among import Among
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number, writable
+from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -237,4 +238,5 @@ Contribution: TypeAlias = (
     | WeighedMargins
     | Among
     | EachPerson
+    | Ranks
 )

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
@@ -21,6 +23,7 @@ from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, 
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import PARTS, Flows
 from tetraodon.workload.number import Number
+from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -106,6 +109,21 @@ class LinearQuery:
             return _added(given.inner, given.within, kept, counts[there], place[there], groups).reshape(shape)
         sizes = [domain[name].size for name in given.names]
         return _added(given, sizes, rest, counts, place, groups).reshape(shape)
+
+    def occupied(self, domain: Domain, codes: Ints, counts: Ints) -> NDArray[np.object_]:
+        """For each cell of `by` the codes of the contribution's only attribute that somebody has, and how many do."""
+        shape, given = self.shape(domain), self.contribution
+        rest, there = [codes[:, self.names.index(name)] for name in given.names], counts > 0
+        if isinstance(given, Among):
+            there, rest = there & given.holds(rest), given.inner_codes(rest)
+        cells = np.stack([self._places(codes, shape), rest[0]], axis=1)[there]
+        kinds, same = np.unique(cells, axis=0, return_inverse=True)
+        rows = np.column_stack([kinds[:, 1], _add_up(len(kinds), same.ravel(), counts[there])])
+        ends = np.searchsorted(kinds[:, 0], np.arange(math.prod(shape[:-1]) + 1))
+        found = np.empty(len(ends) - 1, object)
+        for cell, (first, last) in enumerate(pairwise(ends)):
+            found[cell] = rows[first:last]
+        return found.reshape(shape[:-1])
 
     def _places(self, codes: Ints, shape: tuple[int, ...]) -> Ints:
         """The cell of the splits that each row of codes lies in."""
@@ -240,8 +258,8 @@ def _added(
             cell = np.ravel_multi_index(tuple(rest), sizes)
             table = _add_up(groups * margins.rows, place * margins.rows + cell, counts)
             flat = margins.add_up(table.reshape(groups, margins.rows))
-        case EachPerson():
-            raise Refused("people are not counted row by row", fix="ask about rows")
+        case EachPerson() | Ranks():
+            raise Refused("people, and what is chosen by rank, are not added up row by row", fix="ask about rows")
     return flat
 
 

@@ -17,6 +17,7 @@ from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, 
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number
+from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -124,8 +125,8 @@ def squared(contribution: Contribution) -> Measured:
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
-        case EachPerson() | Flows():
-            raise AssertionError("people, and noise along steps, are priced by themselves")
+        case EachPerson() | Flows() | Ranks():
+            raise AssertionError("people, noise along steps and what is chosen by rank are priced by themselves")
         case _:
             assert_never(contribution)
 

@@ -1,0 +1,72 @@
+"""Quantiles as values that are chosen by their ranks ([GJK21]): no counts are told, and no noise is added to any."""
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.inference.estimate import CONFIDENCE
+from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
+from tetraodon.noise.rank_cuts import rank_reach, usual_error
+from tetraodon.noise.scattered_records import MOST_VALUES
+from tetraodon.policy.policy import Policy
+from tetraodon.questions.query import Query, RunningCounts
+from tetraodon.workload.contribution import One
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.ranks import MOST_SHARES, Ranks
+
+
+@dataclass(frozen=True)
+class ByRank(Mechanism):
+    """A value's rank moves by one where a record moves past it, however many values there are."""
+
+    name = "ranks"
+    words = "values chosen by their ranks"
+    tells_answers = True
+    adds_noise = False
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        match query.reading(policy.domain):
+            case RunningCounts(shares) if 1 <= len(shares) <= MOST_SHARES:
+                *by_splits, split = query.table(policy.domain)
+            case _:
+                return
+        attribute, by = policy.domain[split.name], tuple(by_splits)
+        if attribute.size > MOST_VALUES or policy.known:
+            return
+        totals = LinearQuery(One(), by)
+        known = policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0
+        yield Strategy(self, (LinearQuery(Ranks(attribute.name, attribute.size, shares), by),), (totals,) * known)
+
+    def expected_error(self, query: Query, at: Scaled) -> float:
+        """In records, where they lie evenly among the values near a quantile; `largest_error` holds for any data."""
+        return usual_error(len(_ranks(at).shares)) * float(at.scale)
+
+    def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
+        ranks = _ranks(at)
+        return rank_reach(len(ranks.shares), ranks.size, at.scale, confidence)
+
+    def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        many, ranks = len(_ranks(at).shares), _ranks(at)
+        one = many == 1 and not at.strategy.noisy[0].by
+        most = math.ceil(rank_reach(many, ranks.size, at.scale, CONFIDENCE))
+        return (
+            f"{'The value was' if one else 'The values were'} drawn at random, with chances that fall by a factor of e "
+            f"for every {float(at.scale) / 2:.4g} records by which a rank is off. The typical error is that of records "
+            f"that lie evenly among the values. Whatever the data, ranks are off by {most:,} at most, with 95% "
+            "probability. An interval ends at another of the values that surely lies beyond, or where all values end."
+        )
+
+
+RANKS = ByRank()
+
+
+def _ranks(at: Scaled) -> Ranks:
+    found = at.strategy.noisy[0].contribution
+    assert isinstance(found, Ranks)
+    return found

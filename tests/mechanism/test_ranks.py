@@ -1,0 +1,160 @@
+"""Quantiles by rank: when they are planned, released, read back, and how far off they are."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+import tetraodon as td
+from tetraodon.errors import QueryError, ReleaseError
+from tetraodon.noise.coins import system_coins
+from tetraodon.noise.rank_cuts import draw_by_rank, usual_error
+
+DECILES = [f"0.{n}" for n in range(1, 10)]
+
+
+def policy(*items: dict[str, Any], **changes: Any) -> td.Policy:
+    document = {
+        "dataset": "d",
+        "individuals": "one row each",
+        "presence": "public",
+        "attributes": {"x": {"integer": [0, 99_999]}, "s": ["f", "m"]},
+        "secrets": {"s": "public"},
+        "budget": {"epsilon": 1},
+        "release": list(items),
+    }
+    return td.load_policy({**document, **changes})
+
+
+def released(asked: td.Policy | td.Plan, values: np.ndarray[Any, Any], out: str | None = None) -> td.Release:
+    table = polars.DataFrame({"x": values, "s": np.where(np.arange(len(values)) % 2, "f", "m")})
+    document = asked.document if isinstance(asked, td.Policy) else asked.policy.document
+    with td.Ledger("sqlite:///ledger.db") as ledger:
+        ledger.open("d", 1000, document)
+    return td.release(asked, table, ledger="sqlite:///ledger.db", out=out)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("item", "changes", "mechanism"),
+    [
+        ({"median": "x"}, {}, "ranks"),
+        ({"quantiles": "x", "at": DECILES}, {}, "ranks"),
+        ({"quantiles": "x", "at": DECILES}, {"presence": "secret"}, "ranks"),
+        ({"median": "x", "by": "s"}, {}, "ranks"),
+        ({"median": "x", "where": "s = 'f'"}, {}, "ranks"),
+        ({"median": "x", "bounds": True}, {}, "hierarchical"),
+        ({"median": "x", "error": 100}, {}, "hierarchical"),
+        ({"median": "x"}, {"secrets": {"x": {"within": 1}, "s": "public"}}, "ordered"),
+        ({"median": "x"}, {"secrets": {"x": "public", "s": "public"}}, "exact"),
+        ({"quantiles": "x", "at": [f"{n / 100}" for n in range(1, 100)]}, {}, "hierarchical"),
+        ({"cdf": "x"}, {}, "hierarchical"),
+    ],
+)
+def test_the_planner_takes_what_errs_less(item: dict[str, Any], changes: dict[str, Any], mechanism: str) -> None:
+    plan = td.plan(policy({"name": "q", **item}, **changes))
+    assert plan["q"].mechanism == mechanism
+    assert plan.epsilon == (mechanism != "exact")
+
+
+def test_with_delta_it_is_chosen_beside_gaussian_noise() -> None:
+    plan = td.plan(policy({"name": "q", "median": "x"}, budget={"epsilon": 1, "delta": "1e-6"}))
+    assert (plan["q"].mechanism, plan.certificate.delta) == ("ranks", 0)
+
+
+def test_where_no_step_moves_both_it_need_not_share() -> None:
+    both = [{"name": "q", "median": "x"}, {"name": "h", "histogram": "s"}]
+    plan = td.plan(policy(*both, secrets={}, together="one attribute at a time"))
+    assert [item.epsilon for item in plan] == [1, 1]
+    assert plan.epsilon == 1
+
+
+def test_it_is_released_verified_and_read_back() -> None:
+    values = np.random.default_rng(5).integers(0, 100_000, 4_000)
+    asked = policy(
+        {"name": "all", "quantiles": "x", "at": ["0.5", "0.25", "0.75"]},
+        {"name": "each", "median": "x", "by": "s"},
+        {"name": "some", "median": "x", "where": "s = 'f'"},
+    )
+    made = released(asked, values, "out")
+    assert {item.mechanism for item in made.plan} == {"ranks"}
+    assert all(check.passed for check in td.verify("out"))
+    back = td.load_release("out")
+    for answer in made:
+        assert back[answer.name].document() == answer.document()
+    columns = made["all"].columns
+    assert list(columns) == ["quantile", "x", "lower", "upper"]
+    middle, low, high = columns["x"].tolist()
+    assert low < middle < high
+    assert list(made["each"].columns) == ["s", "quantile", "x", "lower", "upper"]
+    assert len(made["some"].columns["x"]) == 1
+    with pytest.raises(QueryError, match="not a table of counts"):
+        made["all"].between(0, 10)
+    with pytest.raises(QueryError, match="knows x"):
+        made.ask("x < 10")
+    report = Path("out/report.html").read_text(encoding="utf-8")
+    assert "drawn at random" in report
+    measured = json.loads(Path("out/release.json").read_text(encoding="utf-8"))["plan"]["queries"][0]["measurements"]
+    assert measured[0]["counts"] == {"kind": "ranks", "attribute": "x", "shares": ["1/4", "1/2", "3/4"]}
+
+
+def test_codes_that_nobody_would_have_drawn_are_refused() -> None:
+    released(policy({"name": "q", "quantiles": "x"}), np.arange(4_000), "out")
+    path = Path("out/measurements/q.parquet")
+    frame = polars.read_parquet(path)
+    frame.with_columns(value=frame["value"].reverse()).write_parquet(path)
+    with pytest.raises(ReleaseError, match="do not fit"):
+        td.load_release("out")
+
+
+def test_an_interval_ends_at_values_that_surely_lie_beyond() -> None:
+    """40,000 records at epsilon 20: a tenth of them is more than any rank is off."""
+    values = np.random.default_rng(6).integers(0, 100_000, 40_000)
+    made = released(policy({"name": "q", "quantiles": "x", "at": DECILES}, budget={"epsilon": 20}), values)
+    columns = made["q"].columns
+    found, truth = columns["x"], np.sort(values)[[4_000 * n - 1 for n in range(1, 10)]]
+    assert columns["lower"].tolist() == [0, *found[:-1]]
+    assert columns["upper"].tolist() == [*found[1:], 99_999]
+    assert ((columns["lower"] <= truth) & (truth <= columns["upper"])).all()
+
+
+def test_where_the_number_of_records_is_a_secret_no_interval_ends_before_the_values_do() -> None:
+    asked = policy({"name": "q", "quantiles": "x"}, presence="secret")
+    columns = released(asked, np.arange(9_000)).answers["q"].columns
+    assert columns["lower"].tolist() == [0] * 3
+    assert columns["upper"].tolist() == [99_999] * 3
+
+
+@pytest.mark.parametrize("at", [["0.5"], ["0.2", "0.4", "0.6", "0.8"]])
+def test_typical_errors_are_those_that_were_planned(at: list[str]) -> None:
+    """Of evenly spread records: a hundred draws. A false alarm, once in 10^8 runs, is six standard deviations away."""
+    values = np.arange(0, 100_000, 10)
+    plan = td.plan(policy({"name": "q", "quantiles": "x", "at": at}))
+    planned, shares = plan["q"].expected_error, tuple(map(Fraction, at))
+    assert planned == usual_error(len(at)) * 4
+    occupied = np.empty(1, object)
+    occupied[0] = np.column_stack([values, np.ones_like(values)])
+    drawn = [draw_by_rank(occupied, 100_000, shares, plan["q"].scale, system_coins())[0] for _ in range(100)]
+    off = np.searchsorted(values, drawn) - np.array(shares, np.float64) * 10_000
+    assert 0.4 * planned < float(np.sqrt(np.mean(np.square(off)))) < 1.9 * planned
+
+
+def test_missing_values_stand_apart() -> None:
+    attributes = {"x": {"integer": [0, 9_999], "missing": "separate"}, "s": ["f", "m"]}
+    asked = policy({"name": "q", "median": "x"}, attributes=attributes)
+    assert td.plan(asked)["q"].mechanism == "ranks"
+    table = polars.DataFrame({"x": [None, *range(4_000, 6_000)], "s": ["f"] * 2_001})
+    with td.Ledger("sqlite:///ledger.db") as ledger:
+        ledger.open("d", 100, asked.document)
+    found = td.release(asked, table, ledger="sqlite:///ledger.db")["q"].columns["x"][0]
+    assert 4_000 <= found < 6_000  # anything else has a chance below 10^-30
