@@ -37,7 +37,7 @@ POLICY: Mapping[str, Any] = {
         {"name": "pay", "total": "income", "by": "sex"},
         {"name": "mean_pay", "mean": "income"},
         {"name": "bands", "ranges": {"age": [[20, 24], [25, 29]]}},
-        {"name": "middle", "quantiles": "age", "at": [0.5]},
+        {"name": "middle", "quantiles": "age", "bounds": True, "at": [0.5]},
         {"name": "blocks", "histogram": ["region"], "bins": {"region": "secret blocks"}},
         {"name": "men", "count": "sex = 'Male' and age > 24"},
     ],

@@ -55,7 +55,7 @@ def policy(rng: random.Random) -> tuple[dict[str, Any], dict[str, Sequence[Any]]
         lambda: {"histogram": "x", "bins": {"x": grouped("x")}, "whole": False},
         lambda: {"cdf": "x", "by": rng.sample("yz", rng.randint(0, 2))},
         lambda: {"ranges": {"x": [[0, 1], [1, 1]]}, "by": rng.sample("yz", rng.randint(0, 1))},
-        lambda: {"quantiles": "x"},
+        lambda: {"quantiles": "x", "bounds": True},
         lambda: {"rectangles": ["x", "y"]},
         lambda: {"mean": "x", "by": rng.sample("yz", rng.randint(0, 1))},
         lambda: {"total": "y"},

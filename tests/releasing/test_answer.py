@@ -131,7 +131,7 @@ def test_frames_hold_every_answer_with_its_interval(policy: td.Policy, table: pl
 def test_frames_keep_days_and_truth_values(kind: str) -> None:
     attributes = {"day": {"date": ["2026-01-01", "2026-01-03"]}, "member": "boolean"}
     document = {"dataset": "d", "attributes": attributes, "budget": {"epsilon": 1}}
-    release = [{"name": "all", "histogram": ["day", "member"]}, {"name": "middle", "median": "day"}]
+    release = [{"name": "all", "histogram": ["day", "member"]}, {"name": "middle", "median": "day", "bounds": True}]
     rows = pl.DataFrame({"day": ["2026-01-02"], "member": [True]})
     made = release_with(td.load_policy({**document, "release": release}), rows, silent)
     frame = getattr(made["all"], f"to_{kind}")()

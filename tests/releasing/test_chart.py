@@ -97,10 +97,10 @@ KINDS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
     "total": ({"total": "loss", "by": "region"}, ["rule", "point"]),
     "mean": ({"mean": "mark", "by": "sex"}, ["rule", "point"]),
     "mean by age": ({"mean": "mark", "by": "age"}, ["area", "line", "point"]),
-    "quantiles": ({"quantiles": "age"}, ["rule", "point"]),
-    "quantiles by": ({"quantiles": "age", "by": ["sex", "region"]}, ["rule", "point"]),
-    "quantiles of ranks": ({"quantiles": "grade", "by": "sex"}, ["rule", "point"]),
-    "quantiles of days": ({"quantiles": "day"}, ["rule", "point"]),
+    "quantiles": ({"quantiles": "age", "bounds": True}, ["rule", "point"]),
+    "quantiles by": ({"quantiles": "age", "bounds": True, "by": ["sex", "region"]}, ["rule", "point"]),
+    "quantiles of ranks": ({"quantiles": "grade", "bounds": True, "by": "sex"}, ["rule", "point"]),
+    "quantiles of days": ({"quantiles": "day", "bounds": True}, ["rule", "point"]),
 }
 
 
@@ -128,7 +128,7 @@ def test_pictures_for_the_documentation() -> None:
     assert png.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("item", [{"count": "age > 30"}, {"mean": "mark"}, {"median": "day"}])
+@pytest.mark.parametrize("item", [{"count": "age > 30"}, {"mean": "mark"}, {"median": "day", "bounds": True}])
 def test_a_single_number_has_no_chart(item: Mapping[str, Any]) -> None:
     (answer,) = made({"name": "it"} | item)
     assert chart_spec(answer) is None
@@ -218,7 +218,10 @@ def test_exact_answers_have_no_error_bars() -> None:
 def test_what_is_drawn_is_said_in_a_sentence() -> None:
     assert spec_of({"histogram": ["age", "sex"]})["description"] == "Histogram of age (years) and sex; 148 steps."
     assert spec_of({"mean": "mark", "by": "sex"})["description"] == "Average of mark by sex; 2 points."
-    assert spec_of({"quantiles": "age", "by": "sex"})["description"] == "Quantiles of age by sex; 6 points."
+    assert (
+        spec_of({"quantiles": "age", "bounds": True, "by": "sex"})["description"]
+        == "Quantiles of age by sex; 6 points."
+    )
     assert spec_of({"count": "age > 30", "by": "sex"})["description"] == (
         "Number of records with age > 30 by sex; 2 points."
     )

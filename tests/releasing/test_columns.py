@@ -26,7 +26,7 @@ POLICY = {
         {"name": "days", "cdf": "day"},
         {"name": "sizes", "ranges": "size"},
         {"name": "oks", "count": "all", "by": ["ok"]},
-        {"name": "grades", "quantiles": "grade", "at": [0.5], "by": "ok"},
+        {"name": "grades", "quantiles": "grade", "bounds": True, "at": [0.5], "by": "ok"},
         {"name": "named", "ranges": {"grade": {"fair": ["low", "middle"], "top": ["high", "high"]}}, "by": "ok"},
         {"name": "everybody", "count": "all"},
     ],
@@ -79,7 +79,7 @@ def test_an_attribute_may_be_called_like_an_answer() -> None:
             "budget": {"epsilon": 1},
             "release": [
                 {"name": "h", "histogram": ["count", "lower"]},
-                {"name": "q", "quantiles": "count", "at": [0.5]},
+                {"name": "q", "quantiles": "count", "bounds": True, "at": [0.5]},
             ],
         }
     )

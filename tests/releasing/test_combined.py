@@ -41,7 +41,7 @@ ITEMS: list[dict[str, Any]] = [
     {"histogram": ["age", "region"], "bins": {"age": [[20, 22], [23, 27]]}},
     {"cdf": "age", "by": "sex"},
     {"cdf": "age"},
-    {"quantiles": "age", "by": ["region"]},
+    {"quantiles": "age", "bounds": True, "by": ["region"]},
     {"ranges": "age"},
     {"ranges": {"age": [[20, 24], [23, 27]]}, "by": "sex"},
     {"count": "all", "by": "region"},

@@ -22,7 +22,7 @@ ITEMS = [
     {"cdf": "age", "by": "sex"},
     {"cdf": "age", "by": "region"},
     {"cdf": "age"},
-    {"quantiles": "age", "by": ["sex", "region"]},
+    {"quantiles": "age", "bounds": True, "by": ["sex", "region"]},
     {"ranges": "income", "by": "sex"},
     {"histogram": ["region"], "bins": {"region": "secret blocks"}},
     {"histogram": ["region", "age"]},

@@ -60,7 +60,7 @@ def test_what_is_no_table_of_numbers_or_too_long_has_none() -> None:
         "budget": {"epsilon": 1},
         "release": [
             {"name": "long", "cdf": "x"},
-            {"name": "middle", "median": "day"},
+            {"name": "middle", "median": "day", "bounds": True},
             {"name": "spots", "kmeans": ["x"], "clusters": 2},
             {"name": "days", "histogram": "day"},
         ],

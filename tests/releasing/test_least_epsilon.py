@@ -23,7 +23,7 @@ QUERIES = (
     {"histogram": ["y"]},
     {"count": "y = 'a'"},
     {"total": "x"},
-    {"quantiles": "x", "at": ["1/2"]},
+    {"quantiles": "x", "bounds": True, "at": ["1/2"]},
 )
 
 

@@ -95,7 +95,7 @@ def test_a_category_of_that_name_is_meant_by_it() -> None:
         {"cdf": "age"},
         {"ranges": "age"},
         {"ranges": {"age": [[0, 1], [2, 3]]}},
-        {"median": "age", "by": "sex"},
+        {"median": "age", "bounds": True, "by": "sex"},
         {"rectangles": ["age", "wage"]},
         {"cdf": "age", "where": "sex = 'f'"},
         {"histogram": "age", "where": "age is not missing"},

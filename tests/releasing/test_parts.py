@@ -33,7 +33,7 @@ ASKED: list[dict[str, Any]] = [
     {"variance": "a"},
     {"cdf": "a", "by": "r"},
     {"ranges": "a"},
-    {"median": "a"},
+    {"median": "a", "bounds": True},
     {"rectangles": ["a", "b"]},
 ]
 
@@ -134,7 +134,7 @@ ITEMS = [
     {"variance": "a", "where": "r = 'x'"},
     {"cdf": "a", "where": "s = 'f'"},
     {"ranges": {"a": [[1, 2], [3, 3]]}, "where": "a >= 1"},
-    {"quantiles": "a", "where": "a <> 0 and b = 0"},
+    {"quantiles": "a", "bounds": True, "where": "a <> 0 and b = 0"},
     {"histogram": "a", "bins": {"a": [[1, 1], [2, 3]]}, "where": "a >= 1"},
     {"rectangles": ["a", "b"], "where": "a < 3"},
     {"histogram": "a"},

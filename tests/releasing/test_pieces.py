@@ -11,7 +11,9 @@ from tetraodon.releasing.pieces import links_of, pieces_of, tells_all
 
 
 def test_what_is_measured_in_the_same_way_is_averaged() -> None:
-    release = made([{"cdf": "age"}, {"median": "age"}, {"histogram": "age"}], "public", {"age": {"within": 1}})
+    release = made(
+        [{"cdf": "age"}, {"median": "age", "bounds": True}, {"histogram": "age"}], "public", {"age": {"within": 1}}
+    )
     (group,) = combined(release).groups
     (piece,) = group.pieces
     assert [(source.key[0], round(source.share, 3)) for source in piece.sources] == [(f"q{n}", 0.333) for n in range(3)]

@@ -33,7 +33,7 @@ ODD = {
         {"name": "Tage", "histogram": ["day", "member"], "title": "Days", "notes": ["A note."]},
         {"name": "tage", "histogram": ["=kind", "count"]},
         {"name": "größe", "mean": "count", "by": "=kind"},
-        {"name": "mitte", "median": "day"},
+        {"name": "mitte", "median": "day", "bounds": True},
         {"name": "spots", "kmeans": ["count"], "clusters": 2},
     ],
 }

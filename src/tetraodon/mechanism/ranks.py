@@ -44,8 +44,11 @@ class ByRank(Mechanism):
         yield Strategy(self, (LinearQuery(Ranks(attribute.name, attribute.size, shares), by),), (totals,) * known)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
-        """In records, where they lie evenly among the values near a quantile; `largest_error` holds for any data."""
-        return usual_error(len(_ranks(at).shares)) * float(at.scale)
+        """In records, where they lie evenly among the values near a quantile; `largest_error` holds for any data.
+
+        Why   a cut lies between two records, so that one of the two is meant; that is off by half a record, squared.
+        """
+        return math.hypot(usual_error(len(_ranks(at).shares)) * float(at.scale), math.sqrt(1 / 2))
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
         ranks = _ranks(at)

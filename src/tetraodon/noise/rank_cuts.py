@@ -262,7 +262,7 @@ def usual_error(cuts: int) -> float:
           off by s is proportional to f_k(s) f_(m+1-k)(s). One cut is off by sqrt(1/2), many by about sqrt((m + 2) / 3).
 
     >>> [round(usual_error(cuts), 2) for cuts in (1, 4, 9)]
-    [0.71, 1.24, 1.79]
+    [0.71, 1.22, 1.78]
     """
     unit = 16
     half = 16 * unit * math.isqrt(4 * (cuts + 1))

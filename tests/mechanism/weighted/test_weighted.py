@@ -198,7 +198,7 @@ def test_it_is_released_read_back_verified_and_asked(tmp_path: Path) -> None:
         "attributes": {"x": {"integer": [0, 15]}, "g": ["a", "b"]},
         "secrets": {"x": {"within": 4}, "g": "public"},
     }
-    here = policy(**domain, release=[{"name": "q", "quantiles": "x", "at": [0.5], "by": "g"}])
+    here = policy(**domain, release=[{"name": "q", "quantiles": "x", "bounds": True, "at": [0.5], "by": "g"}])
     book = td.Ledger(tmp_path / "ledger.db")
     book.open(here.dataset, 1, here.document)
     plan = td.plan(here)
