@@ -158,3 +158,12 @@ def test_missing_values_stand_apart() -> None:
         ledger.open("d", 100, asked.document)
     found = td.release(asked, table, ledger="sqlite:///ledger.db")["q"].columns["x"][0]
     assert 4_000 <= found < 6_000  # anything else has a chance below 10^-30
+
+
+def test_releases_that_could_come_out_are_simulated() -> None:
+    plan = td.plan(policy({"name": "q", "median": "x", "by": "s"}))
+    found = td.simulate(plan, "flat", 2_000, times=2)
+    truth = found.truth["q"].columns["x"]
+    assert all(abs(int(value) - 50_000) < 1_000 for value in truth)
+    for release in found.releases:
+        assert release["q"].columns["x"].shape == truth.shape

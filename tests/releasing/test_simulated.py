@@ -24,7 +24,7 @@ POLICY: dict[str, Any] = {
         {"name": "both", "histogram": ["age", "sex"], "bins": {"age": 10}},
         {"name": "mean", "mean": "hours", "where": "sex = 'f'"},
         {"name": "old", "count": "age >= 65"},
-        {"name": "shares", "quantiles": "hours", "at": [0.5]},
+        {"name": "shares", "quantiles": "hours", "at": [0.5], "bounds": True},
     ],
 }
 

@@ -44,3 +44,10 @@ def test_it_is_no_sum_over_records() -> None:
             asked()
     with pytest.raises(QueryError, match="no sums"):
         ranks.columns()
+
+
+def test_the_truth_is_the_least_code_that_so_many_do_not_exceed() -> None:
+    lines = np.empty(3, object)
+    lines[:] = [np.array([[2, 1], [5, 1], [7, 2]]), np.array([[8, 9]]), np.zeros((0, 2), np.int64)]
+    found = Ranks("x", 9, (Fraction(0), Fraction(1, 4), HALF, Fraction(51, 100), Fraction(1))).truth(lines)
+    assert found.tolist() == [[2, 2, 5, 7, 7], [8] * 5, [0] * 5]

@@ -240,8 +240,8 @@ def ordered(domain: Domain, name: str) -> Attribute:
     if attribute.separate:
         raise _apart(name)
     if not attribute.ordered:
-        what, fix = f"the values of {name} have no order", "declare it as {ordered: [...]} or ask for a histogram"
-        raise QueryError(what, fix=fix)
+        fix = "declare it as {ordered: [...]} or ask for a histogram"
+        raise QueryError(f"the values of {name} have no order", fix=fix)
     return attribute
 
 
@@ -279,8 +279,7 @@ def _apart(name: str) -> Refused:
 def listable(attribute: Attribute) -> Attribute:
     """The attribute, if it has so few values that each of them can be looked at."""
     if attribute.size > ANSWER_LIMIT:
-        what = f"{attribute.name} has more than {ANSWER_LIMIT:,} values"
-        raise Refused(what, fix="use a coarser attribute, or a cdf")
+        raise Refused(f"{attribute.name} has more than {ANSWER_LIMIT:,} values", fix="use a coarser one, or a cdf")
     return attribute
 
 

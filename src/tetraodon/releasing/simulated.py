@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
+from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.gate import without_ledger
@@ -18,7 +19,7 @@ from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release, infer
 from tetraodon.releasing.run import noisy
 from tetraodon.workload.each_person import EachPerson
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.linear import LinearQuery, Measurement
 
 SHAPES: Mapping[str, Callable[[Floats], Floats]] = {
     "flat": np.ones_like,
@@ -71,8 +72,9 @@ def simulate(plan: Plan, shape: str | Release = "hump", n: int = 10_000, *, time
     def seen(measured: Mapping[str, Measured]) -> Release:
         return infer(plan, measured, "", NOBODY, silent)
 
+    truth = {i.name: tuple(map(_true, i.measurements, exact[i.name])) for i in plan}
     drawn = ({i.name: noisy(i, exact[i.name], permit) for i in plan} for _ in range(times))
-    return Simulation(tuple(seen(measured) for measured in drawn), seen(exact))
+    return Simulation(tuple(seen(measured) for measured in drawn), seen(truth))
 
 
 def _names(plan: Plan) -> list[str]:
@@ -130,4 +132,11 @@ def _counted(query: LinearQuery, people: Mapping[str, Ints], n: int, plan: Plan)
             totals = np.minimum(first + step * people[one.attribute.name], one.cap)
         return one.answer(np.ones(1, np.int64), np.array([n]), totals)
     codes = np.stack([people[name] for name in query.names], axis=1) if query.names else np.zeros((n, 0), np.int64)
-    return query.evaluate(plan.policy.domain, codes, np.ones(n, np.int64))
+    counted = query.evaluate if ranks_of(query) is None else query.occupied
+    return counted(plan.policy.domain, codes, np.ones(n, np.int64))
+
+
+def _true(measurement: Measurement, exact: Ints) -> Ints:
+    """What would be told without any noise."""
+    ranks = ranks_of(measurement.query)
+    return exact if ranks is None else ranks.truth(exact)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +111,7 @@ class LinearQuery:
         sizes = [domain[name].size for name in given.names]
         return _added(given, sizes, rest, counts, place, groups).reshape(shape)
 
-    def occupied(self, domain: Domain, codes: Ints, counts: Ints) -> NDArray[np.object_]:
+    def occupied(self, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
         """For each cell of `by` the codes of the contribution's only attribute that somebody has, and how many do."""
         shape, given = self.shape(domain), self.contribution
         rest, there = [codes[:, self.names.index(name)] for name in given.names], counts > 0

@@ -9,12 +9,14 @@ those that were asked for (`noise/rank_cuts.py`), and what that costs is at most
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
@@ -60,6 +62,18 @@ class Ranks:
         """Whether these could have been chosen, for one cell after another: codes of the attribute, rising."""
         lines = codes.reshape(-1, self.rows)
         return bool(((lines >= 0) & (lines < self.size)).all() and (np.diff(lines, axis=1) >= 0).all())
+
+    def truth(self, occupied: NDArray[Any]) -> Ints:
+        """The quantiles themselves, for each cell: the least code that so many do not exceed, and at least one.
+
+        Pre   `occupied` has for each cell rows of a code and how many have it, rising.
+        """
+        found = []
+        for line in occupied.ravel():
+            upto = np.cumsum(line[:, 1])
+            ranks = [max(1, math.ceil(share * int(upto[-1]))) for share in self.shares] if len(upto) else []
+            found.append(line[np.searchsorted(upto, ranks), 0] if ranks else np.zeros(self.rows, np.int64))
+        return np.array(found, np.int64).reshape(*occupied.shape, self.rows)
 
     def alone(self, x: Ints) -> NoReturn:
         raise _not_linear()
