@@ -112,6 +112,7 @@ def test_plain_differential_privacy_is_not_said_to_have_it() -> None:
 def test_what_it_leaves_to_others() -> None:
     assert not proposed(policy(size=LONGEST + 1))
     assert not proposed(policy(size=SHORT + 1, presence="public"))
+    assert not proposed(policy({"within": 200}, size=SHORT + 1, presence="public", budget={"rho": "1/2"}))
     assert not proposed(policy(size=4))
     assert not proposed(policy(release=[{"name": "q", "histogram": "x"}]))
     assert not proposed(policy({"within": 1}, presence="public", budget={"rho": "1/2"}))
@@ -156,6 +157,19 @@ def test_gaussian_strategies_are_near_the_least_error(asked: str, reading: Sough
     answers = size * (size + 1) / 2 if asked == "ranges" else size
     least = 100 * dual_bound(AskedPairs(reading, size)) / answers  # sigma is 10 where a record moves by one
     assert 0.999 * least <= item.expected_error**2 <= 1.03 * least
+
+
+def test_gaussian_strategies_where_any_two_values_are_secret() -> None:
+    """No more than 1.2 times a bound from below, by the duality above with one weight for each pair of values."""
+    size = 300
+    here = policy(size=size, presence="public", budget={"rho": "1/200"}, release=[{"name": "q", "ranges": "x"}])
+    item = td.plan(here)["q"]
+    gram = AskedPairs(EveryRange(), size).times(np.eye(size))
+    centred = np.sqrt(size) * (np.eye(size) - 1 / size)  # its square adds up (e_x - e_y)(e_x - e_y)' over all pairs
+    roots = np.sqrt(np.maximum(np.linalg.eigvalsh(centred @ gram @ centred), 0.0))
+    least = 100 * roots.sum() ** 2 / (size * (size - 1) / 2) / (size * (size + 1) / 2)
+    assert item.mechanism == "weighted"
+    assert least <= item.expected_error**2 <= 1.2 * least
 
 
 @pytest.mark.parametrize("secret", ["public", "everything", {"within": 3}])

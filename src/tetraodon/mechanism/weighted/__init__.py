@@ -33,9 +33,10 @@ from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.smooth import Hats, Ramps
 
 LONGEST = 1024
-"""Values of an attribute for which sums are searched where presence is a secret: a second or two."""
+"""Values of an attribute for which sums are searched: some seconds."""
 SHORT = 256
-"""The same where steps are listed, or the total is known, so that smoothed counts are about as good."""
+"""The same where steps are listed; and with Laplace noise where the total is known, since there smoothed counts are as
+good."""
 FEWEST = 8
 MANY_STEPS = 12
 """An attribute this many times longer than a step, with known totals, is cut by running sums into pieces that are
@@ -77,6 +78,8 @@ class Weighted(Hierarchical):
         for (steps, total), noise in searches:
             if noise == GAUSSIAN and not isinstance(steps, Everything):
                 continue  # squares along other steps are left to smoothed counts
+            if noise == LAPLACE and known and attribute.size > SHORT:
+                continue
             sums = searched_sums(last.name, steps, reading, total, noise)
             if sums is not None:
                 yield Strategy(self, (LinearQuery(sums, tuple(by)),), (totals,) if known else (), table)
@@ -112,7 +115,7 @@ def _searches(graph: AttributeGraph, known: bool, grouped: bool) -> Iterator[tup
     """
     short, anywhere = graph.size <= SHORT, Everything(graph.size)
     if known:
-        if short:
+        if short or graph == anywhere:
             yield graph, 0.0
         return
     if short and graph.edge_count and graph != anywhere:
