@@ -111,7 +111,7 @@ def _release(release: Release) -> Iterator[Piece]:
 def _answer(answer: Answer, together: float | None = None, *, drawn: bool = True) -> Iterator[Piece]:
     item, domain = answer.item, answer.domain
     picture = _picture(answer) if drawn else None
-    told = [answer.sentence, error(item, domain, together)]
+    told = [answer.sentence, error(item, domain, together), *([answer.remark] if answer.remark else [])]
     table = answer_table(answer, MOST_ROWS)
     yield Piece(item.item.title or answer.name, told, picture, table if picture is None else None)
     if picture is not None:

@@ -8,6 +8,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.cli.plan_in_words import notes, pair_in_words
+from tetraodon.domain import Attribute, Integers
 from tetraodon.questions.query import Query, asked_in_words
 
 DOMAIN = td.load_policy(
@@ -42,8 +43,14 @@ def test_questions(query: Query, words: str, unit: str) -> None:
 
 def test_pairs() -> None:
     one, other = {"age": 1, "loss": 2, "sex": "F"}, {"age": 1, "loss": 9, "sex": "F"}
-    assert pair_in_words([one, other], {"loss": "USD"}) == "one person's loss 2 rather than 9 USD"
-    assert pair_in_words([one, other | {"age": 3}], {"loss": "USD"}) == (
+    units = {
+        "loss": Attribute("loss", Integers(0, 9), missing=10, separate=True, unit="USD"),
+        "age": Attribute("age", Integers(0, 9), unit="years"),
+    }
+    assert pair_in_words([one, other], units) == "one person's loss 2 rather than 9 USD"
+    assert pair_in_words([one, one | {"loss": "missing"}], units) == "one person's loss 2 rather than missing"
+    assert pair_in_words([one | {"age": 2}, one], units) == "one person's age 2 rather than 1 year"
+    assert pair_in_words([one, other | {"age": 3}], {"loss": units["loss"]}) == (
         "one person with age 1, loss 2 USD rather than age 3, loss 9 USD"
     )
     assert pair_in_words(["not in the data", one]) == "a person with age 1, loss 2, sex F in the data rather than not"

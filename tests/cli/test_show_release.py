@@ -6,8 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.cli.conftest import Run
+from tests.releasing.made import release_with, silent
+
+import tetraodon as td
+from tetraodon.cli.show_release import show_release
 
 
 @pytest.mark.usefixtures("released")
@@ -68,3 +73,20 @@ def test_every_kind_of_answer_can_be_shown(run: Run, run_json: Callable[..., Any
         "count",
         "count",
     ]
+
+
+def test_what_the_office_says_and_what_says_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {
+        "dataset": "few",
+        "publisher": {"name": "An Office", "contact": "ask@office.example", "words": {"Contact": "Kontakt"}},
+        "attributes": {"pay": {"integer": [0, 9]}},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "pay", "mean": "pay", "title": "What people earn", "notes": "Before taxes."}],
+    }
+    release = release_with(td.load_policy(document), pl.DataFrame({"pay": [1]}).head(0), silent)
+    show_release(release, list(release), [], 5)
+    shown = capsys.readouterr().out
+    assert "An Office\nKontakt: ask@office.example\n" in shown
+    assert "pay: What people earn" in shown
+    assert "This number says nothing" in shown
+    assert shown.rstrip().endswith("Before taxes.")

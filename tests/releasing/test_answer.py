@@ -11,6 +11,7 @@ from tests.releasing.conftest import POLICY
 from tests.releasing.made import release_with, silent
 
 import tetraodon as td
+from tetraodon.releasing.report import report_html
 
 
 def test_without_noise_every_answer_is_the_truth(policy: td.Policy, table: pl.DataFrame) -> None:
@@ -171,3 +172,22 @@ def test_a_library_for_frames_that_is_missing_is_named(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(td.QueryError, match=f"{library} is not installed. Fix: pip install {library}"):
         getattr(release["men"], f"to_{library}")()
+
+
+@pytest.mark.parametrize("kind", ["mean", "variance", "standard deviation"])
+def test_a_mean_of_nobody_is_said_to_say_nothing(kind: str) -> None:
+    document = {
+        "dataset": "few",
+        "attributes": {"pay": {"integer": [0, 9]}, "region": ["n", "s", "w"]},
+        "budget": {"epsilon": 1},
+        "release": [{"name": "all", kind: "pay"}, {"name": "each", kind: "pay", "by": "region"}],
+    }
+    many = pl.DataFrame({"pay": [row % 10 for row in range(5000)], "region": ["n", "s"] * 2500})
+    release = release_with(td.load_policy(document), many, silent)
+    assert release["all"].remark == ""
+    assert release["each"].remark.startswith("1 of 3 numbers says nothing: there may be nobody")
+    page = report_html(release)
+    assert page.count(release["each"].remark) == 1
+    nobody = release_with(td.load_policy(document), many.head(0), silent)
+    assert nobody["all"].remark.startswith("This number says nothing")
+    assert nobody["each"].remark.startswith("3 of 3 numbers say nothing")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from tetraodon.domain.attribute import MISSING, Attribute
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.words import listing
 from tetraodon.releasing.plan_table import error_in_words
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 EXACT_ENOUGH = 1e-9
 
 
-def pair_in_words(pair: Sequence[Any], units: Mapping[str, str] | None = None) -> str:
+def pair_in_words(pair: Sequence[Any], units: Mapping[str, Attribute] | None = None) -> str:
     """The worst pair: only what differs between the two records.
 
     >>> pair_in_words([{"age": 17, "sex": "Male"}, {"age": 22, "sex": "Male"}])
@@ -33,17 +34,23 @@ def pair_in_words(pair: Sequence[Any], units: Mapping[str, str] | None = None) -
     differing = [name for name in first if first[name] != second[name]]
     if len(differing) == 1:
         (name,) = differing
-        unit = (units or {}).get(name, "")
-        return f"one person's {name} {first[name]} rather than {second[name]} {unit}".rstrip()
+        return f"one person's {name} {first[name]} rather than {_with_unit(second[name], (units or {}).get(name))}"
     return f"one person with {_record(first, units, differing)} rather than {_record(second, units, differing)}"
 
 
 def _record(
-    record: Mapping[str, Any], units: Mapping[str, str] | None, names: Sequence[str] = (), most: int = 6
+    record: Mapping[str, Any], units: Mapping[str, Attribute] | None, names: Sequence[str] = (), most: int = 6
 ) -> str:
     wanted = list(names or record)
-    parts = [f"{name} {record[name]} {(units or {}).get(name, '')}".rstrip() for name in wanted[:most]]
+    parts = [f"{name} {_with_unit(record[name], (units or {}).get(name))}" for name in wanted[:most]]
     return ", ".join(parts) + (", ..." if len(wanted) > most else "")
+
+
+def _with_unit(value: Any, attribute: Attribute | None) -> str:
+    """A value as a document has it, with its unit: `1 year`, `2 years`; a missing value has none."""
+    if attribute is None or not attribute.unit or (attribute.separate and value == MISSING):
+        return str(value)
+    return f"{value} {attribute.unit_of(Fraction(str(value) == '1'))}"
 
 
 def _and(parts: Sequence[str]) -> str:
@@ -103,7 +110,7 @@ def _total(plan: Plan) -> list[str]:
     whole = plan.certificate
     if not whole.epsilon:
         return ["The release as a whole loses nothing: no secret changes any answer."]
-    units = {attribute.name: attribute.unit for attribute in plan.policy.domain}
+    units = {attribute.name: attribute for attribute in plan.policy.domain}
     worst = certificate_document(whole, plan.policy.domain)["witness"]
     pair = f", for the worst pair that there is: {pair_in_words(worst, units)}" if worst else ""
     at = f" at delta {float(whole.delta):g}" if whole.delta else ""

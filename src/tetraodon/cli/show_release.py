@@ -70,6 +70,8 @@ def show_release(release: Release, answers: Sequence[Answer], named: Sequence[Na
     policy = release.plan.policy
     heading(policy.title or policy.dataset)
     say(f"Released on {release.when} from {policy.dataset}, charged epsilon {release.charged}.")
+    for line in policy.publisher.lines:
+        say(line)
     say()
     wrapped(promise_of(release))
     for answer in answers:
@@ -109,7 +111,7 @@ def _show_answer(answer: Answer, rows: int) -> None:
     from tetraodon.report.rounding import places
 
     planned = answer.item
-    heading(f"{answer.name}: {planned.item.asked}")
+    heading(f"{answer.name}: {planned.item.title or planned.item.asked}")
     say("published exactly" if not planned.strategy.noisy else _how(answer))
     _show_picture(answer)
     if rows == 0:
@@ -129,6 +131,9 @@ def _show_answer(answer: Answer, rows: int) -> None:
     table([*names, ""], shown, right=numeric)
     if length > rows:
         say(f"... {number_of(length - rows, 'more row')}; --rows {length} shows all")
+    for told in (answer.remark, *planned.item.notes):
+        if told:
+            wrapped(told)
 
 
 def _cell(value: Any, numeric: bool = False, decimals: int | None = None) -> str:

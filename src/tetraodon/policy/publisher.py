@@ -68,6 +68,13 @@ class Publisher:
             if phrase not in PHRASES:
                 raise PolicyError("a report has no such phrase", fix=did_you_mean(phrase, PHRASES))
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the office says of itself, a line each."""
+        told = (("Source", self.source), ("Contact", self.contact), ("Licence", self.licence))
+        said = dict(self.words)
+        return (*filter(None, [self.name]), *(f"{said.get(word, word)}: {text}" for word, text in told if text))
+
     def document(self) -> dict[str, Any]:
         """What differs from the defaults, as the policy file says it."""
         told = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -81,7 +81,8 @@ _TYPED: dict[Kind, tuple[str, str]] = {
     ),
     "unknown": (
         "?",
-        "{integer: [0, 9], missing: separate}, {date: [2026-01-01, 2026-12-31], format: DD.MM.YYYY}, boolean or [a, b]",
+        "{integer: [0, 9], missing: separate}, {real: [0, 9], step: 0.1, missing: separate}, "
+        "{date: [2026-01-01, 2026-12-31], format: DD.MM.YYYY}, boolean or [a, b]",
     ),
 }
 NOTHING: Mapping[str, str] = MappingProxyType({})

@@ -5,7 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+
+from tetraodon.arrays import Bools
 from tetraodon.domain import Attribute, Domain
+from tetraodon.questions.answered import Columns
 from tetraodon.questions.query import Query
 
 
@@ -22,6 +26,12 @@ class Derived(Query):
               every cell of `by`.
         Post  it does not grow with the number of records, nor shrink with a reach.
         """
+
+    def says_nothing(self, columns: Columns, domain: Domain) -> Bools:
+        """Where the interval is all that is possible: there may be nobody, and what stands there is no estimate."""
+        everything = self.error_of([0.0] * len(self.sums(domain)), 0, domain)
+        length = np.asarray(columns["upper"] - columns["lower"], np.float64)
+        return np.asarray((everything > 0) & (length >= everything * (1 - 1e-12)))
 
     @abstractmethod
     def own_unit(self, domain: Domain) -> str:

@@ -20,6 +20,7 @@ from tetraodon.errors import QueryError
 from tetraodon.inference.estimate import Estimate
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.answered import Columns, split_values
+from tetraodon.questions.derived import Derived
 from tetraodon.rational import Number, rational
 from tetraodon.releasing.columns import columns_of, table_of
 from tetraodon.releasing.estimates import Estimates
@@ -83,6 +84,17 @@ class Answer(Displayed):
         Beside whole counts, `measured` holds the same without rounding and without bias.
         """
         return columns_of(self.item, self.domain, self.measured, self.estimates)
+
+    @cached_property
+    def remark(self) -> str:
+        """What readers must know of numbers that say nothing, such as a mean of nobody; empty where there are none."""
+        query, rows = self.item.item.query, len(next(iter(self.columns.values())))
+        if not isinstance(query, Derived) or not self.item.strategy.noisy:
+            return ""
+        silent = int(query.says_nothing(self.columns, self.domain).sum())
+        told = "This number says" if rows == 1 else f"{silent:,} of {rows:,} numbers {'say' if silent > 1 else 'says'}"
+        few = "there may be nobody, or so few that every value is possible, and what stands there is no estimate"
+        return f"{told} nothing: {few}." if silent else ""
 
     def between(self, low: object, high: object, *, attribute: str | None = None) -> Estimate:
         """How many records have a value from `low` to `high`, both included; of a table in bins, whole bins only."""

@@ -38,7 +38,10 @@ class Inference(Enum):
     """How answers follow from measurements, as release.json says it. What was released once is inferred so for ever."""
 
     AVERAGED = "margins averaged by precision; running counts made non-decreasing between 0 and their total"
-    COMBINED = "least squares over all measurements; running counts made non-decreasing between 0 and their total"
+    COMBINED = (
+        "least squares over all measurements; running counts made non-decreasing between 0 and their total; "
+        "counts made whole and not negative, unless an item wants none"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ def named_answer(answer: NamesAnswer) -> dict[str, Any]:
         "theirs": bool(item.item.title),
         "question": item.sentence,
         "notes": item.item.notes,
+        "remark": "",
         "figures": [] if answer.told else [none],
         "short": not answer.told,
         "chart": names_chart(answer),

@@ -126,6 +126,7 @@ def _answer(release: Release, answer: Answer) -> dict[str, Any]:
         "theirs": bool(item.item.title),
         "question": answer.sentence,
         "notes": item.item.notes,
+        "remark": answer.remark,
         "figures": figures,
         "short": len(figures) == 1 and chart is None,
         "chart": chart,
