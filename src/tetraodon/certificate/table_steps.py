@@ -24,7 +24,7 @@ from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.weighed_margins import WeighedMargins
 
-MOST_SETS, MOST_BRANCHES, LISTED = 2000, 200, 16
+MOST_SETS, MOST_BRANCHES, LISTED = 2000, 20, 16
 """Sets of attributes that are looked at one by one; branches of a search after which all sets are listed instead, if
 there are so few attributes. Beyond these a bound is told."""
 NEAR = 1 - 1e-9
@@ -153,16 +153,17 @@ def _worst_set(tables: Sequence[_MovedTable], able: Sequence[str]) -> frozenset[
 
 def _worst_of_all(tables: Sequence[_MovedTable], able: Sequence[str]) -> frozenset[str]:
     """The same by listing all sets: those that floats find among the largest are compared exactly."""
-    sets = np.arange(2 ** len(able))
+    sets, number = np.arange(2 ** len(able)), {name: place for place, name in enumerate(able)}
     most = max(max(table.moved) for table in tables)
     total = np.zeros(len(sets))
     for table in tables:
         place = np.zeros(len(sets), np.int64)
-        for number, name in enumerate(able):
-            place += (sets >> number & 1) * table.places.get(name, 0)
+        for name, bit in table.places.items():
+            if name in number:
+                place += (sets >> number[name] & 1) * bit
         total += np.array([moved / most for moved in table.moved])[place]
     near = [
-        frozenset(name for number, name in enumerate(able) if one >> number & 1)
+        frozenset(name for name, place in number.items() if one >> place & 1)
         for one in np.flatnonzero(total >= NEAR * total.max()).tolist()
     ]
     return max(near, key=lambda changed: sum(table.at(changed) for table in tables))

@@ -22,7 +22,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number
 from tetraodon.releasing.budget import limit_of
 from tetraodon.releasing.error_targets import AnyTarget, Wanted, ratios, wanted_of
-from tetraodon.releasing.plan import Plan, better, offers
+from tetraodon.releasing.plan import Plan, better, offers, read_together
 
 DECADE = 900
 LEAST, MOST = -9 * DECADE, 6 * DECADE
@@ -118,7 +118,7 @@ class _Curve:
             before = limit_of(policy, self.noise)
             times = limit_of(policy.with_budget(epsilon_at_place(place)), self.noise).amount / before.amount
             scales = [before.scale(item.scale, times) if item.scale else item.scale for item in self.plan]
-            moved = tuple(
+            moved = [
                 replace(
                     item,
                     scale=scale,
@@ -127,8 +127,8 @@ class _Curve:
                     ),
                 )
                 for item, scale in zip(self.plan, scales, strict=True)
-            )
-            self._known[place] = replace(self.plan, items=moved)
+            ]
+            self._known[place] = replace(self.plan, items=read_together(moved, policy.domain))
         return self._known[place]
 
     def ratio(self, place: int) -> float:
