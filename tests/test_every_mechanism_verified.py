@@ -61,6 +61,8 @@ SECRETS: dict[str, dict[str, Any]] = {
     "within 1": {"secrets": {"x": {"within": 1}, "sex": "public"}},
     "within 2, one at a time": {"secrets": {"x": {"within": 2}}, "together": "one attribute at a time"},
     "blocks": {"secrets": {"x": {"blocks": [[0, 1], [2, 4]]}, "sex": "public"}},
+    "a tree of pairs": {"secrets": {"x": {"pairs": [[0, 2], [2, 4], [2, 3]]}, "sex": "public"}},
+    "a ring of pairs": {"secrets": {"x": {"pairs": [[0, 2], [2, 4], [4, 0]]}, "sex": "public"}},
     "secret presence": {"presence": "secret", "secrets": {"x": {"within": 1}}},
 }
 

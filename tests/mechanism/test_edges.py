@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,17 @@ def test_another_table_tells_of_the_map_too() -> None:
     mask[2:4] = True
     alone = EDGES.reach(made.plan["m"].scaled(made.plan.policy.domain), mask, CONFIDENCE)
     assert strip.upper - strip.lower < alone
+
+
+def test_a_folder_is_released_and_verified(tmp_path: Path) -> None:
+    table = pl.DataFrame({"x": [code % 30 for code in range(900)], "y": [code % 70 for code in range(900)]})
+    here = policy((30, 70))
+    with td.Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open(here.dataset, 1, here.document)
+        made = td.release(here, table, ledger=ledger, out=tmp_path / "out")
+    assert made.plan["m"].mechanism == "edges"
+    assert flows_of(made.plan["m"].scaled(here.domain)).first.width
+    assert all(check.passed for check in td.verify(tmp_path / "out"))
 
 
 def test_a_bound_does_not_keep_others_from_rising() -> None:

@@ -10,6 +10,7 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import ReleaseError
 from tetraodon.releasing.codec import measurement_document, measurement_from
+from tetraodon.workload.contribution import Beyond
 from tetraodon.workload.flows import FlowLine, Flows
 from tetraodon.workload.linear import LinearQuery, Measurement
 
@@ -39,6 +40,20 @@ def test_scales_are_exact() -> None:
     (measurement, *_) = td.plan(policy)["h"].measurements
     assert measurement_document(measurement)["noise"]["scale"] == "6"
     assert measurement.scale == Fraction(6)
+
+
+def test_trees_survive_the_file(policy: td.Policy) -> None:
+    here = td.load_policy({"dataset": "d", "attributes": {"x": ["a", "b", "c"]}, "budget": {"epsilon": 1}})
+    given = Measurement(LinearQuery(Beyond.of("x", (1, 1, 0))), Fraction(3, 7))
+    document = json.loads(json.dumps(measurement_document(given)))
+    query = policy.items[0].query
+    found = measurement_from(document, query, here.domain).query.contribution
+    assert isinstance(found, Beyond)
+    assert (found.parents, found.matrix.tolist()) == ((1, 1, 0), [[1, 0, 1], [0, 0, 1]])
+    for wrong in ([1, 1], [1, 2, 0], [1, 1, 3], [1, 1, "0"], 3):
+        broken = document | {"counts": document["counts"] | {"parents": wrong}}
+        with pytest.raises(ReleaseError, match="Fix:"):
+            measurement_from(broken, query, here.domain)
 
 
 def test_flows_survive_the_file(policy: td.Policy) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tetraodon.errors import ReleaseError
+from tetraodon.mechanism.branches import BRANCHES
 from tetraodon.mechanism.direct import DIRECT
 from tetraodon.mechanism.edges import EDGES
 from tetraodon.mechanism.exact import EXACT
@@ -25,7 +26,20 @@ from tetraodon.workload.records_where import RecordsWhere
 
 MECHANISMS: dict[str, Mechanism] = {
     one.name: one
-    for one in (EXACT, IDENTITY, ORDERED, HIERARCHICAL, WEIGHTED, DIRECT, GRID, EDGES, RANKS, SYNOPSIS, MARGINS)
+    for one in (
+        EXACT,
+        IDENTITY,
+        ORDERED,
+        BRANCHES,
+        HIERARCHICAL,
+        WEIGHTED,
+        DIRECT,
+        GRID,
+        EDGES,
+        RANKS,
+        SYNOPSIS,
+        MARGINS,
+    )
 }
 """In the order in which they are asked; of equally good proposals the first is taken."""
 

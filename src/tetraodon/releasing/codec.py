@@ -14,7 +14,7 @@ from tetraodon.noise.laws import law_from
 from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text, stated_number
 from tetraodon.workload.among import Among
-from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.workload.contribution import AllRanges, Answerers, Beyond, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import FlowLine, Flows
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
@@ -102,6 +102,8 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 "single": contribution.single.tolist(),
                 "rows": contribution.sums.tolist(),
             }
+        case Beyond():
+            return {"kind": "beyond", "attribute": contribution.names[0], "parents": list(contribution.parents)}
         case Table():
             return {"kind": "asked"}
         case EachPerson(attribute=None):
@@ -216,6 +218,11 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = _soft_from(counts, domain)
             case "soft table":
                 contribution = Product(tuple(_soft_from(part, domain) for part in counts["of"]))
+            case "beyond":
+                attribute = domain[counts["attribute"]]
+                places = range(_whole(len(counts["parents"]), attribute.size, attribute.size))
+                parents = tuple(_whole(place, 0, len(places) - 1) for place in counts["parents"])
+                contribution = Beyond.of(attribute.name, parents)
             case "flows":
                 contribution = _flows_from(counts, domain)
             case "sum":

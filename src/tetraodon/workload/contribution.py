@@ -189,6 +189,33 @@ class WeightedSums(Table):
         return np.concatenate([table * self.single, table @ self.sums.T], axis=-1)
 
 
+@dataclass(frozen=True, eq=False)
+class Beyond(Table):
+    """How many records are beyond each step of a tree of values: one row for every value that is not a root.
+
+    `parents` gives the value that each is reached from; a root is its own parent, and there may be several trees.
+
+    >>> Beyond.of("a", (0, 0, 1)).matrix.tolist()
+    [[0, 1, 1], [0, 0, 1]]
+    """
+
+    parents: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, parents: tuple[int, ...]) -> Beyond:
+        above = np.array(parents, np.int64)
+        writable(len(above) ** 2)
+        at = np.arange(len(above))
+        rows = np.zeros((len(above), len(above)), np.int64)
+        reached = at
+        for _ in range(len(above)):
+            rows[reached, at] = 1
+            reached = above[reached]
+        if not np.array_equal(above[reached], reached):
+            raise QueryError("values are reached from each other in a ring", fix="give a root to every tree")
+        return cls((name,), rows[above != at], parents=parents)
+
+
 @dataclass(frozen=True)
 class AllRanges:
     """Every range of an ordered attribute: row (l, h) counts the records with l <= code <= h."""
