@@ -16,6 +16,8 @@ import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.known import largest_push as module
+from tetraodon.certificate.known.classes import classes_of
 from tetraodon.certificate.known.largest_push import largest_push
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.errors import Refused
@@ -161,6 +163,29 @@ def test_beyond_small_systems_a_bound_or_a_refusal() -> None:
     wide = one_at_a_time((100, 100), Known(count("a1 = 3 and a2 = 4")))
     with pytest.raises(Refused, match="cells"):
         largest_push(wide.graph, wide.known, whole_histogram(wide))
+
+
+def test_a_refusal_comes_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the length of sequences is bounded, neither pairs of classes nor signs are gone through."""
+
+    def too_long(*_: Any, **__: Any) -> Any:
+        raise AssertionError("this takes minutes where there are thousands of classes")
+
+    monkeypatch.setattr(module, "reach_of", too_long)
+    monkeypatch.setattr(module, "differences", too_long)
+    many = one_at_a_time((6, 6, 6), *(Known(histogram(f"a{k}")) for k in (1, 2, 3)))
+    with pytest.raises(Refused, match="no useful bound"):
+        largest_push(many.graph, many.known, whole_histogram(many))
+
+
+def test_lengths_that_are_told_at_once_are_not_below_those_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for shape in ((4, 3), (5, 3), (16, 2)):
+        case = one_at_a_time(shape, Known(histogram("a1")), Known(histogram("a2")))
+        classes = classes_of(case.graph, case.known)
+        counted = module.length_of(classes)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "MANY_CLASSES", 1)
+            assert module.length_of(classes) >= counted
 
 
 def test_the_kernel_prices_what_is_known() -> None:

@@ -91,8 +91,8 @@ class AnswerSpace(PushBounds):
             return False
         heads = [int(cells[0]) for cells in self.classes.members]
         told = [[1] * len(heads), *(list(row) for row in zip(*self.classes.vectors, strict=True))]
-        rows = self.columns[:, heads].tolist()
-        return max(independent_coordinates([*told, *rows]), default=0) < len(told)
+        rows = self.rows[:, heads].tolist()
+        return max(independent_coordinates([*told, *rows], len(told)), default=0) < len(told)
 
     @cached_property
     def rows(self) -> Ints:

@@ -34,6 +34,7 @@ from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph
 
 FLOW_CLASSES = 9
+MANY_CLASSES = 150
 LENGTH_LIMIT = 10_000
 """Beyond this many records changed at once a bound is worth nothing, and the policy is refused."""
 
@@ -71,6 +72,10 @@ def _with_first_weight_one(
     alone = _inside(space)
     if not len(classes.crossing[0]):
         return _told(space, alone, None, True, "over edges: no secret changes a known count")
+    if _is_only_bounded(classes, most):
+        length = length_of(classes)
+        bound = Bound(max(alone[0], space.most_in(length)))
+        return _told(space, alone, bound, False, f"over neighbours that differ in at most {length} records")
     reach = reach_of(space, short=most is not None)
     together, exact, method = farthest_together(reach, most)
     if together is not None and together.value > alone[0]:
@@ -113,10 +118,28 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
             longest = max((len(found) for found in sequences.found), default=1)
             best = farthest_listed(reach, sequences, classes.vectors)
             return _settle(reach, best, partial(space.most_in, longest), "every minimal zero-sum sequence")
-    vectors = {max(v, tuple(-e for e in v)) for v in differences(classes.vectors)}
-    entries = max(sum(map(abs, vector)) for vector in vectors)
+    length = length_of(classes)
+    return Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
+
+
+def _is_only_bounded(classes: Classes, most: int | None) -> bool:
+    """Whether sequences are too many to be looked at, so that only their length is bounded."""
+    return most is None and classes.count > max(6, classes.dimension + 2) and classes.dimension > 3
+
+
+def length_of(classes: Classes) -> int:
+    """A length that no minimal sequence of moves exceeds; Refused where it is of no use.
+
+    Why   beyond so many classes the vectors of moves are not told apart: twice what a class adds is all that a move can
+          change, and there are no more vectors than pairs.
+    """
+    if classes.count <= MANY_CLASSES:
+        vectors = {max(v, tuple(-e for e in v)) for v in differences(classes.vectors)}
+        count, entries = len(vectors), max(sum(map(abs, vector)) for vector in vectors)
+    else:
+        count, entries = classes.count**2 // 2, min(classes.dimension, 2 * max(map(sum, classes.vectors)))
     by_tables = [length_bound_over_a_table(parts, classes.dimension - parts + 1) for parts in classes.parts]
-    length = max(min(length_bound(classes.dimension, len(vectors), entries), *by_tables), classes.count)
+    length = max(min(length_bound(classes.dimension, count, entries), *by_tables), classes.count)
     if length > LENGTH_LIMIT:
         raise Refused(
             f"no useful bound is known for {classes.dimension} known counts that overlap like these: neighbours might "
@@ -124,7 +147,7 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
             fix="where one table that holds all of them is public too, list that one alone: it has a price",
             where="known",
         )
-    return Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
+    return length
 
 
 def _settle(

@@ -118,8 +118,10 @@ def length_bound_over_a_table(parts: int, others: int) -> int:
     return parts * blocks
 
 
-def independent_coordinates(rows: Sequence[Sequence[int]]) -> list[int]:
+def independent_coordinates(rows: Sequence[Sequence[int]], until: int | None = None) -> list[int]:
     """Positions of rows that span all rows, by exact elimination: first come, first kept.
+
+    With `until`, one from there on is the last that is looked for.
 
     Why   entries that are not zero are few once a row is reduced, and stay whole numbers without a common factor.
     """
@@ -134,6 +136,8 @@ def independent_coordinates(rows: Sequence[Sequence[int]]) -> list[int]:
             common = math.gcd(*rest.values())
             basis.append((min(rest), {place: entry // common for place, entry in rest.items()}))
             kept.append(position)
+            if until is not None and position >= until:
+                break
     return kept
 
 
