@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.noise.laws import law_from
@@ -99,8 +100,8 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 "kind": "weighted sums",
                 "attribute": contribution.names[0],
                 "parts": contribution.unit.denominator,
-                "single": contribution.single.tolist(),
-                "rows": contribution.sums.tolist(),
+                "single": _weights_text(contribution.single),
+                "rows": [_weights_text(row) for row in contribution.sums],
             }
         case Beyond():
             return {"kind": "beyond", "attribute": contribution.names[0], "parents": list(contribution.parents)}
@@ -163,10 +164,19 @@ def _soft_from(document: Mapping[str, Any], domain: Domain) -> Soft:
     return Soft(attribute.name, attribute.size, units, starts, tread)
 
 
+def _weights_text(weights: Ints) -> str:
+    """Weights in one line: there may be a hundred thousand of them."""
+    return " ".join(map(str, weights.tolist()))
+
+
+def _weights_from(text: str, most: int) -> list[int]:
+    return [_whole(int(weight), -most, most) for weight in str.split(text, " ")]  # a TypeError for what is no text
+
+
 def _weighted_from(document: Mapping[str, Any], domain: Domain) -> WeightedSums:
     attribute, parts = domain[document["attribute"]], _whole(document["parts"], 1, PARTS_LIMIT)
     most = parts * PARTS_LIMIT
-    single, *rows = ([_whole(weight, -most, most) for weight in row] for row in (document["single"], *document["rows"]))
+    single, *rows = (_weights_from(row, most) for row in (document["single"], *document["rows"]))
     if not 1 <= len(rows) <= attribute.size * WIDTHS or any(len(row) != attribute.size for row in (single, *rows)):
         raise ValueError("weights that are not those of the attribute")
     if min(single) <= 0:

@@ -237,12 +237,13 @@ def test_its_document_comes_back_and_a_damaged_one_is_refused() -> None:
     rows = document["counts"]["rows"]
     for damaged in (
         {"rows": []},
-        {"rows": [rows[0][:-1]]},
-        {"rows": [[0.5] * 16]},
+        {"rows": [rows[0].rpartition(" ")[0]]},
+        {"rows": [" ".join(["0.5"] * 16)]},
+        {"rows": [[1] * 16]},
         {"parts": 0},
-        {"single": [1] * 15},
-        {"single": [0] * 16},
-        {"rows": [[10**12] * 16]},
+        {"single": " ".join(["1"] * 15)},
+        {"single": " ".join(["0"] * 16)},
+        {"rows": [" ".join([str(10**12)] * 16)]},
     ):
         with pytest.raises(ReleaseError, match="does not describe its measurements"):
             measurement_from({**document, "counts": {**document["counts"], **damaged}}, item.item.query, here.domain)
