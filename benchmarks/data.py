@@ -27,6 +27,20 @@ def adult(column: str) -> NDArray[np.int64]:
     return pl.read_parquet(path, columns=[column])[column].to_numpy().astype(np.int64)
 
 
+def quantile_columns() -> dict[str, tuple[NDArray[np.int64], int]]:
+    """Columns that quantiles are asked of, in whole steps from 0, each with its largest possible value."""
+    found = {"fnlwgt": (adult("fnlwgt"), 1_500_000)}
+    for name, file, column, first, step, high in (
+        ("latitude", "geo_west.parquet", "lat", 30.0, 1e-5, 2_000_000),
+        ("household power", "household_power_2008_10min.parquet", "active_power", 0.0, 1e-3, 12_000),
+        ("blue", "skin.parquet", "B", 0.0, 1.0, 255),
+    ):
+        if (path := real(file)) is not None:
+            values = pl.read_parquet(path, columns=[column])[column].drop_nulls().to_numpy().astype(np.float64)
+            found[name] = (np.rint((values - first) / step).astype(np.int64), high)
+    return found
+
+
 def fingerprint() -> str:
     """Names and sizes of the real files that are there: changes when other data lie beside the project."""
     found = [(name, path.stat().st_size) for name in FILES if (path := real(name)) is not None]

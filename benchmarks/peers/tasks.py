@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from benchmarks.data import adult
+from benchmarks.data import adult, quantile_columns
 from benchmarks.peers.environments import Done, Missing, work
+from benchmarks.peers.rank_methods import all_at_once, one_by_one
 
 STATES = [f"S{number:02d}" for number in range(51)]
 OURS = "tetraodon"
@@ -98,6 +99,41 @@ def quantiles(quick: bool, folder: Path) -> Iterator[Row]:
     yield from _ratios(what + "seconds of a release, over ours", seconds, OURS, versions)
 
 
+FEW = {1: [0.5], 4: [0.2, 0.4, 0.6, 0.8], 9: [n / 10 for n in range(1, 10)]}
+METHODS = {"IndExp (our floats)": one_by_one, "JointExp (our floats)": all_at_once}
+
+
+def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:
+    """One, four and nine quantiles at epsilon 1, beside the methods of the literature, one record replaced."""
+    repeats = 10 if quick else 50
+    for name, (values, high) in quantile_columns().items():
+        sorted_values = np.sort(values)
+        np.save(folder / "column.npy", sorted_values)
+        for count, at in FEW.items():
+            done = work(
+                OURS,
+                "quantiles",
+                values=str(folder / "column.npy"),
+                low=0,
+                high=high,
+                at=at,
+                epsilon=1,
+                repeats=repeats,
+            )
+            assert not isinstance(done, Missing), done
+            errors: dict[str, list[float] | Missing] = {
+                OURS: [_rank_error(sorted_values, at, found) for found in done.answer["estimates"]]
+            }
+            for peer, method in METHODS.items():
+                floats, ends = sorted_values.astype(np.float64), (0.0, high + 1.0)
+                told = [method(floats, at, 1.0, ends, seed) for seed in range(repeats)]
+                errors[peer] = [_rank_error(sorted_values, at, found) for found in told]
+            what = (
+                f"{count} quantile{'s' * (count > 1)} of {name}, {len(values):,} records, epsilon 1: mean error in rank"
+            )
+            yield from _absolute(what, errors, {OURS: done.answer["version"]})
+
+
 def kmeans(quick: bool, folder: Path) -> Iterator[Row]:
     """Objective over that of plain k-means, on 1,000 points of (0, 1)^4 around 4 centres, sigma 0.2."""
     coins = np.random.default_rng(31_337)
@@ -154,6 +190,7 @@ TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
     "histogram": histogram,
     "ranges": ranges,
     "quantiles": quantiles,
+    "few-quantiles": few_quantiles,
     "kmeans": kmeans,
     "strategies": strategies,
 }
@@ -204,6 +241,16 @@ def _ratios(
     for peer, found in numbers.items():
         ratios = found if isinstance(found, Missing) else [one / middle for one in found]
         yield _row(what, peer, ratios, versions, better, reference=reference)
+
+
+def _absolute(what: str, errors: dict[str, list[float] | Missing], versions: dict[str, str]) -> Iterator[Row]:
+    """Ratios to ours, with the errors themselves beside; to half a record, where ours err less than that."""
+    ours = errors[OURS]
+    assert not isinstance(ours, Missing)
+    base = max(statistics.mean(ours), 0.5)
+    for peer, found in errors.items():
+        assert not isinstance(found, Missing)
+        yield _row(f"{what}, over ours", peer, [one / base for one in found], versions, error=statistics.mean(found))
 
 
 def _row(

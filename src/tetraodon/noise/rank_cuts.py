@@ -129,7 +129,9 @@ class WaysToRanks:
         self.widths = [[1], *(records.widths(*window) for window in self.windows[1:])]
         self.entered = [WeightLine([0], [0])]
         self.reached = [WeightLine([one.low], [one.high])]
-        for cut in range(1, len(shares) + 1):
+        cuts = range(len(shares) + 1)
+        self.apart = [[self._exp(sum(self.wanted[a:b], Fraction(0))) for a in range(b + 1)] for b in cuts]
+        for cut in cuts[1:]:
             self.entered.append(self._enter(cut))
             self.reached.append(self._reach(cut))
 
@@ -145,15 +147,18 @@ class WaysToRanks:
 
         Why   cuts of one rank have no record between them, and may be at any of its places, in their order.
         """
+        return 1, self._weights(self._starts(cut, rank), cut, after)
+
+    def _starts(self, cut: int, rank: int) -> WeightLine:
         found = WeightLine([0] * cut, [0] * cut)
         for start in range(1, cut + 1):
             low, high = self.windows[start]
             if low <= rank <= high:
                 many = math.comb(self.widths[start][rank - low] + cut - start, cut - start + 1)
                 ways = IntegerBounds(self.entered[start].lows[rank - low], self.entered[start].highs[rank - low])
-                apart = self._exp(sum(self.wanted[start:cut], Fraction(0)))
-                found.lows[start - 1], found.highs[start - 1] = (many * end for end in times(ways, apart, self.bits))
-        return 1, self._weights(found, cut, after)
+                together = times(ways, self.apart[cut][start], self.bits)
+                found.lows[start - 1], found.highs[start - 1] = (many * end for end in together)
+        return found
 
     def _weights(self, found: WeightLine, cut: int, after: Fraction) -> Weights:
         """With what was left out of cuts up to one: U is twice as much as any is off, and `after` of it is spent."""
@@ -170,7 +175,7 @@ class WaysToRanks:
         ways = [(low * width, high * width) for low, high, width in each]
         shared = max((self.windows[start][1] for start in range(1, cut)), default=-1)
         for rank in range(first, min(shared, last) + 1):
-            _, found = self.starts(cut, rank, Fraction(0))
+            found = self._starts(cut, rank)
             ways[rank - first] = sum(found.lows), sum(found.highs)
         return WeightLine([low for low, _ in ways], [high for _, high in ways])
 
