@@ -39,7 +39,7 @@ LAYERS = (
     {"releasing"},
     {"publishing"},
     {"verifying", "attacks", "notebook"},
-    {"research"},
+    {"research", "studio"},
     {"cli"},
 )
 NARROW = {

@@ -33,6 +33,7 @@ COMMANDS = {
     ("verify",),
     ("ask",),
     ("synthesize",),
+    ("studio",),
     ("attack",),
     ("schema",),
     ("demo",),

@@ -24,6 +24,7 @@ from tetraodon.cli import (
     publish_command,
     release_commands,
     reprice_command,
+    studio_command,
     synthesize_command,
 )
 from tetraodon.cli.command_boundary import INTERRUPTED
@@ -62,6 +63,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (app, "check", "Check a policy file, or how a table fits it.", policy_commands.check),
     (app, "explain", "Say in words what a policy promises.", policy_commands.explain),
     (app, "plan", "Mechanisms, expected errors and certificate; no data.", plan_command.plan),
+    (app, "studio", "A local page that shows what a policy promises and costs.", studio_command.studio),
     (app, "compare", "What weaker and stronger promises would buy; no data.", compare_command.compare),
     (ledger, "open", "Set a data set's total and governing policy, once.", ledger_commands.open_),
     (ledger, "show", "What was asked, charged and is left.", ledger_commands.show),

@@ -2,11 +2,10 @@
   "use strict";
   // Draws the strips of a promise: every value as high and as dark as it is hard to tell from the chosen one. What a
   // strip needs is beside it as JSON (report/odds_strip.py); nothing is asked of anybody.
-  var empty = document.querySelector(".strip svg"), space = empty && empty.namespaceURI;
   var HIGH = 44, FLAT = 4, ARCS = 38, SIDE = 12;
 
   function make(name, attributes, text) {
-    var made = document.createElementNS(space, name);
+    var made = document.createElementNS(document.querySelector("svg").namespaceURI, name);
     Object.keys(attributes).forEach(function (key) { made.setAttribute(key, attributes[key]); });
     if (text !== undefined) { made.textContent = text; }
     return made;
@@ -194,10 +193,12 @@
     draw();
   }
 
-  document.querySelectorAll(".strip").forEach(function (strip) {
+  function start(strip) {
     var data = JSON.parse(document.getElementById(strip.dataset.strip).textContent);
     strip.classList.add("live");
     (data.steps ? byWord : along)(strip, data);
     strip.oddsSteps = function (chosen, other) { return steps(data, chosen, other); };
-  });
+  }
+  window.startStrips = function (place) { place.querySelectorAll(".strip").forEach(start); };
+  window.startStrips(document);
 })();

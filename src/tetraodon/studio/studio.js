@@ -1,0 +1,172 @@
+(function () {
+  "use strict";
+  // What moves on the pages of the studio. Every page works by its forms alone; here pictures follow a slider at once.
+  var SPACE = "http:" + "//www.w3.org/2000/svg";
+  var body = document.body.dataset.page;
+
+  function make(name, attributes, text) {
+    var made = document.createElementNS(SPACE, name);
+    Object.keys(attributes).forEach(function (key) { made.setAttribute(key, attributes[key]); });
+    if (text !== undefined) { made.textContent = text; }
+    return made;
+  }
+
+  // Calls with the last answer only: what arrives after something newer was asked for is dropped.
+  function asker(address, read) {
+    var asked = 0, waiting;
+    return function (query, done) {
+      var mine = asked += 1;
+      clearTimeout(waiting);
+      waiting = setTimeout(function () {
+        fetch(address + "?" + new URLSearchParams(query), { credentials: "same-origin" })
+          .then(function (answer) { return answer[read](); })
+          .then(function (found) { if (mine === asked) { done(found); } })
+          .catch(function () {});
+      }, 40);
+    };
+  }
+
+  // -- secrets: the picture follows the form -----------------------------------------------------------
+
+  function secrets(section) {
+    var form = section.querySelector("form"), picture = section.querySelector(".picture"), ask = asker("/strip", "text");
+    if (!form) { return; }
+    form.addEventListener("input", function (event) {
+      var output = form.querySelector("output");
+      if (event.target.name === "reason") { return; }
+      if (event.target.type === "range") {
+        output.textContent = event.target.value;
+        form.querySelector("[value=within]").checked = true;
+      }
+      if (event.target.name === "blocks") { form.querySelector("[value=blocks]").checked = true; }
+      ask(new FormData(form), function (html) {
+        picture.innerHTML = html;
+        window.startStrips(picture);
+      });
+    });
+  }
+
+  // -- budget: errors and guesses at any epsilon, drawn at once and put right by what is certified -----------
+
+  function budget() {
+    var data = JSON.parse(document.getElementById("figures").textContent), place = document.getElementById("curves");
+    var slider = document.getElementById("epsilon-slider"), input = document.getElementById("epsilon");
+    var guess = document.getElementById("guess"), certified = document.getElementById("certified");
+    var ask = asker("/figures", "json");
+    if (!data.items.length) { return; }
+
+    function draw(epsilon, known) {
+      var width = Math.max(place.clientWidth, 300), tall = 250, at = +known.epsilon;
+      var names = [], items = known.items.filter(function (item) { return item.error > 0; });
+      var svg = make("svg", { class: "curves", viewBox: "0 0 " + width + " " + tall, "aria-hidden": "true" });
+      var top = Math.max.apply(null, items.map(function (item) { return item.error * at / 0.01; }).concat([1]));
+      function x(e) { return 10 + (Math.log10(e) + 2) / 3 * (width - 150); }
+      function y(error) { return tall - 25 - Math.max(0, Math.log10(error + 1) / Math.log10(top + 1)) * (tall - 45); }
+      items.forEach(function (item) {
+        var path = "";
+        for (var k = 0; k <= 60; k += 1) {
+          var e = Math.pow(10, -2 + k / 20);
+          path += (k ? "L" : "M") + x(e).toFixed(1) + " " + y(item.error * at / e).toFixed(1);
+        }
+        svg.appendChild(make("path", { d: path }));
+        svg.appendChild(make("circle", { cx: x(epsilon), cy: y(item.error * at / epsilon), r: 4 }));
+        names.push([y(item.error * at / epsilon), item.name]);
+      });
+      var below = 12;  // names that would stand on each other are moved down
+      names.sort(function (a, b) { return a[0] - b[0]; }).forEach(function (name) {
+        below = Math.max(below + 14, name[0] - 4);
+        svg.appendChild(make("text", { x: Math.min(x(epsilon) + 10, width - 130), y: below }, name[1]));
+      });
+      [0.01, 0.1, 1, 10].forEach(function (e) { svg.appendChild(make("text", { x: x(e), y: tall - 6, "text-anchor": "middle" }, e)); });
+      place.replaceChildren(svg);
+    }
+
+    function told(known) {
+      known.items.forEach(function (item) {
+        var row = document.querySelector('[data-item="' + CSS.escape(item.name) + '"]');
+        if (row) { row.children[1].textContent = item.told; row.children[2].textContent = item.told_plain; }
+      });
+      guess.textContent = "If 100 people guessed between two neighbouring values as well as this release allows, at most " +
+        known.guessers + " would be right; 50 without a release. Odds move at most " + known.odds + " times.";
+    }
+
+    function moved(epsilon) {
+      certified.textContent = "Being certified.";
+      draw(epsilon, data);
+      ask({ epsilon: String(epsilon) }, function (found) {
+        if (!found.items.length) { certified.textContent = found.problem || "There is nothing to tell."; return; }
+        data = found;
+        told(found);
+        draw(epsilon, found);
+        certified.textContent = "Certified.";
+      });
+    }
+
+    slider.value = Math.log10(+data.epsilon);
+    slider.addEventListener("input", function () {
+      var epsilon = +Math.pow(10, +slider.value).toPrecision(2);
+      input.value = epsilon;
+      slider.setAttribute("aria-valuetext", "epsilon " + epsilon);
+      moved(epsilon);
+    });
+    input.addEventListener("change", function () {
+      if (+input.value > 0) { slider.value = Math.log10(+input.value); moved(+input.value); }
+    });
+    draw(+data.epsilon, data);
+  }
+
+  // -- questions: three releases that could come out ------------------------------------------------------
+
+  function line(values, low, high, name) {
+    var path = values.map(function (value, place) {
+      var across = values.length > 1 ? 1000 * place / (values.length - 1) : 500;
+      return (place ? "L" : "M") + across.toFixed(1) + " " + (95 - 90 * (value - low) / (high - low || 1)).toFixed(1);
+    }).join("");
+    return make("path", { d: path, class: name });
+  }
+
+  function questions() {
+    var place = document.getElementById("could-be"), ask = asker("/simulate", "json");
+    var shape = document.getElementById("shape"), people = document.getElementById("people");
+    function drawn(found) {
+      place.replaceChildren();
+      if (found.problem) { place.textContent = found.problem; }
+      found.items.forEach(function (item) {
+        var all = item.truth.concat.apply(item.truth, item.releases), figure = document.createElement("figure");
+        var low = Math.min.apply(null, all), high = Math.max.apply(null, all), caption = document.createElement("figcaption");
+        if (item.truth.length > 1) {
+          var svg = make("svg", { class: "could", viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true" });
+          item.releases.forEach(function (values) { svg.appendChild(line(values, low, high, "drawn")); });
+          svg.appendChild(line(item.truth, low, high, "truth"));
+          figure.appendChild(svg);
+        }
+        var first = item.releases.map(function (values) { return (+values[0].toPrecision(4)).toLocaleString("en"); });
+        caption.textContent = item.name + ": " + (item.truth.length > 1 ? "the dashes are the made-up truth. First number: " : "") +
+          first.join(", ") + "; the made-up truth is " + (+item.truth[0].toPrecision(4)).toLocaleString("en") + ".";
+        figure.appendChild(caption);
+        place.appendChild(figure);
+      });
+    }
+    function again() { ask({ shape: shape.value, people: people.value }, drawn); }
+    document.getElementById("again").addEventListener("click", again);
+    shape.addEventListener("change", again);
+    people.addEventListener("change", again);
+    again();
+  }
+
+  // -- release: wait for the child ------------------------------------------------------------------------
+
+  function waiting() {
+    var status = document.getElementById("status");
+    if (!status || !status.dataset.running) { return; }
+    fetch("/status", { credentials: "same-origin" })
+      .then(function (answer) { return answer.json(); })
+      .then(function (found) { if (found.running) { setTimeout(waiting, 500); } else { location.assign("/release"); } })
+      .catch(function () { setTimeout(waiting, 2000); });
+  }
+
+  document.querySelectorAll(".secret").forEach(secrets);
+  if (body === "budget") { budget(); }
+  if (body === "questions") { questions(); }
+  if (body === "release") { waiting(); }
+})();

@@ -1,0 +1,128 @@
+"""The policy file that is being worked on: its text, what can be undone, and what follows from it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from tetraodon.errors import PolicyError, TetraodonError
+from tetraodon.policy.edited import edited
+from tetraodon.policy.held import Held, hold
+from tetraodon.policy.source import SIZE_LIMIT
+from tetraodon.releasing.plan import Plan
+from tetraodon.releasing.plan import plan as planned
+
+MOST_UNDONE = 200
+
+
+@dataclass
+class Workbench:
+    """A policy file and its table. `text` is what the page shows; every change of it is written to the file at once."""
+
+    path: Path
+    table: str = ""
+    ledger: str = ""
+    text: str = ""
+    before: list[str] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _written: str = ""
+
+    def __post_init__(self) -> None:
+        self.text = self._written = self._on_disk()
+
+    # -- changes ------------------------------------------------------------------------------------
+
+    def edit(self, path: Sequence[str | int], value: object, reason: str = "") -> None:
+        """One change to the file; refused where somebody else has changed it meanwhile."""
+        self.replace(edited(self.text, path, value, reason=reason))
+
+    def replace(self, text: str) -> None:
+        """Another text, as it was typed."""
+        with self.lock:
+            if self.changed_elsewhere():
+                raise PolicyError(
+                    "the file was changed by somebody else meanwhile",
+                    fix="look at the difference, and take one of both",
+                )
+            if len(text.encode()) > SIZE_LIMIT:
+                raise PolicyError("the text is larger than 1 MB", fix="give a policy file, not the data")
+            text = text.replace("\r\n", "\n")
+            if text == self.text:
+                return
+            self.before = [*self.before[-MOST_UNDONE:], self.text]
+            self._write(text)
+
+    def undo(self) -> None:
+        """The text as it was before the last change."""
+        with self.lock:
+            if self.before:
+                self._write(self.before.pop())
+
+    def take(self, *, theirs: bool) -> None:
+        """End a disagreement with the file on the disk: take that text, or write ours over it."""
+        with self.lock:
+            if theirs:
+                self.before.append(self.text)
+                self.text = self._written = self._on_disk()
+            else:
+                self._write(self.text)
+
+    def changed_elsewhere(self) -> str:
+        """What is different on the disk, as a diff; empty if nothing is."""
+        there = self._on_disk()
+        if there == self._written:
+            return ""
+        lines = difflib.unified_diff(self.text.splitlines(), there.splitlines(), "here", "on the disk", lineterm="")
+        return "\n".join(lines) or "only line ends differ"
+
+    def _on_disk(self) -> str:
+        try:
+            return self.path.read_bytes()[: SIZE_LIMIT + 1].decode("utf-8-sig", "replace")
+        except OSError:
+            raise PolicyError("the policy file cannot be read", fix="check the file", where=str(self.path)) from None
+
+    def _write(self, text: str) -> None:
+        """All of it or nothing."""
+        try:
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode())
+            os.replace(name, self.path)
+        except OSError:
+            raise PolicyError("the policy file cannot be written", fix="check the disk", where=str(self.path)) from None
+        self.text = self._written = text
+
+    # -- what follows from it -------------------------------------------------------------------------
+
+    @property
+    def held(self) -> Held:
+        """What is wrong with the text, and what can be looked at already."""
+        return held_of(self.text)
+
+    def tried(self, path: Sequence[str | int], value: object) -> Held:
+        """The same after a change that is not made: what a slider shows while it moves."""
+        return held_of(edited(self.text, path, value))
+
+
+@lru_cache(maxsize=64)
+def held_of(text: str) -> Held:
+    """What is wrong with a text, and what can be looked at already."""
+    return hold(text if "\n" in text else text + "\n")
+
+
+@lru_cache(maxsize=64)
+def plan_of(text: str) -> Plan | TetraodonError | None:
+    """The plan of a text as far as it goes; what refuses it; None where nothing is asked yet."""
+    policy = held_of(text).policy
+    if policy is None or not (policy.items or policy.names):
+        return None
+    try:
+        return planned(policy)
+    except TetraodonError as error:
+        return error

@@ -1,0 +1,89 @@
+"""A studio with a policy file, a table and a ledger that is open, on this machine."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import polars as pl
+import pytest
+
+import tetraodon as td
+from tetraodon.studio.server import Studio
+from tetraodon.studio.workbench import Workbench
+
+POLICY = """\
+dataset: people
+presence: public
+attributes:
+  age: {integer: [20, 59], unit: years}   # from the questionnaire
+  sex: [Female, Male]
+secrets:
+  age: {within: 5}
+  sex: public
+together: one attribute at a time
+budget: {epsilon: 1}
+release:
+- {name: ages, histogram: age}
+- {name: sexes, histogram: sex}
+"""
+
+
+@dataclass
+class Visitor:
+    """A browser without eyes: it sends what forms send, and keeps its cookie."""
+
+    studio: Studio
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.headers = {"Sec-Fetch-Site": "same-origin"}
+        status, _, headers = self.ask(
+            "GET", self.studio.address.removeprefix(f"http://127.0.0.1:{self.studio.door.port}")
+        )
+        assert status == 303
+        self.headers["Cookie"] = headers["Set-Cookie"].split(";")[0]
+
+    def ask(self, method: str, target: str, body: str = "", **headers: str) -> tuple[int, str, dict[str, str]]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.studio.door.port, timeout=30)
+        connection.request(method, target, body.encode(), {**self.headers, **headers})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text, dict(answer.getheaders())
+
+    def see(self, target: str) -> str:
+        status, text, _ = self.ask("GET", target)
+        assert status == 200, text
+        return text
+
+    def json(self, target: str) -> Any:
+        return json.loads(self.see(target))
+
+    def send(self, form: str, **fields: Any) -> tuple[int, str]:
+        status, text, _ = self.ask("POST", f"/{form}", urlencode(fields, doseq=True))
+        return status, text
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Studio]:
+    policy, table = tmp_path / "people.policy.yaml", tmp_path / "people.csv"
+    policy.write_text(POLICY)
+    pl.DataFrame({"age": [20 + i % 40 for i in range(200)], "sex": ["Female", "Male"] * 100}).write_csv(table)
+    ledger = f"sqlite:///{tmp_path / 'ledger.db'}"
+    with td.Ledger(ledger) as book:
+        book.open("people", 3, td.load_policy(policy))
+    made = Studio(Workbench(policy, str(table), ledger))
+    made.start()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def visitor(studio: Studio) -> Visitor:
+    return Visitor(studio)

@@ -1,0 +1,172 @@
+"""The studio in a real browser: by keyboard alone, for everybody, and asking nothing of any other machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from scripts.services import BROWSER_FLAGS, chromium
+from tests.report.test_in_browser import violations
+from tests.services import needs_browser
+
+import tetraodon as td
+from tetraodon.policy.draft import init
+from tetraodon.studio.pages import PAGES
+from tetraodon.studio.server import Studio
+from tetraodon.studio.workbench import Workbench
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium(), args=list(BROWSER_FLAGS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Any]:
+    """Opens a studio; at the end nothing may have gone wrong, and nobody else been asked for anything."""
+    contexts, asked, wrong = [], [], []
+
+    def enter(studio: Studio, **options: Any) -> Any:
+        contexts.append(browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options}))
+        page = contexts[-1].new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.goto(studio.address)
+        return page
+
+    yield enter
+    for context in contexts:
+        context.close()
+    assert wrong == []
+    assert all(url.startswith(("http://127.0.0.1:", "data:")) for url in asked)
+
+
+def go(page: Any, name: str) -> None:
+    page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + f"/{name}")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (360, "dark")])
+def test_nobody_is_shut_out(studio: Studio, visit: Any, width: int, scheme: str) -> None:
+    page = visit(studio, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    for name in PAGES:
+        go(page, name)
+        if name == "questions":
+            page.locator("#could-be figure").first.wait_for()
+        assert violations(page) == {}, name
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+def test_the_picture_follows_the_slider_and_nothing_is_saved_until_asked(studio: Studio, visit: Any) -> None:
+    page = visit(studio)
+    before = studio.bench.text
+    go(page, "secrets")
+    section = page.locator("section.secret").first
+    section.locator("input[name=within]").focus()
+    page.keyboard.press("ArrowRight")
+    section.locator(".told", has_text="39 or 33 years: one step").wait_for()
+    assert section.locator("form output").inner_text() == "6"
+    assert studio.bench.text == before
+    go(page, "budget")
+    page.locator("#epsilon-slider").focus()
+    for _ in range(30):
+        page.keyboard.press("ArrowLeft")
+    page.locator("#guess", has_text="at most 63").wait_for()
+    page.locator("#certified", has_text="Certified.").wait_for()
+    found = td.plan(before, epsilon=page.locator("#epsilon").input_value())
+    told = page.locator("[data-item=ages] td").first.inner_text()
+    assert told.startswith(f"±{found['ages'].expected_error:.3g}")
+    assert studio.bench.text == before
+
+
+# -- from a draft to a release, by keyboard alone ----------------------------------------------------------
+
+
+def reach(page: Any, selector: str) -> None:
+    """Press Tab until something has the focus."""
+    for _ in range(300):
+        page.keyboard.press("Tab")
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+    raise AssertionError(f"nobody gets to {selector} by Tab")
+
+
+def type_into(page: Any, selector: str, text: str) -> None:
+    reach(page, selector)
+    page.keyboard.press("Control+A")
+    page.keyboard.type(text)
+
+
+def follow(page: Any, name: str) -> None:
+    with page.expect_navigation():
+        reach(page, f"a[href='/{name}']")
+        page.keyboard.press("Enter")
+
+
+def press_enter(page: Any) -> None:
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
+def test_from_a_draft_to_a_release_that_verifies(tmp_path: Path, visit: Any) -> None:
+    table, policy = tmp_path / "people.csv", tmp_path / "people.policy.yaml"
+    pl.DataFrame({"age": [20 + i % 40 for i in range(200)], "sex": ["Female", "Male"] * 100}).write_csv(table)
+    init(str(table)).write(policy)
+    studio = Studio(Workbench(policy, str(table), f"sqlite:///{tmp_path / 'ledger.db'}"))
+    studio.start()
+    try:
+        page = visit(studio)
+        form = "section:nth-of-type(1) form"
+        reach(page, f"{form} select")
+        page.keyboard.type("integer")
+        type_into(page, f"{form} [name=low]", "0")
+        type_into(page, f"{form} [name=high]", "99")
+        press_enter(page)
+        form = "section:nth-of-type(2) form"
+        reach(page, f"{form} select")
+        page.keyboard.type("categories")
+        type_into(page, f"{form} [name=values]", "Female, Male")
+        reach(page, f"{form} [name=other]")
+        page.keyboard.press("Control+A")
+        page.keyboard.press("Delete")
+        press_enter(page)
+        follow(page, "secrets")
+        reach(page, "section:nth-of-type(1) [type=radio]")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        type_into(page, "section:nth-of-type(1) [name=reason]", "neighbours know about how old people are")
+        press_enter(page)
+        follow(page, "questions")
+        type_into(page, "[action='/question'] [name=name]", "ages")
+        reach(page, "[name=about][value=age]")
+        page.keyboard.press("Space")
+        reach(page, "[action='/question'] button")
+        press_enter(page)
+        follow(page, "release")
+        assert td.load_policy(policy).items[-1].name == "ages"
+        name = td.load_policy(policy).dataset
+        type_into(page, "[name=total]", "2")
+        type_into(page, "[name=confirm]", name)
+        press_enter(page)
+        type_into(page, "[name=out]", "from-the-studio")
+        type_into(page, "[name=confirm]", name)
+        press_enter(page)
+        page.get_by_text("Released.").wait_for(timeout=120_000)
+        reach(page, "a[href='/report']")
+        page.goto("about:blank")
+    finally:
+        studio.close()
+    text = policy.read_text()
+    assert "# neighbours know about how old people are" in text
+    assert "in full years; for example [0, 120]" in text  # the draft's own comment
+    td.verify(tmp_path / "from-the-studio")
