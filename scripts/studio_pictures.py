@@ -1,4 +1,4 @@
-"""Pictures of the studio's pages for the documentation, taken in a real browser: `python -m scripts.studio_pictures`."""
+"""Pictures of the pages of the studio for the documentation: `python -m scripts.studio_pictures`."""
 
 from __future__ import annotations
 

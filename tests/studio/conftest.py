@@ -32,6 +32,8 @@ release:
 - {name: ages, histogram: age}
 - {name: sexes, histogram: sex}
 """
+MOVING = ("strip?name=age&secret=within&within=9", "figures?epsilon=0.5", "simulate?people=50", "status")
+"""What is asked for while something moves."""
 
 
 @dataclass

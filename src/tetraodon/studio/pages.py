@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.ledger import Ledger, shown_above, shown_below
 from tetraodon.policy.explain import explain
@@ -18,6 +20,7 @@ from tetraodon.policy.publisher import NOBODY
 from tetraodon.policy.source import Plain, read_source
 from tetraodon.policy.words import chance, odds, times
 from tetraodon.rational import decimal_text
+from tetraodon.releasing.answer import Answer
 from tetraodon.releasing.chart import value_column
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan_table import error_in_words
@@ -235,12 +238,23 @@ def simulated(plan: Plan, shape: str, n: int) -> dict[str, Any]:
     """Three releases that could come out, and the truth about the made-up people, as numbers to draw."""
     found = simulate(plan, shape, n)
     items = []
-    for name, truth in found.truth.answers.items():
-        column = value_column(truth.columns)
-        every = max(1, -(-len(truth.columns[column]) // MOST_POINTS))
-        drawn = [[float(v) for v in one[name].columns[column][::every]] for one in (found.truth, *found.releases)]
-        items.append({"name": name, "what": column, "truth": drawn[0], "releases": drawn[1:]})
+    for name in found.truth.answers:
+        drawn = [_numbers(one[name]) for one in (found.truth, *found.releases)]
+        every = max(1, -(-len(drawn[0]) // MOST_POINTS))
+        truth, *releases = (numbers[::every] for numbers in drawn)
+        items.append({"name": name, "truth": truth, "releases": releases})
     return {"people": n, "shape": shape, "items": items}
+
+
+def _numbers(answer: Answer) -> list[float]:
+    """What is drawn of an answer: its table of counts, which needs no interval, or else its numbers."""
+    values = answer.values
+    if values is None:
+        return [float(number) for number in answer.columns[value_column(answer.columns)]]
+    longest = int(np.argmax(values.shape))
+    along = np.moveaxis(values, longest, -1)  # one line for each group, one behind the other
+    drawn = np.cumsum(along, axis=-1) if answer.kind == "cdf" else along
+    return [float(number) for number in drawn.ravel()]
 
 
 def _release(bench: Workbench, held: Held) -> dict[str, Any]:

@@ -1,0 +1,49 @@
+"""The release, in a process of its own: the one place where the studio's machine reads the table."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from tests.studio.conftest import MOVING, Visitor
+
+import tetraodon as td
+from tetraodon.studio.pages import PAGES
+from tetraodon.studio.server import Studio
+
+
+def test_nothing_but_a_release_reads_the_table(studio: Studio, visitor: Visitor) -> None:
+    table = Path(studio.bench.table)
+    table.unlink()
+    os.mkfifo(table)  # whoever opens it waits for ever
+    for target in (*PAGES, *MOVING):
+        visitor.see(f"/{target}")
+    assert visitor.send("secret", name="age", secret="public", back="secrets")[0] == 303
+    assert visitor.send("undo")[0] == 303
+    assert visitor.send("run", confirm="people", back="release")[0] == 303
+    for _ in range(600):
+        with suppress(OSError):  # nobody reads yet
+            os.close(os.open(table, os.O_WRONLY | os.O_NONBLOCK))
+        if not visitor.json("/status")["running"]:
+            break
+        time.sleep(0.1)
+    found = visitor.json("/status")
+    assert not found["running"]
+    assert not found["done"]
+    assert found["told"].startswith("Refused")
+
+
+def test_a_release_from_the_page_verifies(studio: Studio, visitor: Visitor) -> None:
+    assert visitor.send("run", confirm="people", out="out", back="release")[0] == 303
+    for _ in range(600):
+        if not visitor.json("/status")["running"]:
+            break
+        time.sleep(0.1)
+    assert "Charged epsilon 1; 2 left" in visitor.see("/release")
+    status, text, headers = visitor.ask("GET", "/report")
+    assert status == 200
+    assert "sandbox" in headers["Content-Security-Policy"]
+    assert "<html" in text
+    td.verify(studio.bench.path.parent / "out")

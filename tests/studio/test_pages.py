@@ -1,0 +1,53 @@
+"""What each page shows: values for its template, worked out from the text of the file alone."""
+
+from __future__ import annotations
+
+import pytest
+from tests.studio.conftest import MOVING, POLICY, Visitor
+
+import tetraodon as td
+from tetraodon.studio.doorkeeper import RULES
+from tetraodon.studio.pages import PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_is_shown_with_strict_rules(visitor: Visitor, page: str) -> None:
+    status, text, headers = visitor.ask("GET", f"/{page}")
+    assert status == 200
+    assert headers["Content-Security-Policy"] == RULES
+    assert headers["Cache-Control"] == "no-store"
+    assert f'<a href="/{page}" aria-current="page">' in text
+    assert "//" not in text.replace("http://127.0.0.1", "").replace(str(visitor.studio.bench.table), "").replace(
+        visitor.studio.bench.ledger, ""
+    )
+
+
+def test_figures_are_those_of_the_plan(visitor: Visitor) -> None:
+    found = visitor.json("/figures?epsilon=0.5")
+    plan = td.plan(POLICY, epsilon="0.5")
+    assert [(item["name"], item["error"], item["plain"]) for item in found["items"]] == [
+        (item.name, item.expected_error, item.baseline_error) for item in plan
+    ]
+    assert (found["guessers"], found["odds"]) == (63, "1.65")
+    assert visitor.studio.bench.text == POLICY
+
+
+def test_hostile_files_do_no_harm(visitor: Visitor) -> None:
+    name = "<script>alert(1)</script>"
+    text = POLICY.replace("sex:", f'"{name}":').replace("histogram: sex", f'histogram: "{name}"')
+    assert visitor.send("text", text=text)[0] == 303
+    for page in PAGES:
+        assert "<script>alert" not in visitor.see(f"/{page}")
+    many = ", ".join(f"c{number}" for number in range(60_000))
+    assert visitor.send("text", text=POLICY.replace("Female, Male", many))[0] == 303
+    for target in (*PAGES, "figures?epsilon=2"):
+        visitor.see(f"/{target}")
+    wide = "\n".join(f"  a{number}: boolean" for number in range(200))
+    assert (
+        visitor.send("text", text=POLICY.replace("  sex: [Female, Male]", f"{wide}\n  sex: [Female, Male]"))[0] == 303
+    )
+    for target in (*PAGES, *MOVING):
+        visitor.see(f"/{target}")
+    assert visitor.send("text", text="[: {")[0] == 303
+    for page in PAGES:
+        visitor.see(f"/{page}")
