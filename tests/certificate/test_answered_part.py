@@ -28,6 +28,7 @@ ITEMS: list[dict[str, Any]] = [
     {"regression": "y", "on": ["x"]},
     {"covariance": ["x", "y"], "by": "s"},
     {"covariance": ["x", "y"], "where": "s = 'a'"},
+    {"covariance": ["x", "y"], "where": "x >= 1 and y < 2"},
     {"mean": "y", "weight": "x"},
     {"ratio": ["x", "y"]},
 ]
@@ -99,7 +100,7 @@ def test_beside_other_items_a_bound_is_told(
 
 
 def test_what_is_no_such_part_is_left_to_others() -> None:
-    made = td.load_policy(policy([{"covariance": ["x", "y"], "where": "x > 0"}, {"histogram": ["s"]}]))
+    made = td.load_policy(policy([{"covariance": ["x", "y"], "where": "x > 0 or y > 0"}, {"histogram": ["s"]}]))
     queries = [(item.linear(made.domain), Fraction(1)) for item in made.items]
     assert answered_part(made.graph, queries[:1]) is None
     assert answered_part(made.graph, queries[1:]) is None

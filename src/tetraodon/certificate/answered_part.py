@@ -6,7 +6,7 @@ these records, where leaving an answer out, or no longer satisfying a condition,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +16,11 @@ from tetraodon.arrays import Bools
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.product_bounds import FEW_CELLS
 from tetraodon.domain import Domain
-from tetraodon.policy.attribute_graph import Blocks, Everything, Public, WithinOrMissing
-from tetraodon.policy.secret_graph import ABSENT, Factor, FactorGraph, SecretGraph
+from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within, WithinOrMissing
+from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
 from tetraodon.workload.among import Among
 from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.records_where import Kept, left_of
 
 TRIED = 64
 """Values of an attribute with which somebody may have left that are tried, to find one that is a secret."""
@@ -74,8 +75,8 @@ class AnsweredPart:
 
 
 def answered_part(graph: SecretGraph, queries: Sequence[Weighted]) -> AnsweredPart | None:
-    """What queries are about if all are about the same records: those who answered what is added up, and for whom
-    there may be conditions on attributes that nothing else looks at. None if it is not so.
+    """What queries are about if all are about the same records: those who answered what is added up, or have values
+    of it between two ends; and for whom there may be conditions on attributes that nothing else looks at. Else None.
 
     Pre   nothing is known, and secrets are the same for everybody.
     """
@@ -86,20 +87,21 @@ def answered_part(graph: SecretGraph, queries: Sequence[Weighted]) -> AnsweredPa
     looked_at = set[str]()
     for query, weight in queries:
         part = query.contribution
-        if not isinstance(part, Among) or (part.held, part.truth) != (first.held, first.truth) or any(part.first):
+        if not isinstance(part, Among) or (part.held, part.truth) != (first.held, first.truth):
             return None
         if any(split.name in part.held for split in query.by):
             return None
         looked_at |= {*part.inner.names}
         inside.append((LinearQuery(part.inner, query.by), weight))
     able = _able(first)
-    answered = [name for name in first.held if name in looked_at]
-    if able is None or not all(graph.domain[name].separate and _all_but_last(able[name]) for name in answered):
+    kept = {name: _range(able[name]) for name in first.held if name in looked_at} if able else None
+    if able is None or kept is None or None in kept.values():
         return None
-    factors = [_there(factor, answered) for factor in graph.factors]
-    if any(factor is None for factor in factors):
+    ranges = {name: ends for name, ends in kept.items() if ends is not None}
+    factors = [_there(factor, ranges) for factor in graph.factors]
+    if any(factor is None for factor in factors) or not all(_begins(query, ranges) for query, _ in queries):
         return None
-    domain = Domain(tuple(replace(a, separate=False, missing=0) if a.name in answered else a for a in graph.domain))
+    domain = Domain(tuple(left_of(a, Kept(*ranges[a.name])) if a.name in ranges else a for a in graph.domain))
     leaves = any(_can_leave(graph.factor_of(name), able[name]) for name in first.held)
     there = SecretGraph(domain, tuple(f for f in factors if f), graph.at_most, absent=graph.absent or leaves)
     return AnsweredPart(graph, there, tuple(inside), able)
@@ -134,24 +136,39 @@ def _able(part: Among) -> dict[str, Bools] | None:
     return dict(zip(part.held, able, strict=True))
 
 
-def _all_but_last(able: Bools) -> bool:
-    return bool(able[:-1].all()) and not able[-1]
+def _range(able: Bools) -> tuple[int, int] | None:
+    """The first and the last code, where all between them are able."""
+    codes = np.flatnonzero(able).tolist()
+    return (codes[0], codes[-1]) if codes[-1] - codes[0] + 1 == len(codes) else None
 
 
-def _there(factor: Factor, answered: Sequence[str]) -> Factor | None:
-    """The secrets of a factor among values that are there; None where nobody says."""
-    if not set(factor.names) & set(answered):
+def _begins(query: LinearQuery, ranges: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether what a query adds up is about just these codes."""
+    part = query.contribution
+    assert isinstance(part, Among)
+    own = zip(part.inner.names, part.first, part.within, strict=True)
+    return all((first, first + size - 1) == ranges.get(name, (0, size - 1)) for name, first, size in own)
+
+
+def _there(factor: Factor, ranges: Mapping[str, tuple[int, int]]) -> Factor | None:
+    """The secrets of a factor among codes of a range; None where nobody says."""
+    if not set(factor.names) & set(ranges):
         return factor
-    there: FactorGraph
-    match factor.graph:
-        case Everything(size) if len(factor.names) == 1:
-            there = Everything(size - 1)
-        case Public(size) if len(factor.names) == 1:
-            there = Public(size - 1)
-        case WithinOrMissing() as within:
-            there = within.there
+    if len(factor.names) > 1:
+        return None
+    low, high = ranges[factor.names[0]]
+    size, there = high - low + 1, factor.graph
+    match there:
+        case Everything():
+            there = Everything(size)
+        case Public():
+            there = Public(size)
+        case Within(reach=reach):
+            there = Within(size, reach)
+        case WithinOrMissing(size=whole, reach=reach) if high < whole - 1:
+            there = Within(size, reach)
         case Blocks(blocks):
-            there = Blocks(blocks[:-1])
+            there = Blocks(blocks[low : high + 1])
         case _:
             return None
     return Factor(factor.names, there)

@@ -101,7 +101,8 @@ def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[st
         return reduce(worse, (*found, *presence))
     if len(moving) == 1 and not graph.absent:
         queries = [one for one in queries if set(one[0].names) & set(moving[0].names)]
-    if (part := answered_part(graph, queries)) is not None:
+    part = answered_part(graph, queries)
+    if part is not None and not given.keys() & part.inside.keys():
         bound = part.lifted(_one_by_one(part.graph, part.queries, given, squares))
         if bound.exact or part.wide:
             return bound

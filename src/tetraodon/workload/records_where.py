@@ -96,7 +96,7 @@ class RecordsWhere:
     @cached_property
     def inside(self) -> Domain:
         """What one of these records can be like."""
-        return Domain(tuple(_left(one, self.kept[one.name]) if one.name in self.kept else one for one in self.domain))
+        return Domain(tuple(left_of(one, self.kept[one.name]) if one.name in self.kept else one for one in self.domain))
 
     def inside_of(
         self, names: Sequence[str], holds: Bools, known: Collection[str]
@@ -190,7 +190,7 @@ def records_where(where: str, answered: tuple[str, ...], domain: Domain) -> Reco
     return found
 
 
-def _left(attribute: Attribute, kept: Kept) -> Attribute:
+def left_of(attribute: Attribute, kept: Kept) -> Attribute:
     """An attribute with the values that are kept; nothing is read with it, so that others stand for nothing."""
     values, last = attribute.values, min(kept.last, attribute.values.size - 1)
     separate = attribute.separate and attribute.missing in (kept.last, *kept.listed)
