@@ -6,7 +6,7 @@ these records, where leaving an answer out, or no longer satisfying a condition,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,11 +35,6 @@ class AnsweredPart:
     queries: tuple[Weighted, ...]
     inside: dict[str, Bools]
 
-    @property
-    def wide(self) -> bool:
-        """Whether the attributes have more values together than can be looked at edge by edge."""
-        return _wide(self.whole, {*self.inside, *(name for query, _ in self.queries for name in query.names)})
-
     def lifted(self, found: Loss) -> Loss:
         """The loss as one over all records: somebody who is absent has left the part, unless absence is a secret.
 
@@ -51,10 +46,11 @@ class AnsweredPart:
         if self.whole.absent or ABSENT not in ends:
             return replace(found, witness=(ends[0], ends[1]))
         there = next(record for record in ends if record is not ABSENT)
-        left = next((one for one in self._who_left(there) if self.whole.is_edge(there, one)), None)
-        if left is None:
+        pair = next((pair for pair in self._leaving(there) if self.whole.is_edge(*pair)), None)
+        if pair is None:
             return replace(found, witness=None, exact=False)
-        return replace(found, witness=(there, left))
+        first, second = sorted(pair, key=self.whole.domain.codes)
+        return replace(found, witness=(first, second))
 
     def _within(self, record: Any) -> Any:
         """A record that was found, as one of the part: attributes that nothing else looks at may have any value."""
@@ -64,14 +60,18 @@ class AnsweredPart:
             codes[place] = codes[place] if able[codes[place]] else int(np.argmax(able))
         return self.whole.domain.value_of(codes)
 
-    def _who_left(self, record: Any) -> Iterator[Any]:
-        """Records like it that are not of the part, for one attribute."""
+    def _leaving(self, record: Any) -> Iterator[tuple[Any, Any]]:
+        """Records that add as much as this one, each with one like it that is not of the part."""
         domain = self.whole.domain
+        added = {name for query, _ in self.queries for name in query.names}
         for name, able in self.inside.items():
-            for code in np.flatnonzero(~able)[::-1][:TRIED].tolist():  # a missing value is the last
-                codes = list(domain.codes(record))
-                codes[domain.position(name)] = code
-                yield domain.value_of(codes)
+            place, codes = domain.position(name), list(domain.codes(record))
+            steps = [(codes[place], out) for out in np.flatnonzero(~able)[::-1][:TRIED].tolist()]  # missing is the last
+            borders = np.flatnonzero(able[1:] != able[:-1])[:TRIED].tolist() if name not in added else []
+            steps += [(low, low + 1) if able[low] else (low + 1, low) for low in borders]
+            for ends in steps:
+                here, there = ([*codes[:place], end, *codes[place + 1 :]] for end in ends)
+                yield domain.value_of(here), domain.value_of(there)
 
 
 def answered_part(graph: SecretGraph, queries: Sequence[Weighted]) -> AnsweredPart | None:
@@ -120,11 +120,8 @@ def by_answers(graph: SecretGraph, queries: Sequence[Weighted]) -> list[list[Wei
             key = part.held, part.truth
         groups.setdefault(key, []).append((query, weight))
     names = {name for key, group in groups.items() if key for query, _ in group for name in query.names}
-    return list(groups.values()) if names and _wide(graph, names) else [list(queries)]
-
-
-def _wide(graph: SecretGraph, names: Collection[str]) -> bool:
-    return graph.domain.project(sorted(names)).size > FEW_CELLS
+    wide = bool(names) and graph.domain.project(sorted(names)).size > FEW_CELLS
+    return list(groups.values()) if wide else [list(queries)]
 
 
 def _able(part: Among) -> dict[str, Bools] | None:

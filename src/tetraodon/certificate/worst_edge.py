@@ -90,10 +90,6 @@ def _one_by_one(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[
 
 def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
     """The same where queries are about parts of the records: for each value of public attributes that says which."""
-
-    def search(of: SecretGraph, asked: Sequence[Weighted], fixed: Mapping[str, int]) -> Loss:
-        return _one_by_one(of, asked, fixed, squares) if asked else Loss(Fraction(0), None, True)
-
     moving = [factor for factor in graph.factors if not isinstance(factor.graph, Public)]
     if graph.at_most == 1 and moving and len(moving) + graph.absent > 1:  # a step changes one of them
         found = [_whoever(with_one_factor(graph, factor), queries, given, squares) for factor in moving]
@@ -101,11 +97,37 @@ def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[st
         return reduce(worse, (*found, *presence))
     if len(moving) == 1 and not graph.absent:
         queries = [one for one in queries if set(one[0].names) & set(moving[0].names)]
+    bound = _of_one_part(graph, queries, given, squares)
+    if bound is not None and bound.exact:
+        return bound
+    try:
+        return _by_conditions(graph, queries, given, squares)
+    except Refused:
+        if bound is None:
+            raise
+    return bound
+
+
+def _of_one_part(
+    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool
+) -> Loss | None:
+    """The same where all queries are about the same records; None where it is not so, or too much."""
     part = answered_part(graph, queries)
-    if part is not None and not given.keys() & part.inside.keys():
-        bound = part.lifted(_one_by_one(part.graph, part.queries, given, squares))
-        if bound.exact or part.wide:
-            return bound
+    if part is None or given.keys() & part.inside.keys():
+        return None
+    try:
+        return part.lifted(_one_by_one(part.graph, part.queries, given, squares))
+    except Refused:
+        return None
+
+
+def _by_conditions(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
+    """The same by what conditions look at."""
+
+    def search(of: SecretGraph, asked: Sequence[Weighted], fixed: Mapping[str, int]) -> Loss:
+        return _one_by_one(of, asked, fixed, squares) if asked else Loss(Fraction(0), None, True)
+
+    moving = any(not isinstance(factor.graph, Public) for factor in graph.factors)
     if len(groups := by_answers(graph, queries)) > 1:
         found = [_whoever(graph, group, given, squares) for group in groups]
         return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
