@@ -67,3 +67,14 @@ def test_where_hardly_anything_may_fail_the_bound_of_chernoff_is_taken() -> None
     parts = [(np.array([1.0, 0.5]), Fraction(5))]
     bound = LAPLACE.reach(np.array([2 * 25 * 1.25]), np.array([5.0]), sure)[0]
     assert weighted_reach(LAPLACE, parts, sure) == pytest.approx(bound)
+
+
+@pytest.mark.parametrize("times", [10**6, 10**9])
+def test_large_scales_with_small_weights_are_the_same_sum(times: int) -> None:
+    """Noise of a large scale, weighed down: the digits of its characteristic function must not cancel."""
+    few = [np.array([0.3, 0.7, 1.1]), np.array([1.0, 0.2])]
+    near, far = (
+        weighted_reach(LAPLACE, [(few[0] / n, Fraction(30 * n)), (few[1], Fraction(20))], Fraction(95, 100))
+        for n in (1000, times)
+    )
+    assert far == pytest.approx(near, rel=1e-6)

@@ -46,8 +46,9 @@ class LaplaceNoise(NoiseLaw):
         return 2 * float(scale) ** 2
 
     def characteristic(self, scale: Fraction, angles: Floats) -> Floats:
-        decay = math.exp(-1 / scale)
-        return np.asarray((1 - decay) ** 2 / (1 - 2 * decay * np.cos(angles) + decay**2))
+        """(1 - p)^2 / (1 - 2 p cos(angle) + p^2), p being e^(-1/scale), so that no digits cancel at large scales."""
+        gap = -math.expm1(-1 / scale)
+        return np.asarray(gap**2 / (gap**2 + 4 * (1 - gap) * np.sin(angles / 2) ** 2))
 
     def quantile(self, scale: Fraction, confidence: Fraction) -> int:
         return laplace_quantile(scale, confidence)
