@@ -27,7 +27,7 @@ def policy(*items: dict[str, Any], **changes: Any) -> td.Policy:
         "attributes": {"x": {"integer": [0, 99_999]}, "s": ["f", "m"]},
         "secrets": {"s": "public"},
         "budget": {"epsilon": 1},
-        "release": list(items),
+        "release": [{"bounds": False, **item} if {*item} & {"median", "quantiles"} else item for item in items],
     }
     return td.load_policy({**document, **changes})
 

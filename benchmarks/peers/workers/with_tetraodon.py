@@ -70,7 +70,7 @@ def quantiles(values: str, low: int, high: int, at: list[float], epsilon: float,
     import polars as pl
 
     table = pl.DataFrame({"x": np.load(values)})
-    item = {"name": "q", "quantiles": "x", "at": at}
+    item = {"name": "q", "quantiles": "x", "at": at, "bounds": False}
     policy = td.load_policy(_document({"x": {"integer": [low, high]}}, epsilon, item))
     plan = td.plan(policy)
     with tempfile.TemporaryDirectory() as folder:

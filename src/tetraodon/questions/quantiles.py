@@ -48,8 +48,8 @@ class Quantiles(Query):
     attribute: str
     at: tuple[Fraction, ...]
     by: tuple[str, ...] = ()
-    bounds: bool = False
-    """Whether the intervals are to be short, rather than the ranks right: then they are read off counts."""
+    bounds: bool = True
+    """Whether intervals are to be short: then they are read off counts. Otherwise ranks may be right instead."""
 
     words: ClassVar = ("quantiles", "median")
     keys: ClassVar = {
@@ -57,7 +57,7 @@ class Quantiles(Query):
         "median": Key("text", ""),
         "at": Key("numbers", QUARTILES),
         "by": BY,
-        "bounds": Key("truth", False),
+        "bounds": Key("truth", True),
         "whole": WHOLE,
     }
     column: ClassVar = "quantile"
@@ -74,7 +74,7 @@ class Quantiles(Query):
         return quantiles(written["quantiles"], at=written["at"], by=written["by"], bounds=written["bounds"])
 
     def document(self) -> Json:
-        bounds = {"bounds": True} if self.bounds else {}
+        bounds = {} if self.bounds else {"bounds": False}
         return {"quantiles": self.attribute, "at": [plain(share) for share in self.at], **bounds}
 
     def needs(self) -> tuple[str, ...]:
@@ -136,15 +136,15 @@ class Quantiles(Query):
         )
 
 
-def quantiles(attribute: str, *, at: Sequence[Number] = (), by: Sequence[str] = (), bounds: bool = False) -> Quantiles:
-    """Quantiles of an ordered attribute, by default the median and the quartiles; with `bounds`, short intervals."""
+def quantiles(attribute: str, *, at: Sequence[Number] = (), by: Sequence[str] = (), bounds: bool = True) -> Quantiles:
+    """Quantiles of an ordered attribute, by default the median and the quartiles; without `bounds`, by their ranks."""
     shares = tuple(rational(q, name="`at`") for q in at) or QUARTILES
     if any(not 0 <= q <= 1 for q in shares):
         raise QueryError("a quantile is not between 0 and 1", fix="write shares such as 0.1, 0.5, 0.9")
     return Quantiles(attribute, shares, names_of(by), bounds)
 
 
-def median(attribute: str, *, by: Sequence[str] = (), bounds: bool = False) -> Quantiles:
+def median(attribute: str, *, by: Sequence[str] = (), bounds: bool = True) -> Quantiles:
     """The median of an ordered attribute: its quantile at one half."""
     return quantiles(attribute, at=MEDIAN, by=by, bounds=bounds)
 
