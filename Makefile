@@ -38,7 +38,7 @@ demo: $(READY)
 
 test: $(DEV)
 	$(BIN)/python -m scripts.services
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
 check: $(DEV)
 	$(BIN)/ruff check .

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
-GROUP = "xdist_group"
 LONG = (
-    "wheel",
     "spark",
+    "tests/test_wheel.py",
     "tests/test_audit.py",
-    "browser",
+    "tests/report/test_in_browser.py",
     "tests/test_fuzz.py",
     "tests/test_every_mechanism_verified.py",
     "tests/test_docs.py",
@@ -28,20 +30,23 @@ LONG = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes: a file's tests go to one of them, so that what they share is made once.
-
-    Why   handing out thousands of tests one by one takes long, and whatever begins last is waited for.
-    """
-    if not hasattr(config, "workerinput"):
-        return
-    for item in items:
-        if item.get_closest_marker(GROUP) is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
-    groups = {group: place for place, group in enumerate(LONG)}
-    items.sort(key=lambda item: groups.get(_group(item), len(LONG)))
+    """With several processes, what is long begins first: whatever begins last is waited for."""
+    if hasattr(config, "workerinput"):
+        places = {group: place for place, group in enumerate(LONG)}
+        items.sort(key=lambda item: places.get(group_of(item.nodeid), len(LONG)))
 
 
-def _group(item: pytest.Item) -> str:
-    mark = item.get_closest_marker(GROUP)
-    assert mark is not None
-    return str(mark.args[0])
+def group_of(nodeid: str) -> str:
+    """The tests that share a process: those of a file, and all that need Spark, whose start takes longest."""
+    return "spark" if "spark" in nodeid else nodeid.split("::")[0]
+
+
+class ByGroup(LoadScopeScheduling):
+    """Hands out whole groups. The marks of xdist for this do nothing with pytest 9, which works out ids anew."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup:
+    return ByGroup(config, log)

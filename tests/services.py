@@ -1,7 +1,6 @@
 """Postgres, Spark and a browser for the tests: started when the first test needs them, ended with the run.
 
-Marks say which tests need Spark or the browser, so that they share one process, and what was left out because
-TETRAODON_SKIP asks for it.
+Marks say which tests need Spark or the browser, and are left out where TETRAODON_SKIP asks for it.
 """
 
 from __future__ import annotations
@@ -15,11 +14,8 @@ import pytest
 from scripts.services import SKIP, Postgres, skipped, spark_session
 
 needs_postgres = pytest.mark.skipif("postgres" in skipped(), reason=f"{SKIP} names it")
-needs_spark = [pytest.mark.skipif("spark" in skipped(), reason=f"{SKIP} names it"), pytest.mark.xdist_group("spark")]
-needs_browser = [
-    pytest.mark.skipif("browser" in skipped(), reason=f"{SKIP} names it"),
-    pytest.mark.xdist_group("browser"),
-]
+needs_spark = pytest.mark.skipif("spark" in skipped(), reason=f"{SKIP} names it")
+needs_browser = pytest.mark.skipif("browser" in skipped(), reason=f"{SKIP} names it")
 MARKS: dict[str, Any] = {"postgres": needs_postgres, "spark": needs_spark}
 
 

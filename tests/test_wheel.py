@@ -21,7 +21,6 @@ from tests.test_docs import BLOCK, matches, shown_commands
 pytestmark = [
     pytest.mark.skipif("wheel" in skipped(), reason=f"{SKIP} names it"),
     pytest.mark.skipif(os.name != "posix", reason="the README is for a POSIX shell"),
-    pytest.mark.xdist_group("wheel"),
 ]
 PIP = ("-m", "pip", "--disable-pip-version-check")
 

@@ -17,7 +17,7 @@ from tetraodon.engine import DataRefusal, open_table
 from tetraodon.errors import TableError
 
 ZONE = "spark.sql.session.timeZone"
-pytestmark = [*needs_spark, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+pytestmark = [needs_spark, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 DOMAIN = Domain((Attribute("age", Integers(0, 9)), Attribute("sex", Categories(("f", "m")), other=1)))
 
 
