@@ -66,7 +66,7 @@ def test_estimates_are_unbiased_and_as_good_as_predicted(changes: dict[str, Any]
 
 
 @pytest.mark.parametrize("changes", [{}, {"together": "one attribute at a time"}])
-def test_a_strict_gain_over_the_plan_on_a_large_domain(changes: dict[str, Any]) -> None:
+def test_the_plan_of_the_same_tables_errs_no_more(changes: dict[str, Any]) -> None:
     asked = [{"name": "-".join(pair), "histogram": list(pair)} for pair in itertools.combinations("abcde", 2)]
     here = policy((74, 16, 5, 2, 99), release=asked, **changes)
     found = marginals(two_way("abcde"), here)
@@ -77,7 +77,7 @@ def test_a_strict_gain_over_the_plan_on_a_large_domain(changes: dict[str, Any]) 
     plan = td.plan(here)
     sizes = [item.strategy.noisy[0].size(here.domain) for item in plan]
     mean = sum(item.expected_error**2 * size for item, size in zip(plan, sizes, strict=True)) / sum(sizes)
-    assert found.expected_error**2 < 0.85 * mean
+    assert mean <= 1.001 * found.expected_error**2
 
 
 @pytest.mark.parametrize("asked", [td.cdf("a"), td.count("a > 1"), td.histogram("a", bins={"a": [[0, 1], [2, 3]]})])

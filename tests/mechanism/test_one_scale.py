@@ -24,14 +24,14 @@ from tetraodon.questions import Query, cdf, count, histogram, linear, quantiles,
 def variance_by_matrices(query: Query, strategy: Strategy, domain: Domain) -> float:
     """Mean variance of the answers when unit-variance noise is projected onto what is known exactly."""
     answers = linear(query, domain).matrix(domain)[0].astype(float)
-    if strategy.mechanism.name == "ordered":
+    if strategy.mechanism.name in ("ordered", "branches"):
         rows = np.concatenate([q.matrix(domain)[0] for q in strategy.noisy]).astype(float)
         known = (
             np.concatenate([q.matrix(domain)[0] for q in strategy.exact]).astype(float) if strategy.exact else rows[:0]
         )
         basis = np.concatenate([rows, known])
         weights = np.linalg.lstsq(basis.T, answers.T, rcond=None)[0].T  # answers in terms of what is measured
-        # with running counts the representation is unique as soon as the totals are part of it
+        # with running counts, and along trees, the representation is unique as soon as the totals are part of it
         return float(np.mean((weights[:, : len(rows)] ** 2).sum(axis=1)))
     projector = np.eye(domain.size)
     for q in strategy.exact:

@@ -19,7 +19,7 @@ def studio(
     ] = None,
     ledger: LedgerUrl = DEFAULT,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port on 127.0.0.1; 0 takes a free one.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Open a page on this machine that shows what a policy promises and costs while you make it.
@@ -55,7 +55,7 @@ def studio(
         else:
             say(f"The studio is at {opened.address}")
             say("Ctrl-C ends it. What you change is in the file at once.")
-        if browser:
+        if not no_browser:
             import webbrowser
 
             webbrowser.open(opened.address)
