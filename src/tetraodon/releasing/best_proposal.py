@@ -74,7 +74,8 @@ def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strateg
     for promise in promises:
         for strategy in proposals(item.query, promise, usual=usual, among=among):
             measured = strategy.mechanism, strategy.noisy, strategy.weights
-            if promise is policy or measured not in seen:  # at least as much is exact where less is secret
+            # at least as much is exact where less is secret, so that answers themselves are not measured better there
+            if promise is policy or (measured not in seen and strategy.table):
                 yield strategy, promise is policy
             seen.add(measured)
 
