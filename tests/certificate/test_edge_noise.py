@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from tests.workload.test_flows import matrix
 
 import tetraodon as td
 from tetraodon.certificate.edge_noise import standing_in
@@ -93,17 +94,6 @@ LINES = [
 ]
 
 
-def matrix(flows: Flows) -> np.ndarray:
-    zero = [np.zeros(size, np.int64) for _, size in flows.noises]
-    columns = []
-    for number, part in enumerate(zero):
-        for place in range(part.size):
-            one = [array.copy() for array in zero]
-            one[number].flat[place] = 1
-            columns.append(flows.spread(one) / PARTS)
-    return np.stack(columns, axis=1)
-
-
 @pytest.mark.parametrize("lines", LINES)
 @pytest.mark.parametrize("theta", [1, 2])
 def test_linear_programmes_find_what_the_bound_says(lines: tuple[FlowLine, FlowLine], theta: int) -> None:
@@ -113,7 +103,7 @@ def test_linear_programmes_find_what_the_bound_says(lines: tuple[FlowLine, FlowL
     assert isinstance(flows, Flows)
     here = policy(flows.shape, secrets={"x": {"within": theta}, "y": {"within": theta}})
     found = certify_measurements(here.graph, [one])
-    whole = matrix(flows)
+    whole = matrix(flows) / PARTS
     rates = np.concatenate([np.full(a * b, 1 / float(scale)) for scale, (a, b) in flows.noises])
     worst = 0.0
     for a, b in zip(*here.graph.edge_cells(), strict=True):
