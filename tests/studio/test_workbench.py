@@ -26,6 +26,14 @@ def bench(tmp_path: Path) -> Workbench:
     return Workbench(tmp_path / "p.yaml")
 
 
+def test_who_may_read_the_file_stays_and_nothing_is_left_beside_it(bench: Workbench) -> None:
+    for mode in (0o600, 0o644):
+        bench.path.chmod(mode)
+        bench.edit(("budget", "epsilon"), mode)
+        assert bench.path.stat().st_mode & 0o777 == mode
+    assert [*bench.path.parent.iterdir()] == [bench.path]
+
+
 def test_a_change_is_on_the_disk_and_can_be_undone(bench: Workbench) -> None:
     bench.edit(("budget", "epsilon"), 2, reason="agreed")
     assert (

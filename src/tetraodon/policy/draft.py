@@ -65,7 +65,7 @@ class Draft:
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the file, all of it or nothing; a file that exists stays, unless `force` is given."""
-        _write(Path(path), self.text, force=force)
+        write_file(Path(path), self.text, force=force)
 
     def __str__(self) -> str:
         return self.text
@@ -177,14 +177,14 @@ def _odd(header: Sequence[str], left_out: Sequence[str]) -> Iterator[str]:
         yield f"Left out, for their type cannot be released: {', '.join(map(repr, others))}."
 
 
-def _write(target: Path, text: str, *, force: bool) -> None:
-    """All of it or nothing; never over a file that came to be meanwhile."""
+def write_file(target: Path, text: str, *, force: bool) -> None:
+    """All of it or nothing; without `force` never over a file that came to be meanwhile. Who may read it stays."""
     try:
         handle, draft = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
         try:
             with open(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-            os.chmod(draft, 0o644)
+            os.chmod(draft, target.stat().st_mode & 0o777 if force and target.exists() else 0o644)
             if force:
                 os.replace(draft, target)
             else:

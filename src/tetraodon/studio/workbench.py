@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
-import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tetraodon.errors import PolicyError, TetraodonError
+from tetraodon.policy.draft import write_file
 from tetraodon.policy.edited import edited
 from tetraodon.policy.held import Held, hold
 from tetraodon.policy.source import SIZE_LIMIT
@@ -88,14 +87,7 @@ class Workbench:
             raise PolicyError("the policy file cannot be read", fix="check the file", where=str(self.path)) from None
 
     def _write(self, text: str) -> None:
-        """All of it or nothing."""
-        try:
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode())
-            os.replace(name, self.path)
-        except OSError:
-            raise PolicyError("the policy file cannot be written", fix="check the disk", where=str(self.path)) from None
+        write_file(self.path, text, force=True)
         self.text = self._written = text
 
     # -- what follows from it -------------------------------------------------------------------------
