@@ -24,6 +24,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -105,24 +106,30 @@ def ways() -> list[Way]:
 # -- one attempt -----------------------------------------------------------------------------------
 
 
-class Lines:
-    """Every line that is reached in the traced modules, in order; at the one numbered `last`, the process is killed."""
+Point = tuple[str, int, int]
+"""A file, a line of it, and how often the line has been reached by then."""
 
-    def __init__(self, last: int | None = None) -> None:
+
+class Lines:
+    """Every line that is reached in the traced modules, in order; at the point `last`, the process is killed."""
+
+    def __init__(self, last: Point | None = None) -> None:
         self.files = {str(path) for pattern in TRACED for path in SOURCE.glob(pattern)}
         self.reached: list[tuple[str, int]] = []
-        self.count = 0
         self.last = last
+        self.left = last[2] if last else 0
 
     def __call__(self, frame: FrameType, event: str, _: object) -> Any:
         if frame.f_code.co_filename not in self.files:
             return None
         if event == "line":
-            if self.count == self.last:
-                os.kill(os.getpid(), signal.SIGKILL)
-            self.count += 1
+            line = (frame.f_code.co_filename, frame.f_lineno)
             if self.last is None:
-                self.reached.append((frame.f_code.co_filename, frame.f_lineno))
+                self.reached.append(line)
+            elif line == self.last[:2]:
+                self.left -= 1
+                if not self.left:
+                    os.kill(os.getpid(), signal.SIGKILL)
         return self
 
 
@@ -154,7 +161,7 @@ def prepared(way: Way, home: Path) -> None:
         book.open("people", 100, td.load_policy(way.policy).document)
 
 
-def attempt(way: Way, home: Path, last: int | None, *, resume: bool = False) -> Lines:
+def attempt(way: Way, home: Path, last: Point | None, *, resume: bool = False) -> Lines:
     """Run it, traced or killed."""
     lines = Lines(last)
     sys.settrace(lines)
@@ -211,14 +218,30 @@ def resumed(way: Way, home: Path, before: dict[str, Any], charge: str) -> list[s
 # -- all of them -----------------------------------------------------------------------------------
 
 
-def points_of(reached: list[tuple[str, int]]) -> list[int]:
-    """Where to kill: at every line when it is reached first, and last."""
-    first = {line: number for number, line in reversed(list(enumerate(reached)))}
-    last = {line: number for number, line in enumerate(reached)}
-    return sorted({*first.values(), *last.values()})
+def points_of(reached: list[tuple[str, int]]) -> list[Point]:
+    """Where to kill: at every line when it is reached first, and last; in the order in which they are reached."""
+    times, counted = Counter(reached), Counter[tuple[str, int]]()
+    points = []
+    for line in reached:
+        counted[line] += 1
+        if counted[line] in (1, times[line]):
+            points.append((*line, counted[line]))
+    return points
 
 
-def spread(points: list[int], wanted: int | None) -> list[int]:
+def killed_at(way: Way, home: Path, point: Point) -> bool:
+    """Start anew and kill there, or, since how often a line is reached may hang on what was drawn, a time earlier."""
+    file, line, most = point
+    for times in range(most, 0, -1):
+        shutil.rmtree(home)
+        prepared(way, home)
+        ended, _ = forked(lambda times=times: attempt(way, home, (file, line, times)) and None)
+        if ended == signal.SIGKILL:
+            return True
+    return False
+
+
+def spread(points: list[Point], wanted: int | None) -> list[Point]:
     """So many of the points, evenly."""
     if wanted is None or wanted >= len(points):
         return points
@@ -253,12 +276,10 @@ def killed_everywhere(way: Way, wanted: int | None, folder: Path) -> dict[str, A
     chosen = spread(points, wanted)
     stood = {"not charged": 0, "charged, nothing kept": 0, "numbers kept or published": 0, "settled": 0}
     failed = []
-    for number, place in enumerate(chosen):
+    for number, point in enumerate(chosen):
         if number % 25 == 0:
             print(f"{way.name}: {number} of {len(chosen)}, {len(failed)} did not hold", file=sys.stderr, flush=True)
-        shutil.rmtree(home)
-        prepared(way, home)
-        ended, _ = forked(lambda place=place: attempt(way, home, place) and None)
+        killed = killed_at(way, home, point)
         _, looked = forked(lambda: looked_at(way, home))
         before = looked["found"]
         _, after = forked(lambda before=before: resumed(way, home, before, told["found"]["charge"]))
@@ -266,11 +287,10 @@ def killed_everywhere(way: Way, wanted: int | None, folder: Path) -> dict[str, A
         charged = "numbers kept or published" if before["numbers"] else "charged, nothing kept"
         stood["settled" if settled else charged if before["states"] else "not charged"] += 1
         wrong = [after["error"]] if "error" in after else after["found"]
-        if ended != signal.SIGKILL:
+        if not killed:
             wrong = [*wrong, "it was not killed"]
         if wrong:
-            file, line = reached[place]
-            failed.append({"where": f"{Path(file).relative_to(SOURCE)}:{line}", "wrong": wrong})
+            failed.append({"where": f"{Path(point[0]).relative_to(SOURCE)}:{point[1]}", "wrong": wrong})
     return {
         "way": way.name,
         "lines": len(set(reached)),

@@ -28,6 +28,7 @@ def test_killed_anywhere_it_is_finished_under_one_charge(way: str) -> None:
 
 def test_points_are_spread_over_all_lines() -> None:
     reached = [("a", 1), ("a", 2), ("b", 1), ("a", 2), ("a", 2), ("a", 3)]
-    assert points_of(reached) == [0, 1, 2, 4, 5]
-    assert spread(points_of(reached), 3) == [0, 2, 5]
-    assert spread(points_of(reached), None) == spread(points_of(reached), 9) == [0, 1, 2, 4, 5]
+    points = [("a", 1, 1), ("a", 2, 1), ("b", 1, 1), ("a", 2, 3), ("a", 3, 1)]
+    assert points_of(reached) == points
+    assert spread(points, 3) == [points[0], points[2], points[4]]
+    assert spread(points, None) == spread(points, 9) == points
