@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from itertools import combinations
 
-from tests.known_worlds import random_case, random_query
+from tests.known_worlds import one_at_a_time, random_case, random_query, whole_histogram
 
 from tetraodon.certificate.known.answer_space import answer_space
 from tetraodon.certificate.known.classes import classes_of
@@ -12,6 +14,8 @@ from tetraodon.certificate.known.farthest_sequence import farthest_cycle, farthe
 from tetraodon.certificate.known.largest_push import edge_vectors, longest_flow
 from tetraodon.certificate.known.sign_patterns import reach_of
 from tetraodon.certificate.known.zero_sum import minimal_sequences, null_vector
+from tetraodon.policy.known import Known
+from tetraodon.questions import histogram
 
 
 def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:
@@ -40,3 +44,19 @@ def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:
         assert truth.value == max(f.value for f in found if f is not None)
         seen["flow" if spare else "cycle"] += 1
     assert min(seen.values()) > 100
+
+
+def test_no_part_of_a_cycle_adds_up_to_nothing() -> None:
+    """Two margins of a 2 x 2 table and secret presence: half of the cycle around the table would keep both margins."""
+    case = one_at_a_time((2, 2, 2), Known(histogram("a1")), Known(histogram("a2")))
+    classes = classes_of(replace(case.graph, absent=True), case.known, ("a1", "a2", "a3"))
+    balance = null_vector(classes.vectors)
+    assert sorted(balance) == [-1, -1, 0, 1, 1]
+    reach = reach_of(answer_space(classes, whole_histogram(case)))
+    assert len(reach.arcs) == 2 * (4 + 4)
+    for arc in reach.arcs:
+        cycle = farthest_cycle(replace(reach, arcs={arc: reach.arcs[arc]}), balance)
+        assert cycle is not None and cycle.moves[0] == arc and len(cycle.moves) == 5
+        steps = [[q - p for p, q in zip(classes.vectors[a], classes.vectors[b], strict=True)] for a, b in cycle.moves]
+        parts = [part for size in range(1, 5) for part in combinations(steps, size)]
+        assert all(any(map(sum, zip(*part, strict=True))) for part in parts)

@@ -102,7 +102,7 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
     if most is None and spare == 1:
         balance = null_vector(classes.vectors)
         few = classes.count <= FLOW_CLASSES
-        cycle = farthest_cycle(reach)
+        cycle = farthest_cycle(reach, balance)
         flow = farthest_flow(reach, balance) if few else straight_flow(reach, balance)
         best = max((f for f in (cycle, flow) if f is not None), key=lambda f: f.value, default=None)
 
