@@ -56,7 +56,9 @@ def test_no_part_of_a_cycle_adds_up_to_nothing() -> None:
     assert len(reach.arcs) == 2 * (4 + 4)
     for arc in reach.arcs:
         cycle = farthest_cycle(replace(reach, arcs={arc: reach.arcs[arc]}), balance)
-        assert cycle is not None and cycle.moves[0] == arc and len(cycle.moves) == 5
+        assert cycle is not None
+        assert cycle.moves[0] == arc
+        assert len(cycle.moves) == 5
         steps = [[q - p for p, q in zip(classes.vectors[a], classes.vectors[b], strict=True)] for a, b in cycle.moves]
         parts = [part for size in range(1, 5) for part in combinations(steps, size)]
         assert all(any(map(sum, zip(*part, strict=True))) for part in parts)

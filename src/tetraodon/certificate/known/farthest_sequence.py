@@ -34,10 +34,10 @@ def farthest_cycle(reach: Reach, balance: Sequence[int] = ()) -> Farthest | None
     `balance` is the one relation r between the classes, where there is one.
     Why  then a multiset of moves adds up to nothing only if as many enter each class as leave it, and the parts of such
          a multiset are cycles. A cycle through every class is best, since a class loses nothing by taking part.
-         With a relation r a part of the cycle may add up to nothing, too. Parts of a cycle are paths, which lose a record
-         where they start and gain one where they end, by turns around the cycle. So that part is there only if r does
-         so, too. No two classes are alike, so r gains in two or more and loses in two or more: with the gains next to
-         each other, and those that are like b next to b, it does not.
+         With a relation r a part of the cycle may add up to nothing, too. Parts of a cycle are paths, which lose a
+         record where they start and gain one where they end, by turns around the cycle. So that part is there only if r
+         does so, too. No two classes are alike, so r gains in two or more and loses in two or more: with the gains next
+         to each other, and those that are like b next to b, it does not.
     """
     rest = (reach.top - reach.low).sum(axis=1)
     best: Farthest | None = None
