@@ -18,6 +18,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon import certificate
+from tetraodon.certificate.answer_laws import AnswerLaw, LawPair
 from tetraodon.certificate.certificate import _SEAL, CERTIFYING, Certificate
 from tetraodon.certificate.names_above import NamesAbove
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
@@ -114,6 +115,17 @@ def shifted(certify: Certify) -> tuple[float, Certificate]:
     return truth, certify(3, LAPLACE, Fraction(5), method="test", exact=True)
 
 
+def mixed(certify: Certify) -> tuple[float, Certificate]:
+    """0 or 3 under one secret, 1 or 2 under the other: the worst ratio of the two mixtures."""
+    scale, laws = Fraction(3), ({0: Fraction(1, 4), 3: Fraction(3, 4)}, {1: Fraction(1, 2), 2: Fraction(1, 2)})
+
+    def chance(law: dict[int, Fraction], told: int) -> float:
+        return sum(float(p) * math.exp(log_chance(scale, told - answer)) for answer, p in law.items())
+
+    truth = max(abs(math.log(chance(laws[0], told) / chance(laws[1], told))) for told in range(-3, 7))
+    return truth, certify([LawPair(*map(AnswerLaw.of, laws), "test")], LAPLACE, scale, method="test")
+
+
 def named(certify: Certify) -> tuple[float, Certificate]:
     """Two names of which one may become the other: the worst ratio of outputs that both tables allow."""
     scale, most = Fraction(2), 3
@@ -156,6 +168,7 @@ ORACLES: dict[str, Callable[[Certify], tuple[float, Certificate]]] = {
     "direct_losses.certify_view": viewed,
     "direct_losses.certify_replacement": replaced,
     "direct_losses.certify_shift": shifted,
+    "answer_laws.certify_laws": mixed,
     "names_above.certify_names": named,
 }
 

@@ -56,7 +56,8 @@ def test_gaussian_noise_against_a_list_of_priors():
     mechanism = Additive(sum, Gaussian(1), WORLD)
     uniform = scenarios.explicit([Prior.uniform(WORLD)])
     upper = verify(mechanism, Definition(pairs.values(), uniform, epsilon=1, delta="0.9"))
-    assert (upper.delta[0], upper.holds) == (0, True)
+    assert upper.holds is True
+    assert upper.exact
     assert verify(mechanism, Definition(pairs.values(), uniform, epsilon=1)).epsilon == math.inf
     agree = Secret.agree(0, 1)
     same_ends = pairs.explicit([(agree, ~agree)])
@@ -91,6 +92,11 @@ def test_the_witness_is_an_attacker_of_the_list() -> None:
     assert verdict.witness.prior == level
     assert max(verdict.witness.posterior_odds, 1 / verdict.witness.posterior_odds) > 1e10
     forgiven = verify(mechanism, Definition(pairs.all_values(), listed, epsilon=1, delta="0.01"))
+    assert forgiven.witness is not None
+    assert forgiven.witness.prior == level
+    assert forgiven.witness.posterior_odds > math.e  # there, the odds move by more than e^epsilon
+    twice = Additive(lambda rows: (sum(rows), sum(rows)), Gaussian(2), WORLD)
+    forgiven = verify(twice, Definition(pairs.all_values(), listed, epsilon=1, delta="0.01"))
     assert forgiven.witness is None  # two datasets at the largest distance are more than this attacker knows
     assert not forgiven.exact
 

@@ -1,5 +1,6 @@
 """Pufferfish: say the secrets and the attackers, verify any mechanism, see the attacker who breaks it."""
 
+from tetraodon.certificate.answer_laws import AnswerLaw, LawPair
 from tetraodon.pufferfish import named, pairs, scenarios
 from tetraodon.pufferfish.additive import Additive, DiscreteLaplace, Gaussian, Laplace
 from tetraodon.pufferfish.axioms import convexity_counterexample, k_anonymity, post_processing_counterexample
@@ -8,6 +9,17 @@ from tetraodon.pufferfish.channel import Channel, mixture
 from tetraodon.pufferfish.composition import Composition, compose
 from tetraodon.pufferfish.definition import Definition
 from tetraodon.pufferfish.derived_mechanism import Mixed, Processed
+from tetraodon.pufferfish.laws_of_sums import (
+    TreeModel,
+    chain_model,
+    epidemic,
+    exchangeable,
+    hidden_chain_model,
+    ising_model,
+    tree_laws,
+)
+from tetraodon.pufferfish.least_noise import LeastNoise, least_accepted, least_noise, least_noise_on
+from tetraodon.pufferfish.long_chain import long_chain
 from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
 from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
 from tetraodon.pufferfish.prior import Prior
@@ -21,6 +33,7 @@ from tetraodon.pufferfish.world import World
 
 __all__ = [
     "Additive",
+    "AnswerLaw",
     "Calibrated",
     "Channel",
     "Composable",
@@ -29,6 +42,8 @@ __all__ = [
     "DiscreteLaplace",
     "Gaussian",
     "Laplace",
+    "LawPair",
+    "LeastNoise",
     "Mixed",
     "Optimal",
     "Prior",
@@ -37,16 +52,26 @@ __all__ = [
     "Secret",
     "Template",
     "Told",
+    "TreeModel",
     "Verdict",
     "Witness",
     "World",
     "absolute_sum",
+    "chain_model",
     "choose_epsilon",
     "compiled",
     "compose",
     "convexity_counterexample",
+    "epidemic",
+    "exchangeable",
+    "hidden_chain_model",
     "if_the_scenario_is_wrong",
+    "ising_model",
     "k_anonymity",
+    "least_accepted",
+    "least_noise",
+    "least_noise_on",
+    "long_chain",
     "meaning",
     "mixture",
     "named",
@@ -57,6 +82,7 @@ __all__ = [
     "readings",
     "relative_sum",
     "scenarios",
+    "tree_laws",
     "verify",
     "wasserstein",
 ]

@@ -14,8 +14,11 @@ from scipy.special import ndtr
 from tetraodon.errors import Refused
 from tetraodon.pufferfish.additive import Additive, Gaussian
 from tetraodon.pufferfish.definition import Definition, SpelledOut
+from tetraodon.pufferfish.gaussian_mixture import ROUNDING as MIXED
+from tetraodon.pufferfish.gaussian_mixture import Excess, Mixture, excess
 from tetraodon.pufferfish.pair import Pair
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.secret import Secret
 from tetraodon.pufferfish.verdict import Verdict, Witness, no_loss
 
 ROUNDING = 1e-12
@@ -35,8 +38,9 @@ class _Contrast:
 def judge_gaussian(mechanism: Additive, question: SpelledOut) -> Verdict:
     """With delta = 0, whether the odds are bounded at all; with delta above, the smallest that serves.
 
-    Post  against every prior, or independent records, delta is exact up to the rounding of floats; against a list of
-          priors the upper end is proved, because the excess is convex in the two mixtures, and the lower end is 0.
+    Post  against every prior, or independent records, delta is exact up to the rounding of floats, and against a list
+          of priors too if the answer is one number. With several numbers and a list of priors the upper end is proved,
+          because the excess is convex in the two mixtures, and the lower end is 0.
     Why   two datasets at distance d (in standard deviations) need
           delta = Phi(d/2 - epsilon/d) - e^epsilon Phi(-d/2 - epsilon/d), which grows with d.
     """
@@ -48,6 +52,8 @@ def judge_gaussian(mechanism: Additive, question: SpelledOut) -> Verdict:
             "Gaussian noise is verified against every prior, independent records or a list of priors",
             fix="ask against one of those, or use Laplace noise",
         )
+    if definition.delta and priors is not None and len(mechanism.noises) == 1:
+        return _against_priors(mechanism, question, float(definition.epsilon or 0))
     worst = max(_contrasts(mechanism, question), key=lambda c: c.squared, default=None)
     if worst is None or (worst.squared == 0 and priors is None):
         return no_loss(definition, "Gaussian noise", ())
@@ -63,6 +69,55 @@ def judge_gaussian(mechanism: Additive, question: SpelledOut) -> Verdict:
         witness = _witness(mechanism, question, worst, far=math.sqrt(worst.squared) / 2 + epsilon + 1)
     method = "two datasets at the largest distance"
     return Verdict(definition, stated, stated, priors is None, holds, witness, method, delta=(low, high))
+
+
+def _against_priors(mechanism: Additive, question: SpelledOut, epsilon: float) -> Verdict:
+    """One number against listed attackers: the largest excess over pairs, both ways."""
+    definition = question.definition
+    (noise,) = mechanism.noises
+    assert isinstance(noise, Gaussian)
+    worst, low, high = None, 0.0, 0.0
+    seen: dict[tuple[bytes, ...], Excess] = {}
+    for prior, pair in itertools.product(question.priors or (), question.masks.pairs):
+        first, second = (_mixture(mechanism, prior, secret) for secret in pair)
+        if first is None or second is None:
+            continue
+        for one, other, forward in ((first, second, True), (second, first, False)):
+            key = tuple(part.tobytes() for side in (one, other) for part in (side.answers, side.chances))
+            if key not in seen:
+                seen[key] = excess(one, other, float(noise.sigma), epsilon)
+            found = seen[key]
+            if worst is None or found.high > high:
+                worst = (prior, pair, forward, one, other, found)
+            low, high = max(low, found.low), max(high, found.high)
+    if worst is None:
+        return no_loss(definition, "Gaussian noise", ())
+    prior, pair, forward, one, other, found = worst
+    where = np.array([found.output])
+    gain = float((one.log_density(where, float(noise.sigma)) - other.log_density(where, float(noise.sigma)))[0])
+    told = pair if forward else Pair(pair.second, pair.first)
+    before = prior.probability(told.first) / prior.probability(told.second)
+    after = before * Fraction(math.exp(min(gain, 700.0)))
+    witness = Witness(told, prior, found.output, before, after, definition.scenarios.text)
+    holds = True if high <= definition.delta else False if low > definition.delta else None
+    stated = definition.epsilon or Fraction(0)
+    sharp = high - low <= 1e-6 * high + 4 * MIXED
+    method = "the mixture under each secret of every listed attacker"
+    return Verdict(definition, stated, stated, sharp, holds, witness, method, delta=(low, high))
+
+
+def _mixture(mechanism: Additive, prior: Prior, secret: Secret) -> Mixture | None:
+    """What an attacker thinks the answer is under a secret, if that is possible."""
+    law: dict[Fraction, Fraction] = {}
+    for dataset, weight in prior.weights:
+        if weight and secret.holds(dataset):
+            (answer,) = mechanism.answers[mechanism.world.index[dataset]]
+            law[answer] = law.get(answer, Fraction(0)) + weight
+    total = sum(law.values(), Fraction(0))
+    if not law:
+        return None
+    answers = sorted(law)
+    return Mixture(np.array([float(a) for a in answers]), np.array([float(law[a] / total) for a in answers]))
 
 
 def delta_of(distance: float, epsilon: float) -> float:

@@ -1,0 +1,267 @@
+"""The law of a sum over the records given one of them, for models that are summed exactly without listing datasets.
+
+Records that form a tree (chains, hidden Markov chains and Ising chains are trees), records that are exchangeable, an
+epidemic. Each function gives pairs for `least_noise_on`: the law of the answer if somebody's record is one value, and
+if it is another. Sums are of doubles that are not negative, with the relative error beside them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tetraodon.arrays import Floats, Ints
+from tetraodon.certificate.answer_laws import ROUNDING, AnswerLaw, LawPair
+from tetraodon.errors import PolicyError, Refused
+from tetraodon.rational import Number, probabilities, rational
+
+MOST_WORK = 4_000_000_000
+
+
+# -- exchangeable records --------------------------------------------------------------------------
+
+
+def exchangeable(chances: Sequence[Number]) -> tuple[LawPair, ...]:
+    """How many have it, if somebody has and if not, where any so many people are as likely as any other so many.
+
+    `chances` are those of 0, 1, ..., n people.
+
+    >>> (pair,) = exchangeable(["0.1", "0.15", "0.5", "0.15", "0.1"])
+    >>> pair.one.first, [round(float(w), 4) for w in pair.one.weights]
+    (1, [0.0375, 0.25, 0.1125, 0.1])
+    """
+    law = np.array([float(chance) for chance in probabilities(chances, name="the chance of a count")])
+    return _with_and_without(law, ROUNDING)
+
+
+def _with_and_without(law: Floats, error: float) -> tuple[LawPair, ...]:
+    """By Bayes' rule, s of n people include somebody with chance s / n."""
+    share = np.arange(len(law)) / (len(law) - 1)
+    having, lacking = law * share, law * (1 - share)
+    if not having.any() or not lacking.any():
+        return ()
+    one, other = AnswerLaw(1, having[1:], error + 4 * ROUNDING), AnswerLaw(0, lacking[:-1], error + 4 * ROUNDING)
+    return (LawPair(one, other, "somebody has it, or not"),)
+
+
+def epidemic(size: int, *, introduced: Number, spread: Number) -> tuple[LawPair, ...]:
+    """How many of a group are infected, if somebody is and if not: `contagion` for hundreds of people.
+
+    Each is infected from outside with chance `introduced`, then by each of those with chance `spread`, independently.
+    """
+    outside, each = rational(introduced, name="introduced"), rational(spread, name="spread")
+    if size < 1 or not 0 <= outside <= 1 or not 0 <= each <= 1:
+        raise PolicyError("this is no epidemic", fix="give a size of at least 1 and two chances between 0 and 1")
+    if size**3 > MOST_WORK:
+        raise Refused("the group is too large to be summed exactly", fix="use at most 1,500 people")
+    first = _binomials(np.array([float(outside)]), np.array([float(1 - outside)]), np.array([size]))[0]
+    spared = [(1 - each) ** sources for sources in range(size + 1)]
+    later = _binomials(
+        np.array([float(1 - chance) for chance in spared]),
+        np.array([float(chance) for chance in spared]),
+        size - np.arange(size + 1),
+    )
+    law = np.zeros(size + 1)
+    for sources in range(size + 1):
+        law[sources:] += first[sources] * later[sources, : size + 1 - sources]
+    return _with_and_without(law, 12 * (size + 2) * ROUNDING)
+
+
+def _binomials(success: Floats, failure: Floats, trials: Ints) -> Floats:
+    """A row of binomial chances for each number of trials, by one trial after the other: no digit is lost."""
+    most = int(trials.max())
+    found = np.zeros((len(trials), most + 1))
+    found[:, 0] = 1
+    for done in range(most):
+        more = trials > done
+        rows = found[more]
+        found[more] = rows * failure[more, None]
+        found[more, 1:] += rows[:, :-1] * success[more, None]
+    return found
+
+
+# -- trees -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """Records whose chance is a product along a tree: of `root`'s state, and of each record's given its parent's.
+
+    `parents[i]` comes before i, and the first has none (-1). `edges[i][x][y]` weighs state y of record i beside state
+    x of its parent: a transition's chance, or any weight that is not negative. `adds[i][y]` is what the record adds
+    to the answer in state y. `error` bounds the relative error of each weight.
+    """
+
+    parents: tuple[int, ...]
+    root: Floats
+    edges: tuple[Floats | None, ...]
+    adds: tuple[tuple[int, ...], ...]
+    error: float = ROUNDING
+
+    def __post_init__(self) -> None:
+        size = len(self.parents)
+        if not size or self.parents[0] != -1 or len(self.edges) != size or len(self.adds) != size:
+            raise PolicyError("a tree has one parent, one matrix and one addition for each record", fix="list them all")
+        for i, (parent, edge) in enumerate(zip(self.parents, self.edges, strict=True)):
+            if i and (not 0 <= parent < i or edge is None):
+                raise PolicyError("a record comes before its parent", fix="number records so that parents come first")
+            shape = (len(self.root),) if edge is None else edge.shape
+            wanted = (len(self.adds[i]),) if edge is None else (len(self.adds[parent]), len(self.adds[i]))
+            table = self.root if edge is None else edge
+            if shape != wanted or not np.isfinite(table).all() or table.min() < 0:
+                raise PolicyError("a matrix of the tree does not fit its states", fix="one row a state of the parent")
+
+    @property
+    def span(self) -> int:
+        """By how much the answer can vary."""
+        return sum(max(adds) - min(adds) for adds in self.adds)
+
+
+def tree_laws(model: TreeModel, about: Iterable[int] | None = None) -> tuple[LawPair, ...]:
+    """The laws of the answer for every two states of each record in `about`, or of every record.
+
+    Why   given a record, its subtree and the rest are independent, and so are the subtrees of its children: the law of
+          a sum is the convolution of theirs (sum-product on polynomials).
+    """
+    asked = range(len(model.parents)) if about is None else sorted(set(about))
+    span, records = model.span + 1, len(model.parents)
+    if span * span * max(map(len, model.adds)) * (len(asked) + 2 * records) > 4 * MOST_WORK:
+        raise Refused(
+            "the tree is too large to be summed for every record",
+            fix="ask about fewer records, or for a long chain use `long_chain`",
+        )
+    inside = _inside(model)
+    outside = _Beyond(model, inside)
+    error = records * (model.error + (span + max(map(len, model.adds)) + 8) * ROUNDING)
+    first = sum(map(min, model.adds))
+    found = []
+    for record in asked:
+        below, beyond = inside[record], outside(record)
+        laws = [np.convolve(below[state], beyond[state]) for state in range(len(below))]
+        for x, y in itertools.combinations(range(len(laws)), 2):
+            if laws[x].any() and laws[y].any():
+                one, other = (AnswerLaw(first, laws[state], error) for state in (x, y))
+                found.append(LawPair(one, other, f"record {record} is in state {x}, or {y}"))
+    return tuple(found)
+
+
+def _inside(model: TreeModel) -> list[Floats]:
+    """For each record and state, the weights of what its subtree adds; and for each the message to its parent."""
+    messages: list[list[Floats]] = [[] for _ in model.parents]
+    found: list[Floats] = [np.zeros((0, 0))] * len(model.parents)
+    for record in reversed(range(len(model.parents))):
+        found[record] = _scaled(_product(_own(model.adds[record]), messages[record]))
+        edge = model.edges[record]
+        if edge is not None:
+            messages[model.parents[record]].append(edge @ found[record])
+    return found
+
+
+class _Beyond:
+    """For a record and each of its states, the weights of what all records outside its subtree add."""
+
+    def __init__(self, model: TreeModel, inside: list[Floats]) -> None:
+        self.model, self.inside = model, inside
+        self.children: list[list[int]] = [[] for _ in model.parents]
+        for record, parent in enumerate(model.parents):
+            if parent >= 0:
+                self.children[parent].append(record)
+        self.known: dict[int, Floats] = {0: model.root[:, None]}
+
+    def __call__(self, record: int) -> Floats:
+        way = []
+        here = record
+        while here not in self.known:
+            way.append(here)
+            here = self.model.parents[here]
+        for child in reversed(way):
+            parent, edge = self.model.parents[child], self.model.edges[child]
+            assert edge is not None
+            others = [self._message(other) for other in self.children[parent] if other != child]
+            rest = _product(_own(self.model.adds[parent]), [self.known[parent], *others])
+            self.known[child] = _scaled(edge.T @ rest)
+        return self.known[record]
+
+    def _message(self, record: int) -> Floats:
+        edge = self.model.edges[record]
+        assert edge is not None
+        found: Floats = edge @ self.inside[record]
+        return found
+
+
+def _own(adds: Sequence[int]) -> Floats:
+    """A record alone: in state y it adds `adds[y]`, counted from the least."""
+    least = min(adds)
+    own = np.zeros((len(adds), max(adds) - least + 1))
+    own[np.arange(len(adds)), [number - least for number in adds]] = 1
+    return own
+
+
+def _product(own: Floats, others: Sequence[Floats]) -> Floats:
+    found = own
+    for other in others:
+        found = np.array([np.convolve(one, two) for one, two in zip(found, other, strict=True)])
+    return found
+
+
+def _scaled(weights: Floats) -> Floats:
+    """Divided by a power of two, which loses nothing: long products neither vanish nor overflow."""
+    largest = float(weights.max(initial=0.0))
+    return weights if largest == 0 else np.ldexp(weights, -math.frexp(largest)[1])
+
+
+def chain_model(
+    transition: Sequence[Sequence[Number]], *, start: Sequence[Number], length: int, adds: Sequence[int] | None = None
+) -> TreeModel:
+    """A Markov chain; state x adds `adds[x]`, or x.
+
+    >>> len(tree_laws(chain_model([["0.9", "0.1"], ["0.2", "0.8"]], start=["2/3", "1/3"], length=5)))
+    5
+    """
+    rows = np.array([[float(p) for p in probabilities(row, name="a transition")] for row in transition])
+    first = np.array([float(p) for p in probabilities(start, name="the start")])
+    told = tuple(range(len(rows))) if adds is None else tuple(adds)
+    edges: tuple[Floats | None, ...] = (None, *[rows] * (length - 1))
+    return TreeModel((-1, *range(length - 1)), first, edges, (told,) * length)
+
+
+def hidden_chain_model(
+    transition: Sequence[Sequence[Number]],
+    emission: Sequence[Sequence[Number]],
+    *,
+    start: Sequence[Number],
+    length: int,
+    adds: Sequence[int] | None = None,
+) -> TreeModel:
+    """A hidden Markov chain: records 0, 2, 4, ... are the hidden states, record 2t + 1 is what is seen at time t.
+
+    What is seen adds to the answer; ask `tree_laws(model, about=...)` about whichever is secret.
+    """
+    chain = chain_model(transition, start=start, length=length)
+    seen = np.array([[float(p) for p in probabilities(row, name="an emission")] for row in emission])
+    told = tuple(range(seen.shape[1])) if adds is None else tuple(adds)
+    silent = (0,) * len(seen)
+    parents = tuple(i - 2 if i % 2 == 0 and i else i - 1 for i in range(2 * length))
+    edges = tuple(seen if i % 2 else chain.edges[i // 2] for i in range(2 * length))
+    return TreeModel(parents, chain.root, edges, (silent, told) * length)
+
+
+def ising_model(length: int, *, coupling: Number, field: Number = 0) -> TreeModel:
+    """Spins -1 and 1 in a row, of weight e^(coupling x neighbours' products + field x spins); ones are counted."""
+    near, own = float(rational(coupling, name="coupling")), float(rational(field, name="field"))
+    edge = np.array([[math.exp(near * x * y + own * y) for y in (-1, 1)] for x in (-1, 1)])
+    root = np.array([math.exp(own * x) for x in (-1, 1)])
+    edges: tuple[Floats | None, ...] = (None, *[edge] * (length - 1))
+    error = (8 + abs(near) + abs(own)) * ROUNDING
+    return TreeModel((-1, *range(length - 1)), root, edges, ((0, 1),) * length, error)
+
+
+def as_fractions(law: AnswerLaw) -> dict[int, Fraction]:
+    """The chances of a law as they are held, normalised; for reading and tests."""
+    total = sum((Fraction(float(weight)) for weight in law.weights), Fraction(0))
+    return {law.first + n: Fraction(float(weight)) / total for n, weight in enumerate(law.weights) if weight}
