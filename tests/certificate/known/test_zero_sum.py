@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections import Counter
 from fractions import Fraction
+
+import pytest
 
 from tetraodon.certificate.known.zero_sum import (
     Vector,
@@ -70,13 +73,63 @@ def test_no_sequence_is_longer_than_the_bound() -> None:
 
 
 def test_no_sequence_is_longer_than_the_bound_over_a_table() -> None:
-    """A table of a attributes' values and one or two other counts, all of whose combinations occur."""
+    """A table of an attribute's values and one or two other counts, all of whose combinations occur."""
     for parts, others in ((2, 1), (3, 1), (2, 2), (2, 0), (4, 0)):
-        table = [tuple(int(part == k) for k in range(parts - 1)) for part in range(parts)]
-        classes = tuple((*row, *rest) for row in table for rest in itertools.product((0, 1), repeat=others))
+        rest = list(itertools.product((0, 1), repeat=others))
+        classes = beside_a_table(parts, rest)
         listed = minimal_sequences(classes, frozenset(differences(classes)))
         assert listed.complete
-        assert max(map(len, listed.found)) <= length_bound_over_a_table(parts, others)
+        longest = max(map(len, listed.found))
+        assert longest <= length_bound_over_a_table(parts, others, rest if others == 2 else ())
+        assert others > 1 or longest == length_bound_over_a_table(parts, others)
+    some = minimal_sequences(four := beside_a_table(4, [(0,), (1,)]), frozenset(differences(four)), work=3_000_000)
+    assert max(map(len, some.found)) == length_bound_over_a_table(4, 1)  # too many to list them all
+
+
+def beside_a_table(parts: int, rest: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    table = [tuple(int(part == k) for k in range(parts - 1)) for part in range(parts)]
+    return tuple((*row, *other) for row in table for other in rest)
+
+
+@pytest.mark.parametrize("parts", [4, 5, 6, 16])
+def test_the_bound_for_one_other_count_is_attained(parts: int) -> None:
+    """A cycle that adds (p + 1) // 2 or one more to the other count, and one that takes off one less or as much.
+
+    What is left of a minimal sequence is one of whole numbers, since the two cycles are all the cycles there are.
+    """
+    half = (parts + 1) // 2
+    if parts % 2:  # they share a step, which adds one in both
+        up = [(k, (k + 1) % half, 1) for k in range(half)]
+        stops = [0, 1, *range(half, parts)]
+        down = [(0, 1, 1), *((a, b, -1) for a, b in itertools.pairwise([*stops[1:], 0]))]
+    else:  # they share a stop
+        up = [(k, (k + 1) % (half + 1), 1) for k in range(half + 1)]
+        stops = [0, *range(half + 1, parts), 0]
+        down = [(a, b, -1) for a, b in itertools.pairwise(stops)]
+    gain, loss = (sum(step for *_, step in cycle) for cycle in (up, down))
+    assert math.gcd(gain, loss) == 1
+    moves = Counter(dict.fromkeys(up, -loss)) + Counter(dict.fromkeys(down, gain))
+    assert moves.total() == length_bound_over_a_table(parts, 1) == (parts + 1) ** 2 // 2
+    arcs = list(moves)
+    rows = [[(b == part) - (a == part) for a, b, _ in arcs] for part in range(parts)]
+    rows.append([step for *_, step in arcs])
+    assert all(sum(e * moves[arc] for e, arc in zip(row, arcs, strict=True)) == 0 for row in rows)
+    assert len(arcs) - len(independent_coordinates(rows)) == 1  # whatever adds up to nothing is a multiple of it
+    assert math.gcd(*moves.values()) == 1
+
+
+def test_points_of_the_plane() -> None:
+    """Against a count of all of them, for what two counts can be added together, apart, or one inside the other."""
+    for added in ([(0, 0), (0, 1), (1, 0)], [(0, 0), (1, 0), (1, 1)], list(itertools.product((0, 1), repeat=2))):
+        for parts in (1, 2, 3, 5):
+            counted = []
+            for slant in (-1, 0, 1):
+                widest = max(x * x + slant * x * y + y * y for x, y in differences(added))
+                side = range(-4 * parts, 4 * parts + 1)
+                points = [4 * (x * x + slant * x * y + y * y) <= 5 * parts**2 * widest for x in side for y in side]
+                counted.append(sum(points))
+            steinitz = (2 * (3 * parts // 2) + 1) ** 2
+            assert length_bound_over_a_table(parts, 2, added) == parts * min(*counted, steinitz)
 
 
 def test_known_lengths() -> None:

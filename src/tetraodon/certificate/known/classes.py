@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,8 +25,8 @@ class Classes:
 
     `graph` is the secret graph on those attributes, `class_of` the class of every cell; where people may be absent,
     the last cell is ABSENT, which adds nothing. `counted` has one row for each class and one column for each known
-    count; `vectors` keeps only columns that are independent of each other and of the number of records. `parts` is
-    the number of classes under each fact alone. `x`, `y` list the secret pairs of cells. Where the cells would be too
+    count; `vectors` keeps only columns that are independent of each other and of the number of records. `ends` says
+    behind which column each fact ends. `x`, `y` list the secret pairs of cells. Where the cells would be too
     many, they are those of a `coarse` graph, in which values are taken as one that no fact tells apart.
     """
 
@@ -34,7 +35,7 @@ class Classes:
     class_of: Ints
     counted: tuple[Vector, ...]
     vectors: tuple[Vector, ...]
-    parts: tuple[int, ...]
+    ends: tuple[int, ...]
     x: Ints
     y: Ints
     coarse: Coarse | None = None
@@ -47,6 +48,24 @@ class Classes:
     def dimension(self) -> int:
         """How many known counts are independent of each other and of the number of records."""
         return len(self.vectors[0])
+
+    @cached_property
+    def beside(self) -> list[tuple[int, tuple[Vector, ...]]]:
+        """For each fact, into how many parts it splits the classes, and what they add to counts that it leaves open.
+
+        Where it leaves more than two open, what they add is not told.
+        """
+        found = []
+        table = np.array(self.counted, np.int64)
+        for start, end in itertools.pairwise((0, *self.ends)):
+            parts = len(np.unique(table[:, start:end], axis=0))
+            order = [*range(start, end), *range(start), *range(end, table.shape[1])]
+            kept: list[int] = []
+            if self.dimension - parts + 1 <= 2:
+                kept = independent_coordinates((table[:, order] - table[:1, order]).T.tolist())
+            others = np.unique(table[:, [order[k] for k in kept if k >= end - start]], axis=0)
+            found.append((parts, _rows(others)))
+        return found
 
     @cached_property
     def sizes(self) -> Ints:
@@ -136,11 +155,11 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
         codes = {name: small.codes[name][code] for name, code in codes.items()}
     x, y = part.edge_cells()
     columns: list[Ints] = []
-    parts = []
+    ends = []
     for entry in known:
         label = labels_at(entry, whole.domain, codes)
-        parts.append(len({*np.unique(label).tolist(), *([-1] if graph.absent else [])}))
         columns += [(label == row).astype(np.int64) for row in range(int(label.max(initial=-1)) + 1)]
+        ends.append(len(columns))
     table = np.array(columns, np.int64).reshape(len(columns), domain.size)
     if graph.absent:
         table = np.concatenate([table, np.zeros((len(columns), 1), np.int64)], axis=1)
@@ -156,7 +175,7 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
         np.asarray(class_of.ravel(), np.int64),
         _rows(distinct.T),
         _rows(distinct[keep].T),
-        tuple(parts),
+        tuple(ends),
         x,
         y,
         small,

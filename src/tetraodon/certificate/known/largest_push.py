@@ -138,7 +138,8 @@ def length_of(classes: Classes) -> int:
         count, entries = len(vectors), max(sum(map(abs, vector)) for vector in vectors)
     else:
         count, entries = classes.count**2 // 2, min(classes.dimension, 2 * max(map(sum, classes.vectors)))
-    by_tables = [length_bound_over_a_table(parts, classes.dimension - parts + 1) for parts in classes.parts]
+    rest = classes.dimension + 1
+    by_tables = [length_bound_over_a_table(parts, rest - parts, others) for parts, others in classes.beside]
     length = max(min(length_bound(classes.dimension, count, entries), *by_tables), classes.count)
     if length > LENGTH_LIMIT:
         raise Refused(

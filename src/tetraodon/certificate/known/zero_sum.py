@@ -101,21 +101,40 @@ def length_bound(dimension: int, vectors: int, entries: int) -> int:
     return min(steinitz, circuits)
 
 
-def length_bound_over_a_table(parts: int, others: int) -> int:
+def length_bound_over_a_table(parts: int, others: int, added: Sequence[Vector] = ()) -> int:
     """A length that no minimal zero-sum sequence exceeds, where a table of `parts` cells and `others` counts are known.
 
-    Why   by the table alone, the sequence falls into cycles of at most `parts` moves (p). Each cycle moves the other
-          counts by at most p. The cycles' moves of the other counts are a minimal zero-sum sequence again. For one
-          other count that is one of whole numbers between -p and p, and has at most 2p members (Lambert 1987). For
-          d of them, Steinitz's lemma orders it so that partial sums, which differ, stay within (d - 1 + 1/d) p.
+    `added` is what classes of values add to the others, where these are two.
+
+    Why   by the table alone, the sequence falls into cycles of at most `parts` moves (p). Their moves of the other
+          counts are a minimal zero-sum sequence again. For one other count at most (p + 1)^2 / 2 moves are left: the
+          proof is in docs/neighbours.md, and some policies attain it. For two, moves are at most r long by some inner
+          product, so cycles at most r p, and some order keeps partial sums, which differ, within sqrt(5)/2 r p
+          (Steinitz's lemma with the constant of the Euclidean plane, Banaszczyk 1990). For d, within
+          (d - 1 + 1/d) p in the maximum norm.
     """
     if others == 0:
         return parts
     if others == 1:
-        return 2 * parts * parts
+        return max(parts, (parts + 1) ** 2 // 2)
     reach = (others * others - others + 1) * parts // others
     blocks: int = (2 * reach + 1) ** others
+    if others == 2 and added:
+        blocks = min(blocks, *(_points(slant, parts, added) for slant in (-1, 0, 1)))
     return parts * blocks
+
+
+def _points(slant: int, parts: int, added: Sequence[Vector]) -> int:
+    """How many points of the plane have 4 (x^2 + slant x y + y^2) <= 5 parts^2 r^2, if moves are r long at most.
+
+    Why   the left side is (2 y + slant x)^2 + (4 - slant^2) x^2: for each x every other whole number is a point.
+    """
+    most = 5 * parts**2 * max(x * x + slant * x * y + y * y for x, y in differences(added))
+    across, found = 4 - slant**2, 0
+    for x in range(-math.isqrt(most // across), math.isqrt(most // across) + 1):
+        reach = math.isqrt(most - across * x * x)
+        found += reach + (reach - slant * x + 1) % 2
+    return found
 
 
 def independent_coordinates(rows: Sequence[Sequence[int]], until: int | None = None) -> list[int]:
