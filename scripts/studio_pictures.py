@@ -11,7 +11,7 @@ from scripts.services import BROWSER_FLAGS, chromium
 from tetraodon.studio.server import Studio
 from tetraodon.studio.workbench import Workbench
 
-TAKEN = ("columns", "secrets", "questions", "budget", "release")
+TAKEN = ("columns", "choose", "secrets", "known", "questions", "budget", "release")
 PLACE = Path(__file__).parent.parent / "docs" / "img"
 
 

@@ -23,6 +23,7 @@ def fields(**said: str | list[str]) -> dict[str, list[str]]:
             {"real": ["0", "1"], "step": "0.1", "missing": "separate"},
         ),
         ({"kind": "categories", "values": "a, b c"}, {"categories": ["a", "b c"]}),
+        ({"kind": "categories", "values": '"b, c", a'}, {"categories": ["b, c", "a"]}),
         ({"kind": "ordered", "values": "low\nhigh, indeed"}, {"ordered": ["low", "high, indeed"]}),
         ({"kind": "boolean"}, {"boolean": "true"}),
     ],
@@ -39,6 +40,7 @@ def test_columns(said: dict[str, str], meant: dict[str, Any]) -> None:
         ({"secret": "public"}, "public"),
         ({"secret": "within", "within": "5"}, {"within": "5"}),
         ({"secret": "blocks", "blocks": "a, b\n\nc\n"}, {"blocks": [["a", "b"], ["c"]]}),
+        ({"secret": "blocks", "blocks": '"a, b", c\n"say ""d"""\n'}, {"blocks": [["a, b", "c"], ['say "d"']]}),
     ],
 )
 def test_secrets(said: dict[str, str], meant: object) -> None:
@@ -60,6 +62,33 @@ def test_secrets(said: dict[str, str], meant: object) -> None:
 )
 def test_questions(said: dict[str, Any], meant: dict[str, Any]) -> None:
     assert forms.question(fields(**said)) == meant
+
+
+@pytest.mark.parametrize("values", [["a", "b, c"], ['say "d"', "e"], ["it's", "x"], [",", '"']])
+def test_lists_are_read_as_they_are_written(values: list[str]) -> None:
+    assert forms.listed(forms.as_line(values)) == values
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ({"metric": "l2", "over": ["x", "y"], "within": "3"}, {"metric": "l2", "over": ["x", "y"], "within": "3"}),
+        ({"metric": "l2", "over": ["x"], "within": "3"}, None),
+        ({"metric": "nonsense", "over": ["x", "y"], "within": "3"}, None),
+    ],
+)
+def test_maps(said: dict[str, Any], meant: dict[str, Any] | None) -> None:
+    if meant is not None:
+        assert forms.joint(fields(**said)) == meant
+        return
+    with pytest.raises(PolicyError, match="two columns"):
+        forms.joint(fields(**said))
+
+
+def test_targets() -> None:
+    assert forms.target(fields(error="5% from 1000")) == "5% from 1000"
+    assert forms.target(fields(error="0.5", records="800")) == {"within": "0.5", "records": "800"}
+    assert forms.target({}) is None
 
 
 def test_what_no_form_says_is_refused() -> None:

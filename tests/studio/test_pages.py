@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from tests.studio.conftest import MOVING, POLICY, Visitor
 
-import tetraodon as td
 from tetraodon.studio.doorkeeper import RULES
 from tetraodon.studio.pages import PAGES
 
@@ -20,16 +19,6 @@ def test_every_page_is_shown_with_strict_rules(visitor: Visitor, page: str) -> N
     assert "//" not in text.replace("http://127.0.0.1", "").replace(str(visitor.studio.bench.table), "").replace(
         visitor.studio.bench.ledger, ""
     )
-
-
-def test_figures_are_those_of_the_plan(visitor: Visitor) -> None:
-    found = visitor.json("/figures?epsilon=0.5")
-    plan = td.plan(POLICY, epsilon="0.5")
-    assert [(item["name"], item["error"], item["plain"]) for item in found["items"]] == [
-        (item.name, item.expected_error, item.baseline_error) for item in plan
-    ]
-    assert (found["guessers"], found["odds"]) == (63, "1.65")
-    assert visitor.studio.bench.text == POLICY
 
 
 def test_hostile_files_do_no_harm(visitor: Visitor) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tetraodon.errors import PolicyError
+from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.source import Plain
 
 Fields = Mapping[str, Sequence[str]]
@@ -20,9 +22,32 @@ def one(fields: Fields, name: str) -> str:
     return (fields.get(name) or [""])[0].strip()
 
 
+def listed(line: str) -> list[str]:
+    """What stands between the commas of a line; what has a comma in it stands in quotes.
+
+    >>> listed('north, "south, with islands",')
+    ['north', 'south, with islands']
+    """
+    (parts,) = csv.reader([line], skipinitialspace=True)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def as_line(values: Sequence[str]) -> str:
+    """The line that `listed` reads.
+
+    >>> as_line(["north", "south, with islands"])
+    'north, "south, with islands"'
+    """
+    quoted = (
+        value if value and not any(sign in value for sign in ',"') else '"' + value.replace('"', '""') + '"'
+        for value in values
+    )
+    return ", ".join(quoted)
+
+
 def lines(text: str) -> list[str]:
     """What stands on each line, or between commas of a single line."""
-    parts = text.splitlines() if "\n" in text.strip() else text.split(",")
+    parts = text.splitlines() if "\n" in text.strip() else listed(text)
     return [part.strip() for part in parts if part.strip()]
 
 
@@ -67,12 +92,45 @@ def secret(fields: Fields) -> object:
         case "within":
             return {"within": one(fields, "within")}
         case "blocks":
-            blocks = [
-                [part.strip() for part in line.split(",") if part.strip()]
-                for line in one(fields, "blocks").splitlines()
-            ]
+            blocks = [listed(line) for line in one(fields, "blocks").splitlines() if line.strip()]
             return {"blocks": [block for block in blocks if block]}
     raise PolicyError("the form does not say what is secret", fix="choose one")
+
+
+def joint(fields: Fields) -> dict[str, Any]:
+    """Two columns that are measured as one."""
+    over = [part for part in fields.get("over", ()) if part]
+    if one(fields, "metric") not in METRICS or len(over) != 2:
+        raise PolicyError("the form names no metric of two columns", fix="load the page again")
+    return {"metric": one(fields, "metric"), "over": over, "within": one(fields, "within")}
+
+
+def fact(fields: Fields) -> dict[str, Any]:
+    """An exact figure, or a table of them, that was published before."""
+    about = [part for part in fields.get("about", ()) if part]
+    condition = one(fields, "condition")
+    if bool(about) == bool(condition):
+        raise PolicyError("the form does not say what is known", fix="choose columns, or write a condition")
+    return {"marginal": about} if about else {"count": condition}
+
+
+def attackers(fields: Fields) -> list[Any]:
+    """Who might attack: people to whom records are independent, or who know of households."""
+    match one(fields, "who"):
+        case "independent":
+            return ["independent"]
+        case "groups" if one(fields, "column") and one(fields, "most"):
+            return [{"groups": one(fields, "column"), "at most": one(fields, "most")}]
+    raise PolicyError(
+        "the form does not say who depends on whom",
+        fix="choose one; of households, name the column that tells them apart and how many rows one has at most",
+    )
+
+
+def target(fields: Fields) -> object:
+    """How far off an item may be; None where nothing is wanted of it any more."""
+    error, records = one(fields, "error"), one(fields, "records")
+    return {"within": error, "records": records} if error and records else error or None
 
 
 def question(fields: Fields) -> dict[str, Any]:

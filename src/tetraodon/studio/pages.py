@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.ledger import Ledger, shown_above, shown_below
+from tetraodon.policy.attackers import Chain, DependentGroups
 from tetraodon.policy.explain import explain
 from tetraodon.policy.held import Held
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.publisher import NOBODY
-from tetraodon.policy.source import Plain, read_source
-from tetraodon.policy.words import chance, odds, times
+from tetraodon.policy.source import Plain
 from tetraodon.rational import decimal_text
-from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.chart import value_column
 from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.plan_table import error_in_words
 from tetraodon.releasing.pricing import quote
-from tetraodon.releasing.simulated import simulate
 from tetraodon.report.odds_strip import odds_strips
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.studio.child import Child
-from tetraodon.studio.forms import KINDS, QUESTIONS
-from tetraodon.studio.workbench import Workbench, held_of, plan_of
+from tetraodon.studio.figures import figures
+from tetraodon.studio.forms import KINDS, QUESTIONS, as_line
+from tetraodon.studio.locked_cells import fitting_attacks, household, locked_cells
+from tetraodon.studio.workbench import Workbench, plan_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,6 +34,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PAGES = {
     "columns": "Columns",
+    "choose": "Choose",
     "secrets": "Secrets",
     "known": "Known and attackers",
     "questions": "Questions",
@@ -46,8 +42,8 @@ PAGES = {
     "release": "Release",
     "text": "The file",
 }
-MOST_POINTS = 300
-"""How many numbers of an answer are drawn."""
+MOST_PEOPLE = 12
+"""How many people of a household are drawn."""
 
 
 @cache
@@ -70,8 +66,8 @@ def page(name: str, bench: Workbench, child: Child, error: TetraodonError | None
     """A page of the studio, with what went wrong with the last change, if anything did."""
     held = bench.held
     made = templates().get_template(f"{name}.html.j2")
-    own = {"columns": _columns, "secrets": _secrets, "known": _known, "questions": _questions, "budget": _budget}
-    values = own[name](bench, held) if name in own else {}
+    own = _CONTENTS.get(name)
+    values = own(bench, held) if own is not None else {}
     if name == "release":
         values = _release(bench, held) | {"child": child.document()}
     return made.render(
@@ -83,29 +79,16 @@ def page(name: str, bench: Workbench, child: Child, error: TetraodonError | None
         text=bench.text,
         held=held,
         difference=bench.changed_elsewhere(),
+        epsilon=None if held.policy is None else decimal_text(held.policy.epsilon),
         undoable=bool(bench.before),
         error=error,
         **values,
     )
 
 
-def data_of(bench: Workbench) -> dict[str, Plain]:
-    """The file as plain data; empty where it cannot be read."""
-    try:
-        found = read_source(bench.text if "\n" in bench.text else bench.text + "\n").data
-    except TetraodonError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _maps(bench: Workbench, key: str) -> dict[str, Plain]:
-    found = data_of(bench).get(key)
-    return found if isinstance(found, dict) else {}
-
-
 def _columns(bench: Workbench, held: Held) -> dict[str, Any]:
     columns = []
-    for name, said in _maps(bench, "attributes").items():
+    for name, said in bench.map_of("attributes").items():
         form = (
             said
             if isinstance(said, dict)
@@ -126,7 +109,7 @@ def _columns(bench: Workbench, held: Held) -> dict[str, Any]:
                 "low": listed[0] if listed and kind in ("integer", "real", "date") else "",
                 "high": listed[-1] if listed and kind in ("integer", "real", "date") else "",
                 "step": form.get("step") or "",
-                "listed": ", ".join(listed) if kind in ("categories", "ordered") else "",
+                "listed": as_line(listed) if kind in ("categories", "ordered") else "",
                 "missing": form.get("missing") or "",
                 "elsewhere": form.get("other") or "",
                 "problems": [one for one in held.problems if one.path[:2] == ("attributes", name)],
@@ -136,23 +119,20 @@ def _columns(bench: Workbench, held: Held) -> dict[str, Any]:
 
 
 def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
-    said, policy, shown = _maps(bench, "secrets"), held.policy, []
-    for name in _maps(bench, "attributes"):
+    said, policy, shown = bench.map_of("secrets"), held.policy, []
+    for name in bench.map_of("attributes"):
         entry = said.get(name)
         form = (
             entry if isinstance(entry, dict) else {entry: "true"} if isinstance(entry, str) else {"everything": "true"}
         )
         kind = next((kind for kind in ("everything", "public", "within", "blocks") if kind in form), "other")
-        blocks = form.get("blocks")
         attribute = policy.domain[name] if policy is not None and name in policy.domain.names else None
         shown.append(
             {
                 "name": name,
                 "kind": kind,
                 "within": form.get("within") or "",
-                "blocks": "\n".join(", ".join(map(str, block)) for block in blocks if isinstance(block, list))
-                if isinstance(blocks, list)
-                else "",
+                "blocks": _block_lines(form.get("blocks")),
                 "attribute": attribute,
                 "longest": decimal_text((attribute.size - 1 - attribute.separate) * attribute.step)
                 if attribute is not None and attribute.adds_up
@@ -165,106 +145,73 @@ def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
     return {"secrets": shown, "together": _together(bench)}
 
 
+def _block_lines(blocks: Plain) -> str:
+    """One line for each block of a file."""
+    found = [block for block in blocks if isinstance(block, list)] if isinstance(blocks, list) else []
+    return "\n".join(as_line([str(part) for part in block]) for block in found)
+
+
 def strips_of(policy: Policy | None, name: str) -> list[Any]:
     """The strips of an attribute; none where nothing about it is secret, or the policy is not finished."""
     return [] if policy is None else [strip for strip in odds_strips(policy) if strip.attribute.name == name]
 
 
 def _together(bench: Workbench) -> str:
-    said = data_of(bench).get("together")
+    said = bench.data.get("together")
     return said if isinstance(said, str) else "all at once" if said is None else "other"
 
 
 def _known(bench: Workbench, held: Held) -> dict[str, Any]:
-    said = data_of(bench)
-    told = [] if held.policy is None else list(explain(held.policy).parts)
-    return {"presence": said.get("presence") or "secret", "told": told}
+    policy, said = held.policy, bench.list_of("known")
+    facts = policy.known if policy is not None and len(policy.known) == len(said) else ()
+    attackers = None if policy is None else policy.attackers
+    rows = household(policy)
+    return {
+        "presence": bench.data.get("presence") or "secret",
+        "locked": [locked_cells(fact, policy.domain) for fact in facts] if policy is not None else [],
+        "unreadable": len(said) - len(facts),
+        "names": [*bench.map_of("attributes")],
+        "groups": attackers if isinstance(attackers, DependentGroups) else None,
+        "chain": isinstance(attackers, Chain),
+        "rows": rows,
+        "people": min(rows, MOST_PEOPLE),
+        "attacks": fitting_attacks(policy),
+        "told": [] if policy is None else list(explain(policy).parts),
+    }
+
+
+def _choose(bench: Workbench, held: Held) -> dict[str, Any]:
+    items = [
+        {"number": number, "name": entry.get("name") or f"item {number + 1}", "error": entry.get("error")}
+        for number, entry in enumerate(bench.list_of("release"))
+        if isinstance(entry, dict)
+    ]
+    return _secrets(bench, held) | _known(bench, held) | {"items": items}
 
 
 def _questions(bench: Workbench, held: Held) -> dict[str, Any]:
-    said = data_of(bench).get("release")
     items = []
-    for number, entry in enumerate(said if isinstance(said, list) else []):
+    for number, entry in enumerate(bench.list_of("release")):
         name = entry.get("name") if isinstance(entry, dict) else None
         asked = next((i.asked for i in held.policy.items if i.name == name), "") if held.policy is not None else ""
         wrong = [one for one in held.problems if one.path[:2] == ("release", number)]
         items.append({"number": number, "name": name or f"item {number + 1}", "asked": asked, "problems": wrong})
-    return {"items": items, "kinds": QUESTIONS, "names": [*_maps(bench, "attributes")], "figures": figures(bench.text)}
+    return {"items": items, "kinds": QUESTIONS, "names": [*bench.map_of("attributes")], "figures": figures(bench.text)}
 
 
 def _budget(bench: Workbench, held: Held) -> dict[str, Any]:
     epsilon = held.policy.epsilon if held.policy is not None else Fraction(1)
-    return {"figures": figures(bench.text), "epsilon": float(epsilon)}
-
-
-def figures(text: str) -> dict[str, Any]:
-    """What a text promises and costs: odds and guesses of one step, and the error of every item beside plain DP."""
-    for problem in held_of(text).problems:
-        if problem.path[:1] == ("budget",):  # an epsilon that was filled in would be taken for the file's
-            return {"items": [], "problem": f"{problem.what}. Fix: {problem.fix}.", "epsilon": None}
-    found = plan_of(text)
-    if found is None or isinstance(found, TetraodonError):
-        return {"items": [], "problem": "" if found is None else str(found), "epsilon": None}
-    policy = found.policy
-    return {
-        "problem": "",
-        "epsilon": decimal_text(policy.epsilon),
-        "odds": times(odds(policy.epsilon, 1)),
-        "guessers": guessers(policy.epsilon),
-        "items": [
-            {
-                "name": item.name,
-                "asked": item.item.asked,
-                "error": item.expected_error,
-                "plain": item.baseline_error,
-                "told": error_in_words(item.expected_error, item.item.query.unit(policy.domain)),
-                "told_plain": error_in_words(item.baseline_error, ""),
-            }
-            for item in found
-        ],
-    }
-
-
-def guessers(epsilon: Fraction) -> int:
-    """Of a hundred people who guess between two values one step apart, how many can be right at most.
-
-    >>> guessers(Fraction(1))
-    74
-    """
-    return math.ceil(100 * chance(epsilon, 1))
-
-
-def simulated(plan: Plan, shape: str, n: int) -> dict[str, Any]:
-    """Three releases that could come out, and the truth about the made-up people, as numbers to draw."""
-    found = simulate(plan, shape, n)
-    items = []
-    for name in found.truth.answers:
-        drawn = [_numbers(one[name]) for one in (found.truth, *found.releases)]
-        every = max(1, -(-len(drawn[0]) // MOST_POINTS))
-        truth, *releases = (numbers[::every] for numbers in drawn)
-        items.append({"name": name, "truth": truth, "releases": releases})
-    return {"people": n, "shape": shape, "items": items}
-
-
-def _numbers(answer: Answer) -> list[float]:
-    """What is drawn of an answer: its table of counts, which needs no interval, or else its numbers."""
-    values = answer.values
-    if values is None:
-        return [float(number) for number in answer.columns[value_column(answer.columns)]]
-    longest = int(np.argmax(values.shape))
-    along = np.moveaxis(values, longest, -1)  # one line for each group, one behind the other
-    drawn = np.cumsum(along, axis=-1) if answer.kind == "cdf" else along
-    return [float(number) for number in drawn.ravel()]
+    return {"figures": figures(bench.text), "start": float(epsilon)}
 
 
 def _release(bench: Workbench, held: Held) -> dict[str, Any]:
     values: dict[str, Any] = {"table": bench.table, "ledger": bench.ledger, "gauge": None, "closed": "", "dataset": ""}
-    values |= {"unopened": False, "refusal": None}
+    values |= {"unopened": False, "refusal": None, "changes": bench.changes}
     plan = plan_of(bench.text)
     if held.problems or held.policy is None or not isinstance(plan, Plan):
         return values | {"closed": str(plan) if isinstance(plan, TetraodonError) else "The file is not finished."}
     values["dataset"] = held.policy.dataset
-    values["epsilon"] = shown_above(plan.epsilon)
+    values["told"] = list(explain(held.policy).parts)
     try:
         with Ledger(bench.ledger) as ledger:
             account = ledger.account(held.policy.account)
@@ -288,3 +235,13 @@ def _gauge(total: Fraction, left: Fraction, this: Fraction | None) -> Mapping[st
         "spent_share": float(100 * spent / total),
         "this_share": float(min(100 * (this or 0) / total, 100 - 100 * spent / total)),
     }
+
+
+_CONTENTS: dict[str, Callable[[Workbench, Held], dict[str, Any]]] = {
+    "choose": _choose,
+    "columns": _columns,
+    "secrets": _secrets,
+    "known": _known,
+    "questions": _questions,
+    "budget": _budget,
+}

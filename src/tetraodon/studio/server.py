@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,13 +12,16 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tetraodon.errors import PolicyError, TetraodonError
-from tetraodon.ledger import Ledger
 from tetraodon.policy.edited import edited
 from tetraodon.policy.publisher import NOBODY
 from tetraodon.releasing.plan import Plan
 from tetraodon.studio import forms, pages
+from tetraodon.studio.actions import act
 from tetraodon.studio.child import Child
+from tetraodon.studio.choosing import needed
 from tetraodon.studio.doorkeeper import HEADERS, REPORT_RULES, RULES, Doorkeeper
+from tetraodon.studio.figures import figures, simulated
+from tetraodon.studio.locked_cells import played
 from tetraodon.studio.workbench import Workbench, plan_of
 
 MOST_BYTES = 2_000_000
@@ -50,67 +52,6 @@ class Studio:
         self._server.shutdown()
         self._server.server_close()
 
-    # -- what the forms do ----------------------------------------------------------------------------
-
-    def act(self, name: str, fields: forms.Fields) -> None:
-        """Carry out what a form says. Raises TetraodonError where it cannot be."""
-        action = _ACTIONS.get(name)
-        if action is None:
-            raise PolicyError("the studio has no such form", fix="load the page again")
-        action(self, fields)
-
-    def column(self, fields: forms.Fields) -> None:
-        name = forms.one(fields, "name")
-        attributes = pages.data_of(self.bench).get("attributes")
-        before = attributes.get(name) if isinstance(attributes, dict) else None
-        self.bench.edit(("attributes", name), forms.attribute(fields, before))
-
-    def secret(self, fields: forms.Fields) -> None:
-        self.bench.edit(("secrets", forms.one(fields, "name")), forms.secret(fields), forms.one(fields, "reason"))
-
-    def question(self, fields: forms.Fields) -> None:
-        listed = pages.data_of(self.bench).get("release")
-        self.bench.edit(("release", len(listed) if isinstance(listed, list) else 0), forms.question(fields))
-
-    def remove(self, fields: forms.Fields) -> None:
-        self.bench.edit(forms.path_of(fields), None)
-
-    def set(self, fields: forms.Fields) -> None:
-        self.bench.edit(forms.path_of(fields), forms.one(fields, "value"), forms.one(fields, "reason"))
-
-    def text(self, fields: forms.Fields) -> None:
-        self.bench.replace((fields.get("text") or [""])[0])
-
-    def undo(self, fields: forms.Fields) -> None:
-        del fields
-        self.bench.undo()
-
-    def take(self, fields: forms.Fields) -> None:
-        self.bench.take(theirs=forms.one(fields, "whose") == "theirs")
-
-    def open_ledger(self, fields: forms.Fields) -> None:
-        """Set the total, once: the name of the data set is typed, as for a release."""
-        policy = self._finished(fields)
-        with Ledger(self.bench.ledger) as ledger:
-            ledger.open(policy.dataset, forms.one(fields, "total"), policy, delta=policy.delta)
-
-    def run(self, fields: forms.Fields) -> None:
-        self._finished(fields)
-        if not self.bench.table:
-            raise PolicyError(
-                "the studio was started without a table", fix="start it as `tetraodon studio POLICY TABLE`"
-            )
-        out = self.bench.path.parent / (forms.one(fields, "out") or "release")
-        self.child.start(self.bench.path, self.bench.table, self.bench.ledger, out)
-
-    def _finished(self, fields: forms.Fields) -> Any:
-        held = self.bench.held
-        if held.problems or held.policy is None:
-            raise PolicyError("the file is not finished", fix="see what it still lacks")
-        if forms.one(fields, "confirm") != held.policy.dataset:
-            raise PolicyError("the name of the data set was not typed", fix=f"type {held.policy.dataset}")
-        return held.policy
-
     # -- what moves -----------------------------------------------------------------------------------
 
     def strip(self, fields: forms.Fields) -> str:
@@ -124,7 +65,16 @@ class Studio:
 
     def figures(self, fields: forms.Fields) -> dict[str, Any]:
         """Errors and odds at another epsilon."""
-        return pages.figures(edited(self.bench.text, ("budget",), {"epsilon": forms.one(fields, "epsilon")}))
+        return figures(edited(self.bench.text, *self.bench.budget_with(forms.one(fields, "epsilon"))))
+
+    def needed(self, fields: forms.Fields) -> dict[str, Any]:
+        """The least epsilon that keeps the errors of the file."""
+        del fields
+        return needed(self.bench.text)
+
+    def attack(self, fields: forms.Fields) -> str:
+        """An attack of the gallery, played."""
+        return pages.templates().get_template("attack.html.j2").render(**played(forms.one(fields, "name")))
 
     def simulate(self, fields: forms.Fields) -> dict[str, Any]:
         """Three releases that could come out."""
@@ -134,21 +84,7 @@ class Studio:
         people = forms.one(fields, "people") or "1000"
         if not people.isascii() or not people.isdigit() or len(people) > 7:
             raise PolicyError("that is no number of people", fix="write one such as 1000")
-        return pages.simulated(plan, forms.one(fields, "shape") or "hump", int(people))
-
-
-_ACTIONS: dict[str, Callable[[Studio, forms.Fields], None]] = {
-    "column": Studio.column,
-    "secret": Studio.secret,
-    "question": Studio.question,
-    "remove": Studio.remove,
-    "set": Studio.set,
-    "text": Studio.text,
-    "undo": Studio.undo,
-    "take": Studio.take,
-    "open": Studio.open_ledger,
-    "run": Studio.run,
-}
+        return simulated(plan, forms.one(fields, "shape") or "hump", int(people))
 
 
 class _Quiet(ThreadingHTTPServer):
@@ -200,9 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._html(pages.page(name, studio.bench, studio.child))
         elif name.startswith("assets/") and (found := pages.asset(name.removeprefix("assets/"))) is not None:
             self._send(200, found[0], kind=found[1])
-        elif name == "strip":
-            self._html(studio.strip(query))
-        elif name in ("figures", "simulate"):
+        elif name in ("strip", "attack"):
+            self._html(getattr(studio, name)(query))
+        elif name in ("figures", "simulate", "needed"):
             self._json(getattr(studio, name)(query))
         elif name == "status":
             self._json(studio.child.document())
@@ -236,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         name, back = urlsplit(self.path).path.strip("/"), forms.one(fields, "back")
         back = back if back in pages.PAGES else FIRST.strip("/")
         try:
-            self.studio.act(name, fields)
+            act(name, self.studio.bench, self.studio.child, fields)
         except TetraodonError as error:
             self._html(pages.page(back, self.studio.bench, self.studio.child, error), 400)
             return

@@ -154,6 +154,77 @@
     again();
   }
 
+  // -- choose: what beliefs allow, and what errors need ------------------------------------------------------
+
+  function logit(share) { return Math.log(share / (1 - share)); }
+
+  function choose() {
+    var form = document.getElementById("belief"), follows = document.getElementById("follows");
+    var balance = document.getElementById("balance"), allowed = balance.dataset.allowed;
+    function percent(name) { return +form.elements[name].value / 100; }
+    function show(event) {
+      var before = form.elements.before, after = form.elements.after;
+      if (+after.value <= +before.value) {
+        if (event && event.target === after) { before.value = +after.value - 1; } else { after.value = +before.value + 1; }
+      }
+      [before, after].forEach(function (input) {
+        input.parentElement.querySelector("output").textContent = input.value + "%";
+        input.setAttribute("aria-valuetext", input.value + " percent sure");
+      });
+      var parts = Math.max(1, Math.floor(+form.elements.steps.value || 1)) * Math.max(1, Math.floor(+form.elements.releases.value || 1));
+      var epsilon = (logit(percent("after")) - logit(percent("before"))) / parts;
+      follows.textContent = "epsilon × steps × releases = logit after − logit before: that allows epsilon " + epsilon.toPrecision(2) + " for each release.";
+    }
+    form.addEventListener("input", show);
+    show();
+    balance.appendChild(document.createElement("p")).textContent = "What the errors need is being worked out.";
+    fetch("/needed", { credentials: "same-origin" }).then(function (answer) { return answer.json(); }).then(function (found) {
+      var told = balance.lastChild;
+      if (found.needed === null) {
+        told.textContent = found.problem || "No error is wanted of any item yet, so that nothing is needed.";
+        return;
+      }
+      told.textContent = found.enough
+        ? "The errors that you want need epsilon " + found.needed + ", and the file allows " + found.allowed + ": that is enough."
+        : "The errors that you want need epsilon " + found.needed + ", for the sake of " + found.driven.join(", ") + ", and the file allows " + found.allowed + ": that is not enough.";
+      balance.appendChild(bars([["needed", +found.needed], ["allowed", +found.allowed]]));
+    }).catch(function () {});
+  }
+
+  // A table with a bar in each row: the picture and the numbers are one.
+  function bars(rows) {
+    var table = document.createElement("table"), most = Math.max.apply(null, rows.map(function (row) { return row[1]; }));
+    table.className = "bars";
+    rows.forEach(function (row, place) {
+      var line = table.insertRow(), head = document.createElement("th"), number, drawn;
+      head.scope = "row";
+      head.textContent = row[0];
+      line.appendChild(head);
+      number = line.insertCell();
+      number.className = "n";
+      number.textContent = row[2] || row[1];
+      drawn = line.insertCell();
+      drawn.setAttribute("aria-hidden", "true");
+      var svg = make("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none" });
+      svg.appendChild(make("rect", { width: 100 * row[1] / most, height: 8, class: "bar-" + (place + 1) }));
+      drawn.appendChild(svg);
+    });
+    return table;
+  }
+
+  // -- known and attackers: play an attack --------------------------------------------------------------------
+
+  function attack(button) {
+    button.addEventListener("click", function () {
+      var place = button.closest(".attack").querySelector("[aria-live]");
+      place.textContent = "It is played.";
+      fetch("/attack?" + new URLSearchParams({ name: button.dataset.attack }), { credentials: "same-origin" })
+        .then(function (answer) { return answer.text(); })
+        .then(function (html) { place.innerHTML = html; })
+        .catch(function () { place.textContent = "It could not be played."; });
+    });
+  }
+
   // -- release: wait for the child ------------------------------------------------------------------------
 
   function waiting() {
@@ -166,6 +237,8 @@
   }
 
   document.querySelectorAll(".secret").forEach(secrets);
+  document.querySelectorAll("[data-attack]").forEach(attack);
+  if (body === "choose") { choose(); }
   if (body === "budget") { budget(); }
   if (body === "questions") { questions(); }
   if (body === "release") { waiting(); }

@@ -13,7 +13,7 @@ from tetraodon.errors import PolicyError, TetraodonError
 from tetraodon.policy.draft import write_file
 from tetraodon.policy.edited import edited
 from tetraodon.policy.held import Held, hold
-from tetraodon.policy.source import SIZE_LIMIT
+from tetraodon.policy.source import SIZE_LIMIT, KeyPath, Plain, read_source
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan import plan as planned
 
@@ -28,12 +28,41 @@ class Workbench:
     table: str = ""
     ledger: str = ""
     text: str = ""
+    opened: str = ""
     before: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     _written: str = ""
 
     def __post_init__(self) -> None:
-        self.text = self._written = self._on_disk()
+        self.text = self.opened = self._written = self._on_disk()
+
+    # -- what it says -------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> dict[str, Plain]:
+        """The file as plain data; empty where it cannot be read."""
+        try:
+            found = read_source(self.text if "\n" in self.text else self.text + "\n").data
+        except TetraodonError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def map_of(self, key: str) -> dict[str, Plain]:
+        """What stands under a key, where that is a map."""
+        found = self.data.get(key)
+        return found if isinstance(found, dict) else {}
+
+    def list_of(self, key: str) -> list[Plain]:
+        """What stands under a key, where that is a list."""
+        found = self.data.get(key)
+        return found if isinstance(found, list) else []
+
+    def budget_with(self, epsilon: str) -> tuple[KeyPath, object]:
+        """Where another epsilon is written, and what: a delta stays, and a budget in zCDP gives way."""
+        budget = self.map_of("budget")
+        if "rho" not in budget:
+            return ("budget", "epsilon"), epsilon
+        return ("budget",), {"epsilon": epsilon} | {key: budget[key] for key in ("delta",) if key in budget}
 
     # -- changes ------------------------------------------------------------------------------------
 
@@ -77,8 +106,12 @@ class Workbench:
         there = self._on_disk()
         if there == self._written:
             return ""
-        lines = difflib.unified_diff(self.text.splitlines(), there.splitlines(), "here", "on the disk", lineterm="")
-        return "\n".join(lines) or "only line ends differ"
+        return _difference(self.text, there, "here", "on the disk") or "only line ends differ"
+
+    @property
+    def changes(self) -> str:
+        """What is different from the file as it was opened, as a diff."""
+        return _difference(self.opened, self.text, "as it was opened", "now")
 
     def _on_disk(self) -> str:
         try:
@@ -100,6 +133,10 @@ class Workbench:
     def tried(self, path: Sequence[str | int], value: object) -> Held:
         """The same after a change that is not made: what a slider shows while it moves."""
         return held_of(edited(self.text, path, value))
+
+
+def _difference(old: str, new: str, before: str, after: str) -> str:
+    return "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), before, after, lineterm=""))
 
 
 @lru_cache(maxsize=64)
