@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from tetraodon.releasing.compare import compare as compare
     from tetraodon.releasing.folder import load_release as load_release
     from tetraodon.releasing.least_epsilon import plan_for_error as plan_for_error
-    from tetraodon.releasing.plan import Plan as Plan, plan as plan
+    from tetraodon.releasing.plan import Plan as Plan, plan as plan, preview as preview
     from tetraodon.releasing.release import Release as Release
     from tetraodon.releasing.reprice import reprice as reprice
     from tetraodon.releasing.run import release as release
@@ -105,7 +105,7 @@ _NAMES = {
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",
     "tetraodon.releasing.least_epsilon": "plan_for_error",
-    "tetraodon.releasing.plan": "Plan plan",
+    "tetraodon.releasing.plan": "Plan plan preview",
     "tetraodon.releasing.release": "Release",
     "tetraodon.releasing.reprice": "reprice",
     "tetraodon.releasing.run": "release",

@@ -72,7 +72,7 @@ def test_no_smaller_epsilon_of_three_digits_keeps_the_error(seed: int, monkeypat
     policy, error = random_policy(chance), chance.choice((2, 5, 13, 40))
     sure = chance.choice((Fraction(1, 2), Fraction(95, 100), Fraction(999, 1000)))
     made: list[td.Policy] = []
-    monkeypatch.setattr(least_epsilon, "offers", lambda priced: (made.append(priced), offers(priced))[1])
+    monkeypatch.setattr(least_epsilon, "offers", lambda priced, known: (made.append(priced), offers(priced, known))[1])
     found = plan_for_error(policy, error, confidence=100 * sure)
     assert len(made) <= 12
     place = place_found(found)

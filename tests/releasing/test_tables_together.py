@@ -24,6 +24,7 @@ from tetraodon.mechanism.strategy import Scaled
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing import plan as planning
+from tetraodon.releasing.best_proposal import KnownOffers
 from tetraodon.releasing.budget import limit_of
 from tetraodon.releasing.tables_together import planned_together
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -82,7 +83,7 @@ SHORT = {f"a{number:02}": "public" for number in (3, 5, 6, 7)}
 )
 def test_what_fewer_secrets_save_is_as_told(secrets: str, changes: dict[str, Any]) -> None:
     here = policy(ADULT, **changes)
-    settled = planning._settle(here, limit_of(here, GAUSSIAN))
+    settled = planning._settle(here, limit_of(here, GAUSSIAN), KnownOffers())
     tables = [Scaled(*one, here.domain) for one in settled]
     errors = iter(table_errors([at for at in tables if at.strategy.noisy]))
     cells = [math.prod(at.shape) for at in tables]
@@ -126,7 +127,7 @@ def test_it_is_never_worse_than_each_by_itself(data: st.DataObject) -> None:
     here = policy(sizes, secrets=secrets, release=release, together=together, presence=presence)
     law = data.draw(st.sampled_from([GAUSSIAN, LAPLACE]))
     here = here if law is GAUSSIAN else td.load_policy({**here.document, "budget": {"epsilon": 1}})
-    settled = planning._settle(here, limit_of(here, law))
+    settled = planning._settle(here, limit_of(here, law), KnownOffers())
     found = planned_together(here.items, settled, here, limit_of(here, law))
     noisy = [number for number, (strategy, _) in enumerate(settled) if strategy.noisy]
     before, after = ([Scaled(*one[number], here.domain) for number in noisy] for one in (settled, found))

@@ -26,6 +26,8 @@ from tetraodon.errors import Refused
 from tetraodon.policy.secret_graph import Factor
 
 CLASS_LIMIT = 4096
+REMEMBERED = 500_000
+"""Steps that a graph remembers; more are looked for again by each certificate."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,18 @@ class GridAxis(CellAxis):
             for x, y in factors[0].graph.edges():
                 yield 1, order[x], order[y]
             return
+        found = self.graph.remembered.get("steps")
+        if found is None:
+            found = list(self._by_cost())
+            if sum(len(x) for _, x, _ in found) <= REMEMBERED:
+                self.graph.remembered["steps"] = found
+        yield from found
+
+    def _by_cost(self) -> Iterator[tuple[int, Ints, Ints]]:
+        """Edges between records, by how many factors they change."""
         x, y = self.graph.edge_cells()
         cost = np.zeros(len(x), np.int64)
-        for factor in factors:
+        for factor in self.graph.factors:
             cost += np.logical_or.reduce([self._codes[n][x] != self._codes[n][y] for n in factor.names])
         for changed in np.unique(cost):
             yield int(changed), x[cost == changed], y[cost == changed]

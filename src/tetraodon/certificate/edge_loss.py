@@ -219,7 +219,7 @@ def _axis(
     first = factors[0].graph
     if len(factors) == 1 and not isinstance(first, JointMetric):
         return LineAxis(names[0], first, terms, crossings)
-    part = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
+    part = _part(graph, factors, names)
     if isinstance(first, JointMetric) and len(factors) == 1:
         return by_metric(part, first, terms, crossings) or GridAxis(part, terms, crossings)
     at_corners = by_value(crossings) and all(convex_from_each_end(term) for term in terms)
@@ -231,6 +231,16 @@ def _axis(
         return CornerAxis(corner_axis.widened(part), terms, crossings, exact=False)
     complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)
     return ClassAxis(part, terms, crossings, exact=complete)
+
+
+def _part(graph: SecretGraph, factors: tuple[Factor, ...], names: tuple[str, ...]) -> SecretGraph:
+    """The graph on some factors; one for all certificates, since it remembers its steps."""
+    key = "part", names
+    found: SecretGraph | None = graph.remembered.get(key)
+    if found is None:
+        found = SecretGraph(graph.domain.project(names), factors, min(graph.at_most, len(factors)))
+        graph.remembered[key] = found
+    return found
 
 
 def _pair(graph: SecretGraph, axes: Sequence[Axis], peaks: Sequence[Peak], fixed: Mapping[str, int]) -> tuple[Any, Any]:

@@ -72,7 +72,7 @@ def certify_measurements(
     noisy = [(m.query, m.noise.rate(m.scale)) for m in rows if m.scale > 0]
     _check_rows(graph, rows_per_person)
     for query in dict.fromkeys(measurement.query for measurement in rows if measurement.scale == 0):
-        moved = _largest(graph, [(query, Fraction(1))])
+        moved = _moved(graph, query)
         if moved.value:
             told = "neighbours" if graph.known else "edge"
             return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
@@ -132,11 +132,21 @@ def _check_rows(graph: SecretGraph, rows_per_person: int) -> None:
         )
 
 
+def _moved(graph: SecretGraph, query: LinearQuery) -> Loss:
+    """The most that a step moves an exact answer: the graph remembers it, for a plan asks very often."""
+    key = "moved", query
+    found: Loss | None = graph.remembered.get(key)
+    if found is None:
+        found = graph.remembered[key] = _largest(graph, [(query, Fraction(1))])
+    return found
+
+
 def _largest_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     """max over neighbours of the sum of the squares of weight * (what an answer moves by, in units)."""
     if graph.known and queries and graph.has_edges and secrets_change_known(graph):
         return largest_square(graph, queries)
-    return worst_edge(replace(graph, known=()), [(query, weight**2) for query, weight in queries], squares=True)
+    unknowing = replace(graph, known=()) if graph.known else graph
+    return worst_edge(unknowing, [(query, weight**2) for query, weight in queries], squares=True)
 
 
 def _largest(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.mechanism.exact import EXACT
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.questions import Query
 from tetraodon.releasing.budget import Limit, limit_of
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
@@ -58,6 +60,72 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
     if refused is not None and not found:
         raise refused
     return found, too_long
+
+
+@dataclass(eq=False)
+class KnownOffers:
+    """What was offered for the items of a plan: whoever plans a policy like it need not look for it again.
+
+    Why   an offer depends on what is asked and on the secrets of the attributes that it is asked of. Shares and budgets
+          only say how much noise there is, which `choose` looks at.
+    """
+
+    found: dict[Hashable, Offered] = field(default_factory=dict)
+    names: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    before: KnownOffers | None = None
+    """What an earlier plan found; what it knew from plans before that is forgotten."""
+
+    def next(self) -> KnownOffers:
+        """For the plan after this one."""
+        return KnownOffers(before=KnownOffers(self.found, self.names))
+
+    def of(self, item: Item, policy: Policy, limit: Limit, *, usual: bool = False) -> Offered:
+        """`offered`, or what was offered before for the same question under the same secrets."""
+        if item.query.shaped_by_budget:
+            return offered(item, policy, limit, usual=usual)
+        part = self._part(item, policy)
+        key = item.query, item.where, item.error is None, part, limit.noise, usual
+        if key not in self.found:
+            old = self.before and self.before.found.get(key)
+            self.found[key] = old or offered(item, part, limit, usual=usual)
+        return self.found[key]
+
+    def _part(self, item: Item, policy: Policy) -> Policy:
+        """All that an offer depends on: the promise about what an item looks at, at no particular price.
+
+        Why   a step of a policy moves an item as a step of that part does, unless figures are known or secrets depend
+              on a group. Where the item is about some records only, conditions look at more.
+        """
+        graph = policy.graph
+        if not (graph.known or graph.groups or item.among(policy.domain)) and (names := self._names(item, policy)):
+            graph = graph.part(names)
+        return Policy(
+            policy.dataset,
+            graph.domain,
+            graph,
+            Fraction(1),
+            (),
+            presence=policy.presence,
+            key=policy.key,
+            rows_per_person=policy.rows_per_person,
+            attackers=policy.attackers,
+            delta=policy.delta,
+            rho=None if policy.rho is None else Fraction(1),
+        )
+
+    def _names(self, item: Item, policy: Policy) -> tuple[str, ...]:
+        """The attributes that a question looks at."""
+        key = item.query, policy.domain
+        if key not in self.names:
+            old = self.before and self.before.names.get(key)
+            self.names[key] = old or _looked_at(item.query, policy.domain)
+        return self.names[key]
+
+
+def _looked_at(query: Query, domain: Domain) -> tuple[str, ...]:
+    asked = (query.linear(domain), *query.sums(domain))
+    names = [name for one in asked for name in one.names]
+    return tuple(dict.fromkeys([*names, *(split.name for split in query.table(domain))]))
 
 
 def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strategy, bool]]:

@@ -20,6 +20,7 @@ from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import Number
+from tetraodon.releasing.best_proposal import KnownOffers
 from tetraodon.releasing.budget import limit_of
 from tetraodon.releasing.error_targets import AnyTarget, Wanted, ratios, wanted_of
 from tetraodon.releasing.plan import Plan, better, offers, read_together
@@ -171,6 +172,7 @@ class _Search:
     tried: dict[int, Plan | None] = field(default_factory=dict)
     """The plan at each place, or None where it does not keep the error."""
     curves: dict[Shape, _Curve] = field(default_factory=dict)
+    known: KnownOffers = field(default_factory=KnownOffers)
 
     def least(self) -> Plan:
         self.holds(place_of(float(self.policy.epsilon)))
@@ -190,7 +192,7 @@ class _Search:
         """Whether the plan at a place keeps the error. What cannot be planned there keeps nothing."""
         if place not in self.tried:
             try:
-                offered = offers(self.policy.with_budget(epsilon_at_place(place)))
+                offered = offers(self.policy.with_budget(epsilon_at_place(place)), self.known)
             except TetraodonError:
                 if not self.tried:
                     raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 
@@ -25,7 +25,7 @@ from tetraodon.one_thread import on_one_thread
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, decimal_text
-from tetraodon.releasing.best_proposal import choose, expected, offered
+from tetraodon.releasing.best_proposal import KnownOffers, choose, expected
 from tetraodon.releasing.budget import Limit, fill, limit_of
 from tetraodon.releasing.plan_names import PlannedNames, plan_names
 from tetraodon.releasing.tables_together import planned_together
@@ -83,6 +83,8 @@ class Plan(Displayed):
     certificate: Certificate
     names: tuple[PlannedNames, ...] = ()
     """What is told of columns of open text. Iterating over a plan gives the other items."""
+    known: KnownOffers = field(default_factory=KnownOffers, compare=False, repr=False)
+    """What was offered for its items, for plans that differ a little."""
 
     @cached_property
     def remembered(self) -> Remembered:
@@ -134,15 +136,31 @@ def plan(
     return reduce(better, offers(policy)) if law is None else _plan_with(policy, law)
 
 
-def offers(policy: Policy) -> tuple[Plan, ...]:
+@on_one_thread
+def preview(policy: AnyPolicy, *, previous: Plan | None = None) -> Plan:
+    """The plan of a policy after a change: `plan` with what did not change taken from an earlier plan or preview.
+
+    Post  equal to `plan(policy)`, every figure and certificate: what is reused is what mechanisms offered for the same
+          question under the same secrets. Scales, errors and certificates are computed for this policy.
+    """
+    policy = load_policy(policy)
+    if previous is None:
+        return reduce(better, offers(policy))
+    if policy.graph == previous.policy.graph:  # with all that it remembers
+        policy = replace(policy, graph=previous.policy.graph)
+    return reduce(better, offers(policy, previous.known.next()))
+
+
+def offers(policy: Policy, known: KnownOffers | None = None) -> tuple[Plan, ...]:
     """The plans with each kind of noise that a policy's budget allows; the `better` one is its plan."""
+    known = known or KnownOffers()
     if policy.rho is not None:
-        return (_plan_with(policy, GAUSSIAN),)
-    pure = _plan_with(policy, LAPLACE)
+        return (_plan_with(policy, GAUSSIAN, known),)
+    pure = _plan_with(policy, LAPLACE, known)
     if not policy.delta or policy.names:  # names need all of it
         return (pure,)
     try:
-        return pure, _plan_with(policy, GAUSSIAN)
+        return pure, _plan_with(policy, GAUSSIAN, known)
     except Refused:  # squares are harder to certify; what has no certificate is not offered
         return (pure,)
 
@@ -162,15 +180,16 @@ def keeps_budget(certificate: Certificate, policy: Policy) -> bool:
     return certificate.epsilon <= policy.epsilon
 
 
-def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
+def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None) -> Plan:
     if not policy.items and not policy.names:
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
+    known = known or KnownOffers()
     names, rest = plan_names(policy)
     priced = priced_for_each(rest)
     limit = limit_of(priced, noise)
-    alone = _settle(priced, limit) if policy.items else []
+    alone = _settle(priced, limit, known) if policy.items else []
     both = zip(policy.items, planned_together(policy.items, alone, priced, limit), strict=True)
-    planned = read_together([planned_item(item, *one, policy) for item, one in both], policy.domain)
+    planned = read_together([planned_item(item, *one, policy, known=known) for item, one in both], policy.domain)
     above = [item.above for item in names]
     certificate = certify_release(policy, [m for item in planned for m in item.measurements], names=above)
     if not keeps_budget(certificate, policy):
@@ -178,20 +197,20 @@ def _plan_with(policy: Policy, noise: NoiseLaw) -> Plan:
     for item in planned:  # before anything is paid for
         for measurement in item.measurements:
             drawable(measurement.scale or 1, name=f"the scale of the noise on {item.name}")
-    return Plan(policy, planned, certificate, names)
+    return Plan(policy, planned, certificate, names, known)
 
 
-def _settle(policy: Policy, limit: Limit) -> list[tuple[Strategy, Fraction]]:
+def _settle(policy: Policy, limit: Limit, known: KnownOffers) -> list[tuple[Strategy, Fraction]]:
     """Strategies and scales: chosen for each item's share, and again for the price that filling the budget gave it."""
     shares = sum(item.share for item in policy.items)
     prices = [limit.amount * item.share / shares for item in policy.items]
     chosen: list[tuple[Strategy, Fraction]] = []
     scales: list[Fraction] = []
-    known_offers = [None if item.query.shaped_by_budget else offered(item, policy, limit) for item in policy.items]
+    offered = [None if item.query.shaped_by_budget else known.of(item, policy, limit) for item in policy.items]
     for _ in range(ROUNDS):
         again = [
-            choose(item, policy, Limit(limit.noise, price), known)
-            for item, price, known in zip(policy.items, prices, known_offers, strict=True)
+            choose(item, policy, Limit(limit.noise, price), those)
+            for item, price, those in zip(policy.items, prices, offered, strict=True)
         ]
         if [(s.mechanism, s.table) for s, _ in again] == [(s.mechanism, s.table) for s, _ in chosen]:
             break
@@ -226,24 +245,34 @@ class Baseline:
 
 
 def planned_item(
-    item: Item, strategy: Strategy, scale: Fraction, policy: Policy, baseline: Baseline | None = None
+    item: Item,
+    strategy: Strategy,
+    scale: Fraction,
+    policy: Policy,
+    baseline: Baseline | None = None,
+    known: KnownOffers | None = None,
 ) -> PlannedItem:
     """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
     certificate = certify_release(policy, strategy.measurements(scale))
     error = expected(item, strategy, scale, policy)
-    usual = baseline or _baseline(item, strategy, scale, certificate, policy)
+    usual = baseline or _baseline(item, strategy, scale, certificate, policy, known or KnownOffers())
     return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
 
 
 def _baseline(
-    item: Item, strategy: Strategy, own_scale: Fraction, certificate: Certificate, policy: Policy
+    item: Item,
+    strategy: Strategy,
+    own_scale: Fraction,
+    certificate: Certificate,
+    policy: Policy,
+    known: KnownOffers,
 ) -> Baseline:
     noise = strategy.noise if policy.rho is None else GAUSSIAN
     limit = limit_of(policy, noise)
     price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
     at_price = Limit(noise, price)
-    usual, scale = choose(item, plain, at_price, offered(item, plain, at_price, usual=True))
+    usual, scale = choose(item, plain, at_price, known.of(item, plain, at_price, usual=True))
     error = expected(item, usual, scale, policy)
     if policy.graph == plain.graph and (own := expected(item, strategy, own_scale, policy)) < error:
         return Baseline(own, strategy.mechanism)  # nothing else was promised

@@ -14,8 +14,7 @@ from tetraodon.policy.draft import write_file
 from tetraodon.policy.edited import edited
 from tetraodon.policy.held import Held, hold
 from tetraodon.policy.source import SIZE_LIMIT, KeyPath, Plain, read_source
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.plan import plan as planned
+from tetraodon.releasing.plan import Plan, preview
 
 MOST_UNDONE = 200
 
@@ -145,6 +144,10 @@ def held_of(text: str) -> Held:
     return hold(text if "\n" in text else text + "\n")
 
 
+_LAST: list[Plan] = []
+"""The plan that was made last: most texts differ from the one before in one place."""
+
+
 @lru_cache(maxsize=64)
 def plan_of(text: str) -> Plan | TetraodonError | None:
     """The plan of a text as far as it goes; what refuses it; None where nothing is asked yet."""
@@ -152,6 +155,8 @@ def plan_of(text: str) -> Plan | TetraodonError | None:
     if policy is None or not (policy.items or policy.names):
         return None
     try:
-        return planned(policy)
+        found = preview(policy, previous=_LAST[0] if _LAST else None)
     except TetraodonError as error:
         return error
+    _LAST[:] = [found]
+    return found

@@ -148,7 +148,7 @@ def _with_total(strategy: Strategy, shape: Shape) -> Strategy:
     return replace(strategy, noisy=(*strategy.noisy, total), weights=(*strategy.weights, weight))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _mean_variance(query: Query, at: Scaled) -> float:
     """Mean over the answers of their variance, before inference that depends on the data."""
     fit = fit_of(at)
