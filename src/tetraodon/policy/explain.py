@@ -12,6 +12,7 @@ from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
 from tetraodon.policy.load import AnyPolicy, load_policy
+from tetraodon.policy.other_readings import other_readings
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import (
     People,
@@ -101,7 +102,9 @@ def explain(policy: AnyPolicy) -> Explanation:
     view = Part("A published view", view_sentences(policy))
     stand_ins = Part("Values that should not be there", stand_in_sentences(policy) + reading_sentences(policy))
     named = Part("Names that nobody listed", names_sentences(policy))
-    parts = [_promise(policy), _known(policy), *secrets, named, _costs(policy), view, _assumed(policy), stand_ins]
+    otherwise = Part("The promise read in other ways", other_readings(policy))
+    ends = [_costs(policy), view, otherwise, _assumed(policy), stand_ins]
+    parts = [_promise(policy), _known(policy), *secrets, named, *ends]
     return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
 
 

@@ -25,6 +25,7 @@ from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import Composable, Scenario
 from tetraodon.pufferfish.secret import Secret
+from tetraodon.pufferfish.simulation import Simulator, simulation
 from tetraodon.pufferfish.template import Template, compiled
 from tetraodon.pufferfish.verdict import Verdict, Witness
 from tetraodon.pufferfish.verification import verify
@@ -50,6 +51,7 @@ __all__ = [
     "Processed",
     "Scenario",
     "Secret",
+    "Simulator",
     "Template",
     "Told",
     "TreeModel",
@@ -82,6 +84,7 @@ __all__ = [
     "readings",
     "relative_sum",
     "scenarios",
+    "simulation",
     "tree_laws",
     "verify",
     "wasserstein",
