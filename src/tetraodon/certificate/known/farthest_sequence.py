@@ -161,11 +161,8 @@ def farthest_listed(reach: Reach, sequences: Sequences, vectors: Sequence[Vector
                     secret[:, number] = np.maximum(secret[:, number], reach.arcs[a, b])
     best: tuple[int, int, int, int] | None = None
     edges = [number for number in range(width) if secret[0, number] > -(2**60)]
-    for start in range(0, len(sequences.found), 4096):
-        part = sequences.found[start : start + 4096]
-        times = np.zeros((len(part), width), np.int64)
-        for position, members in enumerate(part):
-            np.add.at(times[position], list(members), 1)
+    for start in range(0, len(sequences.times), 4096):
+        times = sequences.times[start : start + 4096].astype(np.int64)
         total = times @ gain.T
         for number in edges:
             holds = np.flatnonzero(times[:, number])
@@ -178,7 +175,7 @@ def farthest_listed(reach: Reach, sequences: Sequences, vectors: Sequence[Vector
     if best is None:
         return None
     top, row, chosen, number = best
-    rest = list(sequences.found[chosen])
+    rest = np.repeat(np.arange(width), sequences.times[chosen]).tolist()
     rest.remove(number)
     first = max((arc for arc in pairs[number] if arc in reach.arcs), key=lambda arc: reach.arcs[arc][row])
     others = [max(pairs[n], key=lambda arc: reach.top[row, arc[1]] - reach.low[row, arc[0]]) for n in rest]

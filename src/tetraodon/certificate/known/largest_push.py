@@ -21,6 +21,7 @@ from tetraodon.certificate.known.farthest_sequence import (
     straight_flow,
 )
 from tetraodon.certificate.known.sign_patterns import Reach, reach_of
+from tetraodon.certificate.known.symmetric_sequences import symmetric_sequences
 from tetraodon.certificate.known.zero_sum import (
     Vector,
     differences,
@@ -35,6 +36,8 @@ from tetraodon.policy.secret_graph import SecretGraph
 
 FLOW_CLASSES = 9
 MANY_CLASSES = 150
+LISTED_WORK = 50_000_000
+"""Sequences times patterns of signs that are compared one by one."""
 LENGTH_LIMIT = 10_000
 """Beyond this many records changed at once a bound is worth nothing, and the policy is refused."""
 
@@ -112,19 +115,22 @@ def farthest_together(reach: Reach, most: int | None) -> tuple[Farthest | Bound 
 
         return _settle(reach, best, upper, "cycles and flows between the classes of values", few=few)
     edges = edge_vectors(classes)
-    if classes.dimension <= 3 or classes.count <= 6 or most is not None:
-        sequences = minimal_sequences(classes.vectors, edges, most=most)
-        if sequences.complete:
-            longest = max((len(found) for found in sequences.found), default=1)
-            best = farthest_listed(reach, sequences, classes.vectors)
-            return _settle(reach, best, partial(space.most_in, longest), "every minimal zero-sum sequence")
+    if not _is_only_bounded(classes, most):
+        few = classes.dimension <= 3 or classes.count <= 6 or most is not None
+        listed = minimal_sequences(classes.vectors, edges, most=most) if few else symmetric_sequences(classes, edges)
+        if listed.complete:
+            seen = len(listed.times) * len(reach.top) <= LISTED_WORK
+            best = farthest_listed(reach, listed, classes.vectors) if seen else None
+            upper_listed = partial(space.most_in, listed.longest)
+            return _settle(reach, best, upper_listed, "every minimal zero-sum sequence", few=seen)
     length = length_of(classes)
     return Bound(space.most_in(length)), False, f"over neighbours that differ in at most {length} records"
 
 
 def _is_only_bounded(classes: Classes, most: int | None) -> bool:
     """Whether sequences are too many to be looked at, so that only their length is bounded."""
-    return most is None and classes.count > max(6, classes.dimension + 2) and classes.dimension > 3
+    few = classes.dimension == 4 and classes.count <= FLOW_CLASSES
+    return most is None and classes.count > max(6, classes.dimension + 2) and classes.dimension > 3 and not few
 
 
 def length_of(classes: Classes) -> int:

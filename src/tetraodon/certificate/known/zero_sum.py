@@ -9,12 +9,15 @@ counts, one *null vector* says which classes lose records and which gain them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
+import numpy as np
+
+from tetraodon.arrays import SmallInts
 from tetraodon.rational import row_reduced
 
 Vector: TypeAlias = tuple[int, ...]
@@ -25,11 +28,20 @@ _BASE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """Minimal zero-sum sequences, each as sorted positions in `vectors`. `complete` unless the search gave up."""
+    """Minimal zero-sum sequences: how often each holds each of `vectors`. `complete` unless the search gave up."""
 
     vectors: tuple[Vector, ...]
-    found: tuple[tuple[int, ...], ...]
+    times: SmallInts
     complete: bool
+
+    @property
+    def longest(self) -> int:
+        return int(self.times.sum(axis=1, dtype=np.int64).max(initial=1))
+
+    @property
+    def found(self) -> list[tuple[int, ...]]:
+        """The same as sorted positions in `vectors`."""
+        return [tuple(np.repeat(np.arange(len(self.vectors)), row).tolist()) for row in self.times]
 
 
 def differences(classes: Sequence[Vector]) -> set[Vector]:
@@ -64,7 +76,7 @@ def minimal_sequences(
             members, total, sums, slope = stack.pop()
             work -= len(sums) + len(vectors)
             if work < 0:
-                return Sequences(vectors, tuple(sorted(found)), False)
+                return Sequences(vectors, _times(found, len(vectors)), False)
             for j in range(start, len(vectors)):
                 if slope[j] >= 0 or (-code[j] in sums and total != -code[j]) or len(members) >= longest:
                     continue
@@ -77,7 +89,14 @@ def minimal_sequences(
                     stack.append(
                         (more, total + code[j], extended, [a + b for a, b in zip(slope, product[j], strict=True)])
                     )
-    return Sequences(vectors, tuple(sorted(found)), True)
+    return Sequences(vectors, _times(found, len(vectors)), True)
+
+
+def _times(found: Collection[tuple[int, ...]], width: int) -> SmallInts:
+    times = np.zeros((len(found), width), np.int16)
+    for row, members in zip(times, sorted(found), strict=True):
+        np.add.at(row, list(members), 1)
+    return times
 
 
 def length_bound(dimension: int, vectors: int, entries: int) -> int:
