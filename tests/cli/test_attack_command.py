@@ -43,3 +43,39 @@ def test_a_run_in_json_with_a_picture(run_json: Callable[..., Any], place: Path)
 )
 def test_refusals(run_json: Callable[..., Any], wrong: tuple[str, ...], code: int) -> None:
     assert run_json("attack", *wrong, code=code)["error"]["fix"]
+
+
+def test_on_a_release(run: Run, run_json: Callable[..., Any]) -> None:
+    """The demonstration's release: what is told exactly is open to those who are not promised anything."""
+    run("demo", "--out", "demo")
+    told = run_json("attack", "--on", "demo/release")["attackers"]
+    assert told[0]["name"] == "promised"
+    assert told[0]["epsilon_exact"] == "1"
+    assert all(one["key"] for one in told)
+    printed = " ".join(run("attack", "--on", "demo/release").stdout.split())
+    assert "Who would get more than this release promises" in printed
+    assert "membership: has a list of candidates" in printed
+
+
+def test_on_a_view(run: Run, run_json: Callable[..., Any], place: Path) -> None:
+    (place / "town.policy.yaml").write_text(
+        "dataset: town\nattributes: {age: {integer: [0, 99]}, ill: ['no', 'yes']}\nbudget: {epsilon: 30}\n"
+        "adversary: {prior: {k: 1}, posterior: 0.9, records: 60}\n"
+    )
+    rows = "".join(f"{n * 37 % 100},{'yes' if n % 3 else 'no'}\n" for n in range(60))
+    (place / "town.csv").write_text("age,ill\n" + rows)
+    run("ledger", "open", "town.policy.yaml", "--total", "30", "--ledger", "town.db")
+    publish = ("publish", "town.policy.yaml", "town.csv", "--ledger", "town.db", "--out", "view", "--accept-exposure")
+    run(*publish)
+    linked = run_json("attack", "--on", "view", "--knows", "town.csv", "--secret", "ill")["linking"]
+    assert (linked["people"], linked["secret"], linked["before"]) == (60, ["ill"], 0.5)
+    assert linked["strongest"] > linked["before"]
+    assert "What linking finds" in run("attack", "--on", "view", "--knows", "town.csv", "--secret", "ill").stdout
+    assert run("attack", "--on", "view", code=2)
+
+
+@pytest.mark.parametrize(
+    "wrong", [("exam", "--on", "x"), ("--knows", "a.csv"), ("--on", "nowhere"), ("exam", "--secret", "ill")]
+)
+def test_wrong_use_of_folders(run: Run, wrong: tuple[str, ...]) -> None:
+    run("attack", *wrong, code=2)

@@ -1,17 +1,21 @@
-"""`tetraodon attack`: the gallery of attacks, listed or run."""
+"""`tetraodon attack`: the gallery of attacks, listed or run; and attacks on a folder that is published."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tetraodon.cli.command_boundary import Edge, WrongUse
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing
 from tetraodon.cli.drawing import Chart, draw, drawable
 from tetraodon.cli.output import Json, emit, heading, say, table, working, wrapped
 from tetraodon.wording import shown_number
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+    from pathlib import Path
+
     from tetraodon.attacks import Attack, Story
 
 
@@ -19,21 +23,50 @@ def attack(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="The attack to run; all are listed without it.")
     ] = None,
+    on: Annotated[
+        str | None, typer.Option("--on", metavar="FOLDER", help="Attack a release or view that is published.")
+    ] = None,
+    knows: Annotated[
+        str | None,
+        typer.Option("--knows", metavar="FILE", help="A view: people and what is known of them, as CSV."),
+    ] = None,
+    secret: Annotated[
+        list[str] | None, typer.Option("--secret", metavar="ATTRIBUTE", help="A view: what is to be found out.")
+    ] = None,
+    household: Annotated[
+        int, typer.Option("--household", metavar="N", help="A release: how many people are alike.", min=2)
+    ] = 3,
     chart: Chart = None,
     as_json: Json = False,
 ) -> None:
-    """Run an attack of the gallery on made-up data: what the attacker gets, and what defends.
+    """Run an attack of the gallery on made-up data; or, with --on, attack a release or a view of your own.
+
+    On a release: who would get more than it promises, by how much, and which key of the policy would stop them. On a
+    view: what linking with a file of people finds. Both read the published folder and no protected table.
 
     \b
     Examples:
       tetraodon attack
       tetraodon attack exam --chart exam.svg
+      tetraodon attack --on release
+      tetraodon attack --on view --knows neighbours.csv --secret income
 
+    \b
+    With --on, --json gives {"on", "attackers": [{"name", "who", "key", "epsilon_exact", "exact", "most", "got",
+      "why"}]} of a release, {"on", "linking": {"people", "secret", "before", "strongest", "allowed", "above",
+      "right", "key"}} of a view.
     \b
     --json gives {"attacks": [{"name", "title", "paper"}]}, or with NAME {"name", "title", "paper", "words", "defence",
       "measure", "attacked", "allowed", "defended", "succeeded", "held", "numbers", "chart"}.
     """
     with Edge(as_json):
+        if on is not None:
+            if name is not None or chart is not None:
+                raise WrongUse("--on attacks a folder by all that fits", fix="leave out the name and --chart")
+            _attack_folder(on, knows, secret or [], household, as_json)
+            return
+        if knows is not None or secret:
+            raise WrongUse("--knows and --secret need a view", fix="write --on FOLDER")
         drawable(chart)
         if name is None and chart is not None:
             raise WrongUse("--chart needs the attack to draw", fix="write tetraodon attack NAME --chart FILE")
@@ -54,6 +87,83 @@ def attack(
             emit(found.document(story))
             return
         _show(found, story)
+
+
+def _attack_folder(on: str, knows: str | None, secret: list[str], household: int, as_json: bool) -> None:
+    from tetraodon.verifying import is_view
+
+    folder = existing(on, option="--on", folder=True)
+    if is_view(folder):
+        _attack_view(folder, knows, secret, as_json)
+        return
+    if knows is not None or secret:
+        raise WrongUse("--knows and --secret are for views", fix="leave them out for a release")
+    from tetraodon.attacks.on_release import attack_release
+    from tetraodon.releasing.folder import load_release
+
+    with working("attacking"):
+        found = attack_release(load_release(folder), household=household)
+    if as_json:
+        emit({"on": on, "attackers": [one.document() for one in found]})
+        return
+    allowed = _share(found[0].most)
+    heading("Who would get more than this release promises")
+    say()
+    wrapped(
+        f"Somebody to whom two possibilities are equally likely may believe in one with {allowed} after the release. "
+        "That is promised for the first attacker below. The others know more, or want to know more, than the policy "
+        "says: how far they may get, how often they are right on average, and what to write in the policy so that the "
+        "next release is made for them."
+    )
+    say()
+    rows = [[one.name, _loss(one.epsilon), _share(one.most), _share(one.got), one.key] for one in found]
+    table(["attacker", "epsilon", "belief at most", "right on average", "key"], rows)
+    for one in found:
+        say()
+        wrapped(f"{one.name}: {one.who}." + (f" {one.why[0].upper()}{one.why[1:]}." if one.why else ""))
+
+
+def _attack_view(folder: Path, knows: str | None, secret: list[str], as_json: bool) -> None:
+    from tetraodon.attacks.on_view import link
+    from tetraodon.policy.load import stated_policy
+    from tetraodon.publishing.view import load_view
+    from tetraodon.releasing.manifest import read_manifest
+
+    if knows is None:
+        raise WrongUse(
+            "a view is attacked with what somebody knows", fix="write --knows people.csv, and --secret ATTRIBUTE"
+        )
+    adversary = stated_policy(read_manifest(folder, "view")["policy"]).adversary
+    assert adversary is not None
+    with working("linking"):
+        found = link(load_view(folder), existing(knows, option="--knows"), secret=secret, posterior=adversary.gamma)
+    if as_json:
+        emit({"on": str(folder), "linking": found.document()})
+        return
+    heading("What linking finds in this view")
+    say()
+    right = "" if found.right is None else f" {found.right:.0%} of these are right."
+    wrapped(
+        f"Of {found.people:,} people everything is known but {', '.join(found.secret)}. Before the view any value is "
+        f"believed in with {found.before:.1%}; after it the strongest belief is {found.strongest:.1%}. "
+        f"The policy allows {found.allowed:.0%} to the attacker it names, and {found.above:,} people's value is "
+        f"believed in with more than that.{right}"
+    )
+    if found.above:
+        say()
+        wrapped(f"A view made for this attacker has, in its policy: {found.key}")
+
+
+def _loss(epsilon: Fraction | float | None) -> str:
+    if epsilon is None:
+        return "not priced"
+    return "infinite" if isinstance(epsilon, float) else shown_number(float(epsilon))
+
+
+def _share(belief: float | None) -> str:
+    from tetraodon.policy.words import percent
+
+    return "-" if belief is None else percent(Decimal(belief))
 
 
 def _show(found: Attack, story: Story) -> None:

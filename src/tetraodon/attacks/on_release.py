@@ -1,0 +1,211 @@
+"""Attacks on a release that was made: who would get more than it promises, by how much, and which key would stop them.
+
+Everything is worked out from the published folder. What was measured is certified again for attackers that the policy
+does not name; what one who sees the noisy numbers gets on average is played with the same noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tetraodon.arrays import Floats
+from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.certificate import Certificate, Dataset
+from tetraodon.errors import TetraodonError
+from tetraodon.exponent import display
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE
+from tetraodon.policy.attackers import DependentGroups, Independent
+from tetraodon.policy.load import USUAL_DELTA, load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.releasing.release import Release
+from tetraodon.workload.linear import Measurement
+
+DRAWS = 20_000
+MOST_ANSWERS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One attacker. `epsilon` is what they are promised, or what the release loses to them where nothing is promised.
+
+    `got` is how often they guess right between the two worst possibilities, each as likely as the other before, where
+    that was played. `why` says why there is no price, or none that is finite.
+    """
+
+    name: str
+    who: str
+    key: str
+    epsilon: Fraction | float | None
+    exact: bool = False
+    got: float | None = None
+    why: str = ""
+
+    @property
+    def most(self) -> float | None:
+        """The most that any output makes of an even belief."""
+        if self.epsilon is None:
+            return None
+        loss = display(self.epsilon)
+        return 1.0 if math.isinf(loss) else 1 / (1 + math.exp(-loss))
+
+    def document(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        loss = None if self.epsilon is None else "infinite" if isinstance(self.epsilon, float) else str(self.epsilon)
+        return {
+            "name": self.name,
+            "who": self.who,
+            "key": self.key,
+            "epsilon_exact": loss,
+            "exact": self.exact,
+            "most": self.most,
+            "got": self.got,
+            "why": self.why,
+        }
+
+
+def attack_release(
+    release: Release, *, household: int = 3, again: int = 10, known: Sequence[dict[str, Any]] = ()
+) -> tuple[Finding, ...]:
+    """Every attacker that can be priced on a release: the one it is made for first, then those it is not.
+
+    `known` are facts as a policy lists them, which somebody is thought to know; without any, the exact table of each
+    attribute by itself is tried.
+    """
+    plan, policy = release.plan, release.plan.policy
+    measured = [measurement for item in plan for measurement in item.measurements]
+    return tuple(_findings(policy, measured, plan.certificate, household, again, known))
+
+
+def _findings(
+    policy: Policy,
+    measured: Sequence[Measurement],
+    own: Certificate,
+    household: int,
+    again: int,
+    known: Sequence[dict[str, Any]],
+) -> Iterator[Finding]:
+    yield Finding(
+        "promised",
+        "knows everybody else's record, and wonders which of two values that are a secret somebody's is",
+        "none: this is what the release promises",
+        own.epsilon,
+        own.exact,
+        played(policy, measured, own),
+    )
+
+    def priced(name: str, who: str, key: str, change: Callable[[], Policy]) -> Finding:
+        try:
+            other = change()
+            found = certify_release(other, measured, delta=other.delta or policy.delta or USUAL_DELTA)
+        except TetraodonError as refusal:
+            return Finding(name, who, key, None, why=str(refusal))
+        told = "an answer is told exactly that this attacker must not see" if not found.finite else ""
+        return Finding(name, who, key, found.epsilon, found.exact, played(other, measured, found), told)
+
+    document = policy.document
+    if isinstance(policy.attackers, Independent):
+        yield priced(
+            "household",
+            f"knows that {household} people are alike in every way, such as a family or an outbreak",
+            "attackers: [{groups: COLUMN, at most: " + str(household) + "}]",
+            lambda: replace(policy, attackers=DependentGroups("household", household)),
+        )
+    if policy.presence == "public":
+        yield priced(
+            "membership",
+            "has a list of candidates, and wonders who of them is in the data",
+            "presence: secret",
+            lambda: load_policy({**document, "presence": "secret"}),
+        )
+    if not _everything_secret(policy):
+        yield priced(
+            "any two records",
+            "wonders between any two records somebody may have, near or far, in what is secret and in what is not",
+            "secrets: left out, so that everything is one",
+            lambda: load_policy({key: part for key, part in document.items() if key != "secrets"}),
+        )
+    facts = list(known) or [{"marginal": [name]} for name in _named(measured)]
+    for fact in facts:
+        told = ", ".join(f"{key}: {value}" for key, value in fact.items())
+        yield priced(
+            "known figures",
+            f"knows an exact figure from elsewhere ({told})",
+            "known: [{" + told + "}]",
+            partial(_knowing, document, fact),
+        )
+    if own.rho is None and own.finite:
+        yield Finding(
+            "averaging",
+            f"sees {again} such releases of the same data, and averages them",
+            "none: the ledger adds them up, and refuses beyond the total",
+            own.epsilon * again,
+            own.exact,
+            played(policy, list(measured) * again, own),
+        )
+
+
+def _knowing(document: Mapping[str, Any], fact: Mapping[str, Any]) -> Policy:
+    return load_policy({**document, "known": [*document.get("known", []), fact]})
+
+
+def _everything_secret(policy: Policy) -> bool:
+    return all(factor.complete for factor in policy.graph.factors) and policy.graph.at_most >= len(policy.graph.factors)
+
+
+def _named(measured: Sequence[Measurement]) -> list[str]:
+    """The attributes that were measured, each once."""
+    return list(dict.fromkeys(name for measurement in measured for name in measurement.query.names))
+
+
+def played(policy: Policy, measured: Sequence[Measurement], certificate: Certificate) -> float | None:
+    """How often somebody is right who decides between the two worst possibilities by the likelihood of all answers.
+
+    Post  None where the kernel names no pair, or where noise or answers are not of the kind that is played here.
+    Why   by Neyman and Pearson no other way of deciding is right more often, both being as likely before.
+    """
+    if certificate.witness is None or not certificate.finite:
+        return None if certificate.finite else 1.0
+    dice = np.random.default_rng(0)
+    evidence = np.zeros(DRAWS)
+    for measurement in measured:
+        moved = _moved(policy, measurement, certificate.witness)
+        if moved is None or (len(moved) and measurement.noise not in (LAPLACE, GAUSSIAN)):
+            return None
+        for step in moved:
+            evidence += _evidence(measurement, float(step), dice)
+    return float((evidence > 0).mean() + (evidence == 0).mean() / 2)
+
+
+def _moved(policy: Policy, measurement: Measurement, pair: tuple[Any, Any]) -> Floats | None:
+    """By how much the answers differ, those that do."""
+    query, domain = measurement.query, policy.domain
+    if query.size(domain) > MOST_ANSWERS:
+        return None
+    places = [domain.position(name) for name in query.names]
+    answers = []
+    for side in pair:
+        records = side.records if isinstance(side, Dataset) else () if side is ABSENT else (side,)
+        there = [domain.codes(record) for record in records if record is not ABSENT]
+        codes = np.array([[code[place] for place in places] for code in there], np.int64)
+        answers.append(query.evaluate(domain, codes.reshape(len(there), len(places)), np.ones(len(there), np.int64)))
+    apart = (answers[0] - answers[1]).ravel()
+    return np.asarray(apart[apart != 0], np.float64)
+
+
+def _evidence(measurement: Measurement, step: float, dice: np.random.Generator) -> Floats:
+    """The logarithm of how much more likely an answer is under the truth, for many draws of its noise."""
+    scale = float(measurement.scale)
+    if measurement.noise == LAPLACE:
+        stop = -math.expm1(-1 / scale)
+        noise = dice.geometric(stop, DRAWS) - dice.geometric(stop, DRAWS)
+        return np.asarray((np.abs(noise + step) - np.abs(noise)) / scale, np.float64)
+    noise = np.rint(dice.normal(0, scale, DRAWS))
+    return np.asarray(((noise + step) ** 2 - noise**2) / (2 * scale**2), np.float64)

@@ -1,0 +1,81 @@
+"""Attacks on a release that was made: priced by the kernel for others, played with the same noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tetraodon as td
+from tetraodon.attacks.on_release import Finding, attack_release
+from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.noise import laplace_pmf
+
+BASE: dict[str, Any] = {
+    "dataset": "town",
+    "presence": "public",
+    "attributes": {"age": {"integer": [0, 19]}, "ill": ["no", "yes"]},
+    "secrets": {"age": {"within": 4}},
+    "budget": {"epsilon": 1},
+    "release": [{"name": "ages", "histogram": ["age"]}, {"name": "illness", "count": "ill = 'yes'"}],
+}
+
+
+def released(tmp_path: Path, **changes: Any) -> td.Release:
+    document = {**BASE, **changes}
+    table = tmp_path / "town.csv"
+    table.write_text("age,ill\n" + "".join(f"{n % 20},{'yes' if n % 3 else 'no'}\n" for n in range(200)))
+    with td.Ledger(tmp_path / "ledger.db") as book:
+        book.open("town", 10, document)
+    return td.release(document, table, ledger=tmp_path / "ledger.db", out=tmp_path / "out")
+
+
+def by_name(found: tuple[Finding, ...]) -> dict[str, Finding]:
+    return {one.name: one for one in found}
+
+
+def test_each_attacker_is_priced_as_the_policy_that_names_them(tmp_path: Path) -> None:
+    release = released(tmp_path)
+    found = by_name(attack_release(release, household=3))
+    measured = [measurement for item in release.plan for measurement in item.measurements]
+
+    def price(**changes: Any) -> Fraction | float:
+        return certify_release(td.load_policy({**BASE, **changes}), measured).epsilon
+
+    assert found["promised"].epsilon == release.plan.certificate.epsilon == 1
+    assert found["household"].epsilon == price(attackers=[{"groups": "home", "at most": 3}])
+    assert found["household"].epsilon >= 3
+    assert found["membership"].epsilon == price(presence="secret")
+    assert found["averaging"].epsilon == 10
+    assert found["known figures"].epsilon == price(known=[{"marginal": ["ill"]}])
+    far = {key: part for key, part in BASE.items() if key != "secrets"}
+    assert found["any two records"].epsilon == certify_release(td.load_policy(far), measured).epsilon
+
+
+def test_nobody_is_right_more_often_than_promised(tmp_path: Path) -> None:
+    for one in attack_release(released(tmp_path)):
+        assert one.most is not None
+        assert one.got is None or 0.5 - 0.02 < one.got <= one.most + 0.02  # 20,000 draws: 0.02 is more than 5 sigma
+
+
+def test_what_is_played_is_the_best_test_of_a_count(tmp_path: Path) -> None:
+    """Two counts that differ by one: half of one and the distance of the two laws."""
+    changes: dict[str, Any] = {"presence": "secret", "release": [{"name": "illness", "count": "ill = 'yes'"}]}
+    found = by_name(attack_release(released(tmp_path, **changes)))
+    chances = [laplace_pmf(Fraction(1), k) for k in range(-60, 61)]
+    apart = sum(abs(a - b) for a, b in zip([*chances, 0.0], [0.0, *chances], strict=True)) / 2
+    assert found["promised"].got == pytest.approx((1 + apart) / 2, abs=0.02)
+    assert "membership" not in found  # it is what is promised
+
+
+def test_what_cannot_be_priced_says_why(tmp_path: Path) -> None:
+    release = released(tmp_path)
+    (one,) = [each for each in attack_release(release, known=[{"marginal": ["home"]}]) if each.name == "known figures"]
+    assert one.epsilon is one.most is one.got is None
+    assert "home" in one.why
+    assert one.document()["epsilon_exact"] is None
+    member = by_name(attack_release(release))["membership"]
+    assert member.document()["epsilon_exact"] == "infinite"
+    assert (member.most, member.got, member.why != "") == (1.0, 1.0, True)
