@@ -60,6 +60,7 @@ PINNED = [
     "noise",
     "people",
     "perturb",
+    "picture",
     "plan",
     "plan_for_error",
     "proportion",

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from tetraodon.releasing.simulated import simulate as simulate
     from tetraodon.releasing.synthetic import synthesize as synthesize
     from tetraodon.releasing.together import errors_together as errors_together
+    from tetraodon.report.odds_map import picture as picture
     from tetraodon.verifying import verify as verify
 
 __version__ = "0.1.0"
@@ -112,6 +113,7 @@ _NAMES = {
     "tetraodon.releasing.simulated": "simulate",
     "tetraodon.releasing.synthetic": "synthesize",
     "tetraodon.releasing.together": "errors_together",
+    "tetraodon.report.odds_map": "picture",
     "tetraodon.verifying": "verify",
 }
 _MOVED = {

@@ -32,7 +32,61 @@ release:
 - {name: ages, histogram: age}
 - {name: sexes, histogram: sex}
 """
-MOVING = ("strip?name=age&secret=within&within=9", "figures?epsilon=0.5", "simulate?people=50", "status")
+MAPPED = """\
+dataset: people   # as in the ledger
+presence: public
+attributes:
+  north: {integer: [0, 39], unit: km}
+  east: {real: [0, 10], step: 0.5}
+  area: [n, s, "e, far", w]   # "far" is a word of ours
+  age: {integer: [20, 59], unit: years}
+secrets:
+  area: {blocks: [[n, s], ["e, far", w]]}
+  # the law says so
+  age:
+    blocks:
+    - [20, 29]   # the young
+    - [30, 59]
+together: {metric: l2, over: [north, east], within: 3}   # three kilometres
+budget: {epsilon: 1}
+release:
+- {name: areas, histogram: area}
+"""
+GROUPED = """\
+dataset: people
+presence: public
+attributes:
+  age: {integer: [20, 59], unit: years}
+  region: [north, abroad]
+secrets:
+  age: {within: 5}
+  region: public
+groups:   # as the clinics wished
+  by: region
+  rules:
+    north: {secrets: {age: {within: 20}}}   # a small clinic
+    abroad: none
+budget: {epsilon: 1}
+release:
+- {name: ages, histogram: age, by: region}
+"""
+KNOWING = """\
+dataset: people
+presence: public
+attributes:
+  age: {integer: [20, 59]}
+  sex: [Female, Male]
+secrets: {age: {within: 5}}
+known:
+# from the yearbook
+- {marginal: [sex], is: [90, 110]}
+- {count: age < 30, is: 40}   # and from the press
+budget: {epsilon: 1}
+release:
+- {name: ages, histogram: [age, sex]}
+"""
+MOVING = ("strip?name=age&secret=within&within=9", "figures?epsilon=0.5", "simulate?people=50", "status", "needed")
+MOVING += ("map?metric=l1&over=age&over=age&within=2", "attack?name=all-or-none")
 """What is asked for while something moves."""
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tests.studio.conftest import POLICY, Visitor
+from typing import Any
+
+import pytest
+from tests.studio.conftest import GROUPED, KNOWING, MAPPED, POLICY, Visitor
 
 import tetraodon as td
+from tetraodon.studio.pages import PAGES
 
 
 def test_forms_edit_the_file_and_nothing_else_in_it(visitor: Visitor) -> None:
@@ -43,3 +47,63 @@ def test_what_cannot_be_done_is_said_on_the_page(visitor: Visitor) -> None:
     assert found["problem"]
     assert not found["items"]
     assert visitor.ask("GET", "/simulate?people=-3")[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("before", "form", "fields", "old", "new"),
+    [
+        (
+            MAPPED,
+            "map",
+            {"metric": "l1", "over": ["north", "east"], "within": "4.5"},
+            "{metric: l2, over: [north, east], within: 3}",
+            "{metric: l1, over: [north, east], within: 4.5}",
+        ),
+        (
+            MAPPED,
+            "secret",
+            {"name": "area", "secret": "blocks", "blocks": 'n, s, "e, far"\r\nw'},
+            '[[n, s], ["e, far", w]]',
+            "[[n, s, 'e, far'], [w]]",
+        ),
+        (
+            GROUPED,
+            "secret",
+            {"name": "age", "secret": "within", "within": "7"},
+            "  age: {within: 5}",
+            "  age: {within: 7}",
+        ),
+        (GROUPED, "epsilon", {"value": "0.5"}, "epsilon: 1", "epsilon: 0.5"),
+        (KNOWING, "remove", {"path": '["known", 1]'}, "- {count: age < 30, is: 40}   # and from the press\n", ""),
+        (KNOWING, "column", {"name": "age", "kind": "integer", "low": "20", "high": "69"}, "[20, 59]", "[20, 69]"),
+    ],
+)
+def test_policies_with_more_in_them_are_changed_without_loss(
+    visitor: Visitor, before: str, form: str, fields: dict[str, Any], old: str, new: str
+) -> None:
+    bench = visitor.studio.bench
+    bench.replace(before)
+    for page in PAGES:
+        visitor.see(f"/{page}")
+    assert bench.path.read_text() == before  # looking changes nothing
+    assert visitor.send(form, **fields)[0] == 303
+    assert before.count(old) == 1
+    assert bench.path.read_text() == before.replace(old, new)
+    td.load_policy(bench.path)
+    assert visitor.send("undo")[0] == 303
+    assert bench.path.read_text() == before
+
+
+def test_two_columns_are_measured_as_one_and_undone_as_one_change(visitor: Visitor) -> None:
+    bench = visitor.studio.bench
+    apart = MAPPED.replace("  # the law", "  north: {within: 2}\n  # the law").replace(
+        "together: {metric: l2, over: [north, east], within: 3}   # three kilometres\n", ""
+    )
+    bench.replace(apart)
+    assert visitor.send("map", metric="linf", over=["north", "east"], within="2", reason="as maps are drawn")[0] == 303
+    policy = td.load_policy(bench.path)
+    assert policy.graph.is_edge((0, 0, "n", 20), (2, 2, "n", 20))
+    assert "# as maps are drawn\ntogether: {metric: linf, over: [north, east], within: 2}\n" in bench.text
+    assert visitor.send("undo")[0] == 303
+    assert bench.path.read_text() == apart
+    assert visitor.send("map", metric="linf", over=["north"], within="2")[0] == 400

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.studio.conftest import MOVING, POLICY, Visitor
+from tests.studio.conftest import MAPPED, MOVING, POLICY, Visitor
 
 from tetraodon.studio.doorkeeper import RULES
 from tetraodon.studio.pages import PAGES
@@ -27,6 +27,14 @@ def test_hostile_files_do_no_harm(visitor: Visitor) -> None:
     assert visitor.send("text", text=text)[0] == 303
     for page in PAGES:
         assert "<script>alert" not in visitor.see(f"/{page}")
+    assert (
+        visitor.send(
+            "text", text=MAPPED.replace("area:", f'"{name}":').replace("area}", f'"{name}"}}').replace("39]", "999999]")
+        )[0]
+        == 303
+    )
+    for target in (*PAGES, "map?metric=l1&over=north&over=east&within=2"):
+        assert "<script>alert" not in visitor.see(f"/{target}")
     many = ", ".join(f"c{number}" for number in range(60_000))
     assert visitor.send("text", text=POLICY.replace("Female, Male", many))[0] == 303
     for target in (*PAGES, "figures?epsilon=2"):
@@ -40,3 +48,12 @@ def test_hostile_files_do_no_harm(visitor: Visitor) -> None:
     assert visitor.send("text", text="[: {")[0] == 303
     for page in PAGES:
         visitor.see(f"/{page}")
+
+
+def test_the_file_as_it_was_opened_stands_beside_it_on_release(visitor: Visitor) -> None:
+    assert "Nothing was changed" in visitor.see("/release")
+    assert visitor.send("set", path='["budget", "epsilon"]', value="0.5")[0] == 303
+    page = visitor.see("/release")
+    assert '<span class="old">-budget: {epsilon: 1}</span>' in page
+    assert '<span class="new">+budget: {epsilon: 0.5}</span>' in page
+    assert "one step apart" in page  # the promise

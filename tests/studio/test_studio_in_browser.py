@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from scripts.services import BROWSER_FLAGS, chromium
 from tests.report.test_in_browser import violations
 from tests.services import needs_browser
+from tests.studio.conftest import MAPPED, POLICY
 
 import tetraodon as td
 from tetraodon.policy.draft import init
@@ -87,6 +89,116 @@ def test_the_picture_follows_the_slider_and_nothing_is_saved_until_asked(studio:
     told = page.locator("[data-item=ages] td").first.inner_text()
     assert told.startswith(f"±{found['ages'].expected_error:.3g}")
     assert studio.bench.text == before
+
+
+# -- maps, blocks and arcs, by dragging and by keys ------------------------------------------------------------
+
+
+def test_the_map_counts_steps_as_the_promise_does(studio: Studio, visit: Any) -> None:
+    page = visit(studio)
+    for metric, within in (("l2", "3"), ("l1", "2.5"), ("linf", "1"), ("l1", "0.5"), ("great circle km", "150")):
+        text = MAPPED.replace("metric: l2", f"metric: {metric}").replace("within: 3}", f"within: {within}}}")
+        studio.bench.replace(text)
+        go(page, "secrets")
+        drawn = td.picture(text, "north", "east")
+        rows, columns = (codes.ravel() for codes in np.meshgrid(np.arange(40), np.arange(21), indexing="ij"))
+        for chosen in ((0, 0), (17, 9)):
+            found = page.evaluate(
+                "([at, rows, columns]) => { const map = document.querySelector('.odds-map');"
+                " return rows.map((row, n) => { const s = map.oddsSteps(at, row, columns[n]);"
+                " return s === Infinity ? -1 : s; }); }",
+                [chosen, rows.tolist(), columns.tolist()],
+            )
+            meant = drawn.steps(chosen, rows, columns)
+            assert found == [-1 if away == np.inf else away for away in meant.tolist()]
+
+
+def test_places_are_chosen_and_secrets_stretched_on_a_map(studio: Studio, visit: Any) -> None:
+    studio.bench.replace(MAPPED)
+    page = visit(studio)
+    go(page, "secrets")
+    canvas, told = page.locator(".odds-map canvas"), page.locator(".odds-map .told")
+    canvas.scroll_into_view_if_needed()
+    page.locator("[data-axis='0']").focus()
+    page.keyboard.press("ArrowRight")
+    assert told.inner_text().startswith("north 20, east")
+    box = canvas.bounding_box()
+
+    def at(east: float, north: float) -> tuple[float, float]:
+        return box["x"] + (east + 0.5) / 21 * box["width"], box["y"] + box["height"] - (north + 0.5) / 40 * box[
+            "height"
+        ]
+
+    page.mouse.move(*at(4, 10))
+    page.mouse.down()
+    page.mouse.move(*at(6, 12))
+    page.mouse.up()
+    assert told.inner_text().startswith("north 12, east 6.0: one step")  # 3.0 is chosen, and 3 to the right of it
+    page.mouse.move(*at(6 + 6, 12))
+    page.mouse.down()
+    page.mouse.move(*at(6 + 8, 12))
+    page.mouse.up()
+    assert page.locator(".joint [name=within]").input_value() == "4"
+    page.locator(".odds-map .told", has_text="north 12, east 7.0: one step").wait_for()
+    page.locator(".joint form button").click()
+    assert studio.bench.text == MAPPED.replace("within: 3}", "within: 4}")
+
+
+def test_blocks_are_made_by_dragging_and_by_keys(studio: Studio, visit: Any) -> None:
+    studio.bench.replace(MAPPED)
+    page = visit(studio)
+    go(page, "secrets")
+    words = page.locator("section.secret", has=page.locator("h2", has_text="area"))
+    words.get_by_role("button", name="s", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert words.locator("textarea").input_value() == 'n\n"e, far", w, s'
+    assert page.evaluate("document.activeElement.textContent") == "s"
+    words.locator("[aria-live]", has_text="s is in block 2 of 2.").first.wait_for(state="attached")
+    words.get_by_role("button", name="e, far").drag_to(words.locator(".block.new"))
+    assert words.locator("textarea").input_value() == 'n\nw, s\n"e, far"'
+    words.locator(".told", has_text="n or w: not protected").wait_for()
+    words.get_by_role("button", name="Save area").click()
+    assert studio.bench.text == MAPPED.replace('[[n, s], ["e, far", w]]', "[[n], [w, s], ['e, far']]")
+    numbers = page.locator("section.secret", has=page.locator("h2", has_text="age"))
+    border = numbers.get_by_role("slider", name="The end of block 1")
+    border.focus()
+    page.keyboard.press("ArrowRight")
+    assert numbers.locator("textarea").input_value() == "20, 30\n31, 59"
+    box, ruler = border.bounding_box(), numbers.locator(".ruler").bounding_box()
+    page.mouse.move(box["x"] + 4, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(ruler["x"] + ruler["width"] / 2, box["y"] + 20)
+    page.mouse.up()
+    assert numbers.locator("textarea").input_value() == "20, 39\n40, 59"
+    numbers.get_by_role("button", name="One block more").click()
+    assert numbers.locator("textarea").input_value() == "20, 29\n30, 39\n40, 59"
+    border.focus()
+    page.keyboard.press("Delete")
+    assert numbers.locator("textarea").input_value() == "20, 39\n40, 59"
+    assert violations(page) == {}
+
+
+def test_arcs_are_stretched_and_values_chosen_by_dragging(studio: Studio, visit: Any) -> None:
+    page = visit(studio)
+    go(page, "secrets")
+    section = page.locator("section.secret").first
+    line, end = section.locator(".drawn"), section.locator(".end").last
+    box = line.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 12 + (box["width"] - 24) * 10.5 / 40, box["y"] + 60)
+    page.mouse.up()
+    assert section.locator(".strip output").inner_text() == "30 years"
+    box = end.bounding_box()
+    page.mouse.move(box["x"] + 6, box["y"] + 6)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 6 + 3 * (line.bounding_box()["width"] - 24) / 40, box["y"] + 6)
+    assert section.locator("form output").inner_text() == "8"  # at once
+    page.mouse.up()
+    section.locator(".told", has_text="30 or 22 years: one step").wait_for()
+    assert section.locator(".strip output").inner_text() == "30 years"
+    section.get_by_role("button", name="Save age").click()
+    assert studio.bench.text == POLICY.replace("within: 5", "within: 8")
 
 
 # -- from a draft to a release, by keyboard alone ----------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -182,11 +182,13 @@ class JointMetric(Remembering):
         gap = tuple(abs(int(a) - int(b)) for a, b in zip(self.codes(x), self.codes(y), strict=True))
         if any(g and step > self.within for g, step in zip(gap, self.steps, strict=True)):
             return INFINITE
+        if len(gap) == 2:
+            return self._plane_gauge(gap)
         if self.metric == "linf":
             return max(-(-g // int(self.within / step)) for g, step in zip(gap, self.steps, strict=True) if g)
         if self.metric == "l1" and len(set(self.steps)) == 1:
             return -(-sum(gap) // int(self.within / self.steps[0]))
-        return self._plane_gauge(gap) if len(gap) == 2 else self._displacements(gap)
+        return self._displacements(gap)
 
     @cached_property
     def _corners(self) -> list[tuple[int, int]]:
@@ -204,14 +206,26 @@ class JointMetric(Remembering):
             hull.append((i, j))
         return [(hull[0][0], 0), *hull] if hull[0][1] else hull
 
+    @cached_property
+    def sides(self) -> tuple[tuple[int, int, int], ...]:
+        """What bounds a step in the plane: (a, b, c) says that a step (x, y) has a |x| + b |y| <= c.
+
+        So two cells are as many steps apart as the largest of (a |x| + b |y|) / c, rounded up, along axes that a step
+        moves at all; see `distance`.
+
+        Pre  two attributes, and not the great circle.
+        """
+        right, up = (int(self.within / step) for step in self.steps)
+        straight = [(1, 0, right), (0, 1, up)]
+        alike = self.metric == "l1" and self.steps[0] == self.steps[1]
+        straight += [(1, 1, right)] if alike else []
+        corners = [] if self.metric == "linf" or alike else self._corners
+        for (a, b), (c, d) in pairwise(corners):
+            straight.append((d - b, a - c, (d - b) * a + (a - c) * b))
+        return tuple(side for side in dict.fromkeys(straight) if side[2])
+
     def _plane_gauge(self, gap: tuple[int, ...]) -> int:
-        if 0 in gap:
-            return max(-(-g // int(self.within / step)) for g, step in zip(gap, self.steps, strict=True) if g)
-        best = Fraction(0)
-        for (a, b), (c, d) in zip(self._corners, self._corners[1:], strict=False):
-            right, up = d - b, a - c
-            best = max(best, Fraction(right * gap[0] + up * gap[1], right * a + up * b))
-        return math.ceil(best)
+        return max(-(-(a * gap[0] + b * gap[1]) // c) for a, b, c in self.sides)
 
     def _displacements(self, gap: tuple[int, ...]) -> int:
         if math.prod(g + 1 for g in gap) > SEARCH_LIMIT // 10:

@@ -135,12 +135,7 @@ class OddsStrip:
         `moves` lists for one step and more: the odds, how often a direct question would be answered truthfully, and how
         dark it is drawn, from 1, where nothing can be told, to 0, where the protection is not worth the name.
         """
-        told: list[list[Any]] = []
-        while len(told) < min(self.longest, MOST_MOVES) and odds(self.epsilon, len(told) + 1) <= WORTHLESS:
-            step = len(told) + 1
-            dark = 1 - float(self.epsilon * step) / math.log(WORTHLESS)
-            shown = times(odds(self.epsilon, step)), percent(chance(self.epsilon, step))
-            told.append([*shown, round(max(dark, 0.0), 4)])
+        told = told_moves(self.epsilon, self.longest)
         drawn = self._line() if self.ruler else self._words()
         return {
             "name": self.attribute.name,
@@ -179,6 +174,21 @@ class OddsStrip:
             "left": self.graph.size - len(self.codes),
             "steps": [[-1 if math.isinf(steps) else int(steps) for steps in row.tolist()] for row in away],
         }
+
+
+def told_moves(epsilon: Fraction, longest: float) -> list[list[Any]]:
+    """For one step and more, as long as it is worth telling: the odds, how often a direct question would be answered
+    truthfully, and how dark it is drawn.
+
+    >>> told_moves(Fraction(3), 9)
+    [['20.09', '95.3%', 0.5657], ['403.5', '99.8%', 0.1314]]
+    """
+    told: list[list[Any]] = []
+    while len(told) < min(longest, MOST_MOVES) and odds(epsilon, len(told) + 1) <= WORTHLESS:
+        step = len(told) + 1
+        dark = 1 - float(epsilon * step) / math.log(WORTHLESS)
+        told.append([times(odds(epsilon, step)), percent(chance(epsilon, step)), round(max(dark, 0.0), 4)])
+    return told
 
 
 def odds_strips(policy: Policy) -> tuple[OddsStrip, ...]:

@@ -108,10 +108,10 @@
     return made;
   }
 
-  function line(data, chosen, low, high, width) {
+  function line(data, chosen, low, high, width, shaped) {
     var span = high - low + 1, cells = Math.min(span, Math.floor((width - 2 * SIDE) / 4)), wide = (width - 2 * SIDE) / span;
     var tall = ARCS + HIGH + 30, box = "0 0 " + width + " " + tall;
-    var drawn = make("svg", { width: width, height: tall, viewBox: box, class: "line", "aria-hidden": "true" });
+    var drawn = make("svg", { width: width, height: tall, viewBox: box, class: "line", "aria-hidden": "true", "data-low": low, "data-high": high });
     var floor = ARCS + HIGH, put = function (made) { drawn.appendChild(made); };
     function x(code) { return SIDE + (code - low + 0.5) * wide; }
     for (var n = 0; n < cells; n += 1) {
@@ -128,6 +128,11 @@
     put(make("line", { x1: x(chosen), x2: x(chosen), y1: ARCS - 2, y2: floor, class: "chosen" }));
     put(make("circle", { cx: x(chosen), cy: ARCS - 4, r: 5, class: "chosen" }));
     if (data.reach && data.reach * wide > 26) { arcs(data, chosen, low, high, x, put); }
+    if (data.reach && shaped) {
+      [chosen - data.reach, chosen + data.reach].forEach(function (code) {
+        if (code >= low && code <= high) { put(make("rect", { x: x(code) - 6, y: ARCS - 10, width: 12, height: 12, class: "end" })); }
+      });
+    }
     ticks(data, low, high).forEach(function (code) {
       put(make("line", { x1: x(code), x2: x(code), y1: floor + 3, y2: floor + 8, class: "tick" }));
       var place = code === low ? "start" : code === high ? "end" : "middle";
@@ -157,23 +162,57 @@
 
   function along(strip, data) {
     var input = strip.querySelector("input"), output = strip.querySelector("output");
-    var place = strip.querySelector(".drawn"), words = strip.querySelector(".told");
+    var place = strip.querySelector(".drawn"), words = strip.querySelector(".told"), shaped = strip.closest("[data-shaped]");
     function draw() {
       var chosen = +input.value, width = Math.max(place.clientWidth, 240), close = near(data, chosen);
       output.textContent = measured(data, chosen);
       input.setAttribute("aria-valuetext", measured(data, chosen));
-      place.replaceChildren(line(data, chosen, 0, data.size - 1, width));
+      place.replaceChildren(line(data, chosen, 0, data.size - 1, width, shaped));
       if (close) {
         var told_ = document.createElement("p");
         told_.className = "note";
         told_.textContent = "A close-up, from " + label(data, close[0]) + " to " + measured(data, close[1]) + ":";
-        place.append(told_, line(data, chosen, close[0], close[1], width));
+        place.append(told_, line(data, chosen, close[0], close[1], width, shaped));
       }
       words.textContent = told(data, chosen).map(function (other) { return pair(data, chosen, other); }).join(" ");
     }
     input.addEventListener("input", draw);
     window.addEventListener("resize", draw);
+    dragging(strip, data, place, input);
+    strip.oddsReach = function (reach) { data.reach = reach; draw(); };
     draw();
+  }
+
+  // The chosen value follows whoever drags along the picture; in the studio the end of the first arc does, too, and says
+  // how far a secret reaches. Keys do the same by the sliders.
+  function dragging(strip, data, place, input) {
+    var line_ = null, end = false;
+    function code(event) {
+      var part = (event.clientX - line_.left - SIDE) / (line_.width - 2 * SIDE), span = line_.high - line_.low + 1;
+      return Math.max(0, Math.min(data.size - 1, line_.low + Math.floor(part * span)));
+    }
+    function moved(event) {
+      if (!line_) { return; }
+      if (end) { strip.dispatchEvent(new CustomEvent("reach", { bubbles: true, detail: Math.max(1, Math.abs(code(event) - +input.value)) })); return; }
+      input.value = code(event);
+      input.dispatchEvent(new Event("input"));
+    }
+    place.addEventListener("pointerdown", function (event) {
+      var svg = event.target.closest("svg"), box = svg && svg.getBoundingClientRect();
+      if (!svg) { return; }
+      line_ = { left: box.left, width: box.width, low: +svg.dataset.low, high: +svg.dataset.high };
+      end = event.target.classList.contains("end");
+      place.setPointerCapture(event.pointerId);
+      event.preventDefault();
+      moved(event);
+    });
+    place.addEventListener("pointermove", moved);
+    ["pointerup", "pointercancel"].forEach(function (name) {
+      place.addEventListener(name, function () {
+        if (line_ && end) { strip.dispatchEvent(new CustomEvent("reached", { bubbles: true })); }
+        line_ = null;
+      });
+    });
   }
 
   // -- word by word --------------------------------------------------------------------------------
@@ -199,6 +238,7 @@
     (data.steps ? byWord : along)(strip, data);
     strip.oddsSteps = function (chosen, other) { return steps(data, chosen, other); };
   }
+  window.oddsLabel = label;
   window.startStrips = function (place) { place.querySelectorAll(".strip").forEach(start); };
   window.startStrips(document);
 })();

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
 from tetraodon.ledger import Ledger
+from tetraodon.policy.edited import edited
 from tetraodon.policy.policy import Policy
 from tetraodon.studio import forms
 from tetraodon.studio.child import Child
@@ -37,7 +38,12 @@ def _secret(bench: Workbench, fields: Fields) -> None:
 
 
 def _map(bench: Workbench, fields: Fields) -> None:
-    bench.edit(("together",), forms.joint(fields), one(fields, "reason"))
+    """Measure two columns as one: what was a secret of each by itself gives way."""
+    meant, text = forms.joint(fields), bench.text
+    for name in meant["over"]:
+        if name in bench.map_of("secrets"):
+            text = edited(text, ("secrets", name), None)
+    bench.replace(edited(text, ("together",), meant, reason=one(fields, "reason")))
 
 
 def _question(bench: Workbench, fields: Fields) -> None:

@@ -8,18 +8,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tetraodon.domain import Attribute
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.ledger import Ledger, shown_above, shown_below
 from tetraodon.policy.attackers import Chain, DependentGroups
+from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.explain import explain
 from tetraodon.policy.held import Held
+from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.publisher import NOBODY
 from tetraodon.policy.source import Plain
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.pricing import quote
-from tetraodon.report.odds_strip import odds_strips
+from tetraodon.report.odds_map import odds_maps
+from tetraodon.report.odds_strip import MOST_CHIPS, OddsStrip, odds_strips
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.studio.child import Child
@@ -42,6 +46,10 @@ PAGES = {
     "release": "Release",
     "text": "The file",
 }
+ASSETS = dict.fromkeys(("studio.js", "map.js", "blocks.js", "studio.css"), HERE)
+ASSETS |= {"strips.js": REPORT, "style.css": REPORT}
+MOST_VALUES = 10_000
+"""How many values blocks are made of by dragging; of more they are typed."""
 MOST_PEOPLE = 12
 """How many people of a household are drawn."""
 
@@ -56,7 +64,7 @@ def templates() -> Environment:
 
 def asset(name: str) -> tuple[bytes, str] | None:
     """A script or a style sheet of ours, with its kind."""
-    folder = {"studio.js": HERE, "studio.css": HERE, "strips.js": REPORT, "style.css": REPORT}.get(name)
+    folder = ASSETS.get(name)
     if folder is None:
         return None
     return (folder / name).read_bytes(), "text/javascript" if name.endswith("js") else "text/css"
@@ -119,13 +127,17 @@ def _columns(bench: Workbench, held: Held) -> dict[str, Any]:
 
 
 def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
-    said, policy, shown = bench.map_of("secrets"), held.policy, []
+    said, policy = bench.map_of("secrets"), held.policy
+    shown: list[dict[str, Any]] = []
+    together = bench.map_of("together")
+    over = together.get("over")
     for name in bench.map_of("attributes"):
         entry = said.get(name)
         form = (
             entry if isinstance(entry, dict) else {entry: "true"} if isinstance(entry, str) else {"everything": "true"}
         )
         kind = next((kind for kind in ("everything", "public", "within", "blocks") if kind in form), "other")
+        kind = "map" if isinstance(over, list) and name in over else kind
         attribute = policy.domain[name] if policy is not None and name in policy.domain.names else None
         shown.append(
             {
@@ -134,6 +146,7 @@ def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
                 "within": form.get("within") or "",
                 "blocks": _block_lines(form.get("blocks")),
                 "attribute": attribute,
+                "maker": _block_maker(attribute),
                 "longest": decimal_text((attribute.size - 1 - attribute.separate) * attribute.step)
                 if attribute is not None and attribute.adds_up
                 else "",
@@ -142,7 +155,26 @@ def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
                 "problems": [one for one in held.problems if one.path[:2] == ("secrets", name)],
             }
         )
-    return {"secrets": shown, "together": _together(bench)}
+    return {
+        "secrets": shown,
+        "together": _together(bench),
+        "map": together if isinstance(over, list) and len(over) == 2 else None,
+        "maps": [] if policy is None else odds_maps(policy),
+        "metrics": METRICS,
+        "coordinates": [one["name"] for one in shown if one["attribute"] is not None and one["attribute"].adds_up],
+    }
+
+
+def _block_maker(attribute: Attribute | None) -> dict[str, Any] | None:
+    """What blocks of an attribute's values are made of by dragging; None where they are typed."""
+    if attribute is None or attribute.separate or not 1 < attribute.size <= MOST_VALUES:
+        return None
+    strip = OddsStrip(attribute, Everything(attribute.size), Fraction(1))
+    if strip.ruler:
+        return {"words": False, **strip.document()}
+    if attribute.size > MOST_CHIPS:
+        return None
+    return {"words": True, "texts": [attribute.text(code) for code in range(attribute.size)]}
 
 
 def _block_lines(blocks: Plain) -> str:

@@ -15,6 +15,7 @@ from tetraodon.errors import PolicyError, TetraodonError
 from tetraodon.policy.edited import edited
 from tetraodon.policy.publisher import NOBODY
 from tetraodon.releasing.plan import Plan
+from tetraodon.report.odds_map import odds_maps
 from tetraodon.studio import forms, pages
 from tetraodon.studio.actions import act
 from tetraodon.studio.child import Child
@@ -61,7 +62,14 @@ class Studio:
         made = pages.templates().get_template("strip.html.j2")
         strips = pages.strips_of(held.policy, name)
         wrong = [one for one in held.problems if one.path[:2] == ("secrets", name)]
-        return made.render(publisher=NOBODY, words={}, strips=strips, name=name, problems=wrong)
+        return made.render(publisher=NOBODY, words={}, strips=strips, name=name, problems=wrong, nothing="")
+
+    def map(self, fields: forms.Fields) -> str:
+        """The map of two columns as it would be."""
+        held = self.bench.tried(("together",), forms.joint(fields))
+        made = pages.templates().get_template("map.html.j2")
+        maps = [] if held.policy is None else odds_maps(held.policy)
+        return made.render(publisher=NOBODY, words={}, maps=maps, problems=held.problems)
 
     def figures(self, fields: forms.Fields) -> dict[str, Any]:
         """Errors and odds at another epsilon."""
@@ -136,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._html(pages.page(name, studio.bench, studio.child))
         elif name.startswith("assets/") and (found := pages.asset(name.removeprefix("assets/"))) is not None:
             self._send(200, found[0], kind=found[1])
-        elif name in ("strip", "attack"):
+        elif name in ("strip", "map", "attack"):
             self._html(getattr(studio, name)(query))
         elif name in ("figures", "simulate", "needed"):
             self._json(getattr(studio, name)(query))

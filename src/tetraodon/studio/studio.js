@@ -28,21 +28,54 @@
 
   // -- secrets: the picture follows the form -----------------------------------------------------------
 
+  // Puts a picture in another one's place, with what was chosen there.
+  function renew(picture, html, start) {
+    var chosen = [].map.call(picture.querySelectorAll("input[type=range]"), function (input) { return input.value; });
+    picture.innerHTML = html;
+    [].forEach.call(picture.querySelectorAll("input[type=range]"), function (input, place) {
+      if (chosen[place] !== undefined) { input.value = chosen[place]; }
+    });
+    start(picture);
+  }
+
   function secrets(section) {
     var form = section.querySelector("form"), picture = section.querySelector(".picture"), ask = asker("/strip", "text");
     if (!form) { return; }
+    var within = form.elements.within, output = form.querySelector("output");
+    function shown(reach) {  // at once, by what is known already; the server's answer follows
+      var strip = picture.querySelector(".strip");
+      output.textContent = within.value;
+      form.querySelector("[value=within]").checked = true;
+      if (strip && strip.oddsReach && form.dataset.kind === "within") { strip.oddsReach(reach); }
+    }
+    function follow() {
+      ask(new FormData(form), function (html) { renew(picture, html, window.startStrips); });
+      form.dataset.kind = form.elements.secret.value;
+    }
+    form.dataset.kind = form.elements.secret.value;
     form.addEventListener("input", function (event) {
-      var output = form.querySelector("output");
       if (event.target.name === "reason") { return; }
-      if (event.target.type === "range") {
-        output.textContent = event.target.value;
-        form.querySelector("[value=within]").checked = true;
-      }
+      if (event.target.type === "range") { shown(Math.round(+within.value / +within.step)); }
       if (event.target.name === "blocks") { form.querySelector("[value=blocks]").checked = true; }
-      ask(new FormData(form), function (html) {
-        picture.innerHTML = html;
-        window.startStrips(picture);
-      });
+      follow();
+    });
+    section.addEventListener("reach", function (event) {
+      within.value = event.detail * +within.step;
+      shown(event.detail);
+    });
+    section.addEventListener("reached", follow);
+  }
+
+  function joint(section) {
+    var form = section.querySelector("form"), picture = section.querySelector(".picture"), ask = asker("/map", "text");
+    function follow(event) {
+      if (event.target.name === "reason" || !form.elements.within.value) { return; }
+      ask(new FormData(form), function (html) { renew(picture, html, window.startMaps); });
+    }
+    form.addEventListener("input", follow);
+    picture.addEventListener("reach", function (event) {
+      form.elements.within.value = event.detail;
+      follow(event);
     });
   }
 
@@ -237,6 +270,7 @@
   }
 
   document.querySelectorAll(".secret").forEach(secrets);
+  document.querySelectorAll(".joint").forEach(joint);
   document.querySelectorAll("[data-attack]").forEach(attack);
   if (body === "choose") { choose(); }
   if (body === "budget") { budget(); }
