@@ -63,6 +63,7 @@ PINNED = [
     "picture",
     "plan",
     "plan_for_error",
+    "preview",
     "proportion",
     "publish",
     "pufferfish",

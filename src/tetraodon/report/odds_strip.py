@@ -181,7 +181,7 @@ def told_moves(epsilon: Fraction, longest: float) -> list[list[Any]]:
     truthfully, and how dark it is drawn.
 
     >>> told_moves(Fraction(3), 9)
-    [['20.09', '95.3%', 0.5657], ['403.5', '99.8%', 0.1314]]
+    [['20.09', '95.3%', 0.5657], ['404', '99.8%', 0.1314]]
     """
     told: list[list[Any]] = []
     while len(told) < min(longest, MOST_MOVES) and odds(epsilon, len(told) + 1) <= WORTHLESS:

@@ -9,12 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 from tetraodon.errors import PolicyError, TetraodonError
+from tetraodon.pufferfish.meaning import choose_epsilon
 from tetraodon.rational import decimal_text, rational
 from tetraodon.releasing.error_targets import wanted_of
 from tetraodon.releasing.least_epsilon import driven_by, least_plan
 from tetraodon.studio.workbench import held_of
 
-_EXACT, _SHOWN = Context(prec=40), Context(prec=3, rounding=ROUND_FLOOR)
+_DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,8 @@ class BeliefAllowed:
     @property
     def allowed(self) -> Decimal:
         """The most epsilon of one release, rounded down to three digits."""
-        grows = self.after * (1 - self.before) / (self.before * (1 - self.after))
-        log = _EXACT.ln(_EXACT.divide(Decimal(grows.numerator), Decimal(grows.denominator)))
-        return _SHOWN.divide(log, Decimal(self.steps * self.releases))
+        most = choose_epsilon(prior=self.before, posterior=self.after)
+        return _DOWN.divide(Decimal(most.numerator), Decimal(most.denominator * self.steps * self.releases))
 
     @property
     def allowed_text(self) -> str:
