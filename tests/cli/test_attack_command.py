@@ -27,7 +27,7 @@ def test_a_run_in_text(run: Run) -> None:
 
 def test_a_run_in_json_with_a_picture(run_json: Callable[..., Any], place: Path) -> None:
     told = run_json("attack", "gaussian-tail", "--chart", "tail.svg")
-    assert told["attacked"] > 13_000 > told["allowed"] >= told["defended"]
+    assert told["attacked"] > 0.9999 > told["allowed"] >= told["defended"]
     assert (told["succeeded"], told["held"]) == (True, True)
     assert (place / "tail.svg").read_text().startswith("<svg")
 

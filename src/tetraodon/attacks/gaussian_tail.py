@@ -34,12 +34,13 @@ def run() -> Story:
         defence=f"Laplace noise of scale 1 never moves the odds by more than e = {math.exp(double.epsilon):.3f}, "
         "whatever is published. Or state delta: at epsilon 1 this Gaussian noise needs "
         f"{float(forgiven.delta[1]):.4f}, the part of such outputs that e^epsilon does not cover.",
-        measure="the most by which the odds move",
-        attacked=odds if math.isinf(pure.epsilon) else 1.0,
-        allowed=math.e,
-        defended=math.exp(double.epsilon),
+        measure="belief that the bit is 1, from one half",
+        attacked=odds / (1 + odds) if math.isinf(pure.epsilon) else 0.5,
+        allowed=math.e / (1 + math.e),
+        defended=math.exp(double.epsilon) / (1 + math.exp(double.epsilon)),
         numbers={
             "published": SEEN,
+            "times as likely for 1 as for 0": rounded(odds),
             "chance of that or more, bit 1": rounded(float(ndtr(1 - SEEN))),
             "smallest delta at epsilon 1": rounded(float(forgiven.delta[1])),
         },

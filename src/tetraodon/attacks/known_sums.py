@@ -50,7 +50,7 @@ def policy(k: int, *, known: bool) -> Policy:
 
 def run() -> Story:
     dice = Dice(1)
-    rows, read, error = [], {}, {}
+    rows, read, right, error = [], {}, {}, {}
     for known, name in ((False, "noise of plain differential privacy"), (True, "noise where the sums are declared")):
         for k in SIZES:
             counts = np.arange(k) % 7
@@ -59,19 +59,23 @@ def run() -> Story:
             error[known] = float(np.sqrt(np.mean((found - counts) ** 2)))
             rows.append({"values": k, "error left to the attacker": rounded(error[known]), "noise": name})
             read[known] = float(np.mean(np.rint(found) == counts))
+            right[known] = float(np.mean(found[:, 0] < counts[0] + 0.5))
     one_noise = math.sqrt(np.var(Dice(2).laplace(2, (100_000,))))
     return Story(
         words=f"The counts of {k} values are published with noise at epsilon 1, and the sums of adjacent counts are "
         f"known exactly. Each noisy count, carried along the sums, is another estimate of the first one. The average "
-        f"reads {read[False]:.0%} of the counts exactly.",
+        f"reads {read[False]:.0%} of the counts exactly. Only one other table with counts next to these fits the sums: "
+        "one person more and one fewer, in turn. Whoever wonders which of the two it is guesses right "
+        f"{right[False]:.0%} of the time.",
         defence="List the sums under `known:`. The sensitivity then is k, and the noise outgrows what averaging "
         "takes away.",
-        measure="share of counts read exactly",
-        attacked=read[False],
+        measure="how often a guess between two tables is right",
+        attacked=right[False],
         allowed=math.e / (1 + math.e),
-        defended=read[True],
+        defended=right[True],
         numbers={
             "values": k,
+            "counts read exactly, without the defence": rounded(read[False]),
             "standard deviation of the noise": rounded(one_noise),
             "attacker's error without the defence": rounded(error[False]),
             "attacker's error with the defence": rounded(error[True]),

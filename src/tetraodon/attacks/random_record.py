@@ -42,13 +42,13 @@ def run() -> Story:
     return Story(
         words="A mechanism publishes the record of one random person, in full, every time it is run. With n people it "
         "is (epsilon, 1/n)-private, by `verify`: a delta that looks small when there are many people always costs "
-        "somebody everything.",
+        "somebody everything. A belief of one half in their bit becomes certainty, where odds of 3 allow 75%.",
         defence="Ask at delta = 0, where the loss is infinite, or at a delta far below 1/n. Let the chosen person "
         f"answer with a coin, the truth three times in four, and the loss is ln {safe.odds} at delta 0.",
-        measure="people whose record is certain after a release",
-        attacked=1.0 if pure.holds is False and all(needed[n] == Fraction(1, n) for n in SIZES) else 0.0,
-        allowed=0.0,
-        defended=0.0 if safe.holds else 1.0,
+        measure="belief in the bit of the person who is published",
+        attacked=1.0 if pure.holds is False and all(needed[n] == Fraction(1, n) for n in SIZES) else 0.5,
+        allowed=0.75,
+        defended=float((safe.odds or 0) / (1 + (safe.odds or 0))) if safe.holds else 1.0,
         numbers={f"smallest delta, {n} people": rounded(float(needed[n])) for n in SIZES},
         chart=lines(rows, x="people", y="number", colour="what"),
     )
