@@ -13,7 +13,7 @@ from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency, NoiseLaw
 from tetraodon.policy.attackers import Independent
 from tetraodon.policy.attribute_graph import AttributeGraph
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
 from tetraodon.questions import count, histogram
 from tetraodon.rational import log_rounded_up
@@ -97,7 +97,7 @@ def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence
     for factor in policy.graph.factors:
         if not matrices.keys() & set(factor.names):
             continue  # it is not shown
-        if isinstance(factor.graph, JointMetric):
+        if isinstance(factor.graph, JointGraph):
             raise Refused(
                 "the governing policy measures attributes together", fix="publish a view", where=policy.dataset
             )

@@ -21,6 +21,7 @@ from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.metric_axis import by_metric
 from tetraodon.policy.attribute_graph import Everything, Public
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph, complete_graph
 from tetraodon.workload.contribution import One
@@ -217,17 +218,18 @@ def _axis(
 ) -> Axis:
     """The fastest way to look at a group of factors that is right for it."""
     first = factors[0].graph
-    if len(factors) == 1 and not isinstance(first, JointMetric):
+    if len(factors) == 1 and not isinstance(first, JointGraph):
         return LineAxis(names[0], first, terms, crossings)
     part = _part(graph, factors, names)
-    if isinstance(first, JointMetric) and len(factors) == 1:
-        return by_metric(part, first, terms, crossings) or GridAxis(part, terms, crossings)
+    if isinstance(first, JointGraph) and len(factors) == 1:
+        quick = by_metric(part, first, terms, crossings) if isinstance(first, JointMetric) else None
+        return quick or GridAxis(part, terms, crossings)
     at_corners = by_value(crossings) and all(convex_from_each_end(term) for term in terms)
     if corner_axis.fits(factors) and at_corners:
         return CornerAxis(part, terms, crossings)
     if part.domain.size <= MATRIX_LIMIT:
         return GridAxis(part, terms, crossings)
-    if at_corners and not any(isinstance(factor.graph, JointMetric) for factor in factors):
+    if at_corners and not any(isinstance(factor.graph, JointGraph) for factor in factors):
         return CornerAxis(corner_axis.widened(part), terms, crossings, exact=False)
     complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)
     return ClassAxis(part, terms, crossings, exact=complete)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.certificate.edge_loss import Loss, Weighted
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery
@@ -70,7 +70,7 @@ def over_tables(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[
 
 
 def _can_change(factor: Factor) -> bool:
-    return factor.graph.has_edges if isinstance(factor.graph, JointMetric) else factor.graph.edge_count > 0
+    return factor.graph.has_edges if isinstance(factor.graph, JointGraph) else factor.graph.edge_count > 0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.errors import Refused
 from tetraodon.inference.consistency import Margin, common_coarsening
 from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import known_query
 from tetraodon.policy.policy import Policy
 from tetraodon.questions import Histogram
@@ -53,7 +53,7 @@ def _totals_of_parts(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQu
     for split in table:
         graph = policy.graph.factor_of(split.name).graph
         match graph:
-            case Everything() | Within() | JointMetric():
+            case Everything() | Within() | JointGraph():
                 continue
             case Public():
                 by.append(Split(split.name, split.bins, split.labels))

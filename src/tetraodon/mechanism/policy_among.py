@@ -8,7 +8,7 @@ import numpy as np
 
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.workload.contribution import One
@@ -37,7 +37,7 @@ def _left(factor: Factor, those: RecordsWhere) -> list[Factor]:
     """The secrets of some attributes among values that are kept."""
     if not those.kept.keys() & set(factor.names):
         return [factor]
-    if isinstance(factor.graph, JointMetric):
+    if isinstance(factor.graph, JointGraph):
         return [Factor((name,), Everything(those.inside[name].size)) for name in factor.names]
     [name] = factor.names
     return [Factor((name,), _among(factor.graph, those.kept[name]))]

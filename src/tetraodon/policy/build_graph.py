@@ -11,10 +11,10 @@ from tetraodon.domain import Attribute, Dates, Domain, Grid, Integers
 from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
-from tetraodon.policy.build_domain import LISTED_LIMIT, VALUES_LIMIT, code_of
+from tetraodon.policy.build_domain import LISTED_LIMIT, code_of
+from tetraodon.policy.build_joint import joint_factor
 from tetraodon.policy.category_tree import branches_of
 from tetraodon.policy.document import PolicyDocument, Rule, SecretSection, Together
-from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
 
@@ -104,7 +104,7 @@ def secret_graph(
     """The graph that some secrets make together; problems are told at `here`."""
     factors: list[Factor] = []
     with problems.at(*here, "together"):
-        factors += _joint(together, domain)
+        factors += joint_factor(together, domain)
     for name in secrets:
         with problems.at(*here, "secrets", name):
             domain.position(name)
@@ -120,65 +120,6 @@ def secret_graph(
     problems.stop()
     limit = len(factors) if together.at_most is None else min(together.at_most, len(factors))
     return SecretGraph(domain, tuple(factors), limit, absent)
-
-
-def _joint(together: Together, domain: Domain) -> list[Factor]:
-    if together.at_most is not None and together.at_most < 1:
-        raise PolicyError("`at most` is below one", fix="let at least one attribute change")
-    if together.metric is None:
-        if together.over or together.within is not None:
-            raise PolicyError("the metric is missing", fix="add `metric: l1`, l2, linf or great circle km")
-        return []
-    if together.at_most is not None:
-        raise PolicyError("`metric` and `at most` cannot be combined yet", fix="drop one of them")
-    if not together.over or together.within is None:
-        raise PolicyError(
-            "a joint metric needs `over` and `within`", fix="write {metric: l1, over: [x, y], within: 10}"
-        )
-    if len(set(together.over)) < len(together.over):
-        raise PolicyError("an attribute is named twice in `over`", fix="name each one once")
-    axes = [domain[name] for name in together.over]
-    for axis in axes:
-        if axis.separate:
-            raise _apart(axis)
-        if not axis.numeric:
-            raise PolicyError(f"{axis.name} is not a number", fix="measure integer or real attributes together")
-    if domain.project(together.over).size > VALUES_LIMIT:
-        raise PolicyError("these attributes have more than 10^18 values together", fix="use coarser grids")
-    if together.metric == "great circle km":
-        _check_degrees(axes)
-    metric = JointMetric(
-        together.metric,
-        together.within,
-        tuple(axis.size for axis in axes),
-        tuple(axis.number(0) for axis in axes),
-        tuple(axis.step for axis in axes),
-    )
-    if together.metric == "great circle km" and not _reaches(metric):
-        raise PolicyError("`within` reaches no other value", fix="widen it beyond one step of the grid")
-    return [Factor(tuple(together.over), metric)]
-
-
-def _check_degrees(axes: list[Attribute]) -> None:
-    if len(axes) != 2:
-        raise PolicyError("great-circle distance needs two attributes", fix="write `over: [latitude, longitude]`")
-    for axis, limit, role in zip(axes, (90, 360), ("latitude", "longitude"), strict=True):
-        low, high = axis.number(0), axis.number(axis.size - 1)
-        if low < -limit or high > limit or high - low > 360:
-            raise PolicyError(
-                f"{axis.name} goes beyond the degrees of a {role}",
-                fix="write `over: [latitude, longitude]`, with latitudes from -90 to 90",
-            )
-
-
-def _reaches(metric: JointMetric) -> bool:
-    """Whether a great-circle metric has any secret. Why: neighbours on a meridian, or on the parallels nearest the
-    poles, are nearest, unless the map closes around the globe."""
-    rows, columns = metric.shape
-    corners = [(0, 0, 1, 0)] if rows > 1 else []
-    for row in (0, rows - 1):
-        corners += [(row, 0, row, column) for column in {1, columns - 1} if 0 < column < columns]
-    return any(metric.is_edge(a * columns + b, c * columns + d) for a, b, c, d in corners)
 
 
 def _attribute_graph(section: SecretSection | None, attribute: Attribute) -> AttributeGraph:
@@ -213,13 +154,6 @@ def _within(section: SecretSection, attribute: Attribute) -> Within | WithinOrMi
         )
     reach = min(int(section.within / attribute.step), max(1, attribute.values.size - 1))
     return WithinOrMissing(attribute.size, reach) if attribute.separate else Within(attribute.size, reach)
-
-
-def _apart(attribute: Attribute) -> Refused:
-    return Refused(
-        f"missing values of {attribute.name} stand apart, so that no distance to them is known",
-        fix=f"write everything, blocks or pairs, where `{MISSING}` is a value; or `missing:` one of the other values",
-    )
 
 
 def _pairs(section: SecretSection, attribute: Attribute) -> Pairs:

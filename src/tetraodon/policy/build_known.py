@@ -34,24 +34,24 @@ def read_known_table(path: Path, domain: Domain) -> Known:
     A cell is a value, or `17..29` for a range of an ordered attribute: a bucketised table. Every cell of the table
     must be there, with 0 where nobody was counted: a cell that is left out might as well be unknown.
     """
-    header, rows = _read(path)
+    header, rows = read_rows(path)
     if COUNT not in header or len(set(header)) < len(header) or len(header) < 2:
-        raise _unfit(path, "it does not have one column for each attribute and one called count")
+        raise unfit(path, "it does not have one column for each attribute and one called count")
     names = [name for name in header if name != COUNT]
     for name in names:
         if name not in domain.names:
-            raise _unfit(path, f"there is no attribute {name!r}")
+            raise unfit(path, f"there is no attribute {name!r}")
     texts = {name: list(dict.fromkeys(row[header.index(name)] for row in rows)) for name in names}
     parts = {name: _groups(path, domain[name], texts[name]) for name in names}
     answers: dict[tuple[int, ...], int] = {}
     for row in rows:
         cell = tuple(parts[name][1][row[header.index(name)]] for name in names)
         if cell in answers:
-            raise _unfit(path, "a cell is listed twice")
+            raise unfit(path, "a cell is listed twice")
         answers[cell] = _count(path, row[header.index(COUNT)])
     sizes = [max(parts[name][1].values()) + 1 for name in names]
     if math.prod(sizes) != len(answers):  # asked before any cell is made: three columns have a billion in a small file
-        raise _unfit(path, "cells are left out", fix="add a row for every cell, with 0 where nobody was counted")
+        raise unfit(path, "cells are left out", fix="add a row for every cell, with 0 where nobody was counted")
     cells = itertools.product(*(range(size) for size in sizes))
     bins = {
         name: groups_of(domain[name], parts[name][0]) for name in names if len(set(parts[name][0])) < domain[name].size
@@ -59,19 +59,20 @@ def read_known_table(path: Path, domain: Domain) -> Known:
     return Known(Histogram(tuple(names), tuple(bins.items())), tuple(answers[cell] for cell in cells))
 
 
-def _read(path: Path) -> tuple[list[str], list[list[str]]]:
+def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a CSV file beside the policy."""
     if path.is_file() and path.stat().st_size > SIZE_LIMIT:
-        raise _unfit(path, f"it is larger than {SIZE_LIMIT // 10**6} MB", fix="give a coarser table")
+        raise unfit(path, f"it is larger than {SIZE_LIMIT // 10**6} MB", fix="give a coarser table")
     try:
         if not path.is_file():
             raise OSError
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(itertools.islice(csv.reader(file), ROW_LIMIT + 1))
     except (OSError, ValueError, csv.Error):
-        raise _unfit(path, "it cannot be read", fix="name a CSV file in the folder of the policy file") from None
+        raise unfit(path, "it cannot be read", fix="name a CSV file in the folder of the policy file") from None
     rows = [[part.strip() for part in row] for row in rows if row]
     if not rows or len(rows) > ROW_LIMIT or any(len(row) != len(rows[0]) for row in rows):
-        raise _unfit(path, "it is not a table with a header and rows of the same length")
+        raise unfit(path, "it is not a table with a header and rows of the same length")
     return rows[0], rows[1:]
 
 
@@ -82,20 +83,21 @@ def _groups(path: Path, attribute: Attribute, texts: list[str]) -> tuple[tuple[i
         owner = partition(attribute, typed, "row")
         return owner, {text: owner[members(attribute, group)[0]] for text, group in zip(texts, typed, strict=True)}
     except PolicyError as error:
-        raise _unfit(path, error.what, fix=error.fix) from None
+        raise unfit(path, error.what, fix=error.fix) from None
     except PydanticCustomError as error:
         context = error.context or {}
-        raise _unfit(path, str(context["what"]), fix=str(context["fix"])) from None
+        raise unfit(path, str(context["what"]), fix=str(context["fix"])) from None
 
 
 def _count(path: Path, text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise _unfit(path, "a count is not a whole number")
+        raise unfit(path, "a count is not a whole number")
     return int(text)
 
 
-def _unfit(path: Path, why: str, *, fix: str = "give an exact table over attributes of this policy") -> PolicyError:
-    return PolicyError(f"the known table {path.name} does not fit: {why}", fix=fix)
+def unfit(path: Path, why: str, *, fix: str = "give an exact table over attributes of this policy") -> PolicyError:
+    """What is wrong with a table beside the policy."""
+    return PolicyError(f"the table {path.name} does not fit: {why}", fix=fix)
 
 
 MOST_ENTRIES = 200

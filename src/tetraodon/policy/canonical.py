@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+import numpy as np
+
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
 from tetraodon.policy.build_attackers import attackers_document
@@ -12,10 +14,12 @@ from tetraodon.policy.build_domain import SEPARATE
 from tetraodon.policy.build_items import groups_of
 from tetraodon.policy.category_tree import tree_document
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.open_text import NamesItem, OpenText
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.regions import Regions
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.questions import Count, Histogram
 from tetraodon.questions.query import Json, plain
@@ -75,7 +79,7 @@ def _groups(graph: SecretGraph, groups: Groups) -> Json:
 
 
 def _single(graph: object) -> bool:
-    return not isinstance(graph, JointMetric)
+    return not isinstance(graph, JointGraph)
 
 
 def _attribute(attribute: Attribute) -> Json:
@@ -107,7 +111,7 @@ def _missing(attribute: Attribute) -> Any:
     return SEPARATE if attribute.separate else plain(attribute.value(attribute.missing))
 
 
-def _secret(attribute: Attribute, graph: AttributeGraph | JointMetric) -> str | Json:
+def _secret(attribute: Attribute, graph: AttributeGraph | JointGraph) -> str | Json:
     match graph:
         case Everything():
             return "everything"
@@ -120,8 +124,8 @@ def _secret(attribute: Attribute, graph: AttributeGraph | JointMetric) -> str | 
         case Pairs():
             ends = [[attribute.value(x), attribute.value(y)] for x, y in sorted(graph.pairs)]
             return {"pairs": _listed(ends)}
-        case JointMetric():
-            raise AssertionError("a joint metric is written under `together`")
+        case JointGraph():
+            raise AssertionError("what several attributes share is written under `together`")
         case _:
             assert_never(graph)
 
@@ -134,6 +138,9 @@ def _together(graph: SecretGraph) -> str | Json:
     for factor in graph.factors:
         if isinstance(factor.graph, JointMetric):
             return {"metric": factor.graph.metric, "over": list(factor.names), "within": plain(factor.graph.within)}
+        if isinstance(factor.graph, Regions):
+            blocks = np.array(factor.graph.names)[factor.graph.components()].reshape(factor.graph.shape[0], -1)
+            return {"over": list(factor.names), "blocks": blocks.tolist()}
     if graph.at_most >= len(graph.factors):
         return ALL_AT_ONCE
     return ONE_AT_A_TIME if graph.at_most == 1 else {"at most": graph.at_most}

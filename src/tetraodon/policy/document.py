@@ -80,12 +80,14 @@ class SecretSection(Section):
 
 
 class Together(Section):
-    """How many attributes one secret can change, or a metric that measures several as one."""
+    """How many attributes one secret can change; or a metric that measures several as one, or blocks of their cells."""
 
     at_most: Whole | None = Field(default=None, alias="at most")
     metric: choice(*METRICS) | None = None  # type: ignore[valid-type]
     over: tuple[Text, ...] = ()
     within: Exact | None = None
+    blocks: tuple[tuple[Scalar, ...], ...] = ()
+    cells: Text | None = None
 
 
 class Budget(Section):

@@ -13,6 +13,7 @@ import numpy as np
 from tetraodon.domain import Attribute
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Pairs, Within, WithinOrMissing
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, Factor
@@ -141,9 +142,17 @@ def _pairs(factor: Factor, attributes: list[Attribute]) -> Iterator[tuple[Codes,
                     yield middle, (*middle[:axis], middle[axis] + gap, *middle[axis + 1 :])
         yield (0,) * len(shape), tuple(size - 1 for size in shape)
         return
+    if isinstance(factor.graph, JointGraph):
+        for x, y in _line_pairs(Blocks(tuple(factor.graph.components().tolist())), factor.graph.size):
+            yield _places(factor.graph, x), _places(factor.graph, y)
+        return
     for x, y in _line_pairs(factor.graph, shape[0]):
         if 0 <= x < shape[0] and 0 <= y < shape[0]:
             yield (x,), (y,)
+
+
+def _places(graph: JointGraph, cell: int) -> Codes:
+    return tuple(int(code) for code in graph.codes(cell))
 
 
 def _line_pairs(graph: AttributeGraph, size: int) -> Iterator[tuple[int, int]]:
@@ -169,6 +178,9 @@ def _line_pairs(graph: AttributeGraph, size: int) -> Iterator[tuple[int, int]]:
 def _edge(factor: Factor, shape: Codes) -> tuple[Codes, Codes] | None:
     """One secret of a factor, as positions, if it has any that is easy to find."""
     graph = factor.graph
+    if isinstance(graph, JointGraph) and not isinstance(graph, JointMetric):
+        first = next(graph.edges(), None)
+        return None if first is None else (_places(graph, int(first[0][0])), _places(graph, int(first[1][0])))
     if isinstance(graph, JointMetric):
         zero = (0,) * len(shape)
         for axis, size in enumerate(shape):

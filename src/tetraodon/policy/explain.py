@@ -14,6 +14,7 @@ from tetraodon.policy.examples import Example, factor_examples, presence_example
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.other_readings import other_readings
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.regions import Regions
 from tetraodon.policy.secrets_in_words import (
     People,
     forgiven,
@@ -235,6 +236,8 @@ def _open(policy: Policy, by: str) -> Part:
             sentences.append(f"{factor.names[0]} is not protected.")
         elif isinstance(factor.graph, Blocks) and not factor.complete:
             sentences.append(f"The block that a person's {factor.names[0]} is in is not protected.")
+        elif isinstance(factor.graph, Regions):
+            sentences.append(f"The block that a person's {listing(factor.names)} are in is not protected.")
     sentences.append("What this policy file says is public: the attributes, their lists of values and their bounds.")
     return Part(UNPROTECTED, tuple(sentences))
 

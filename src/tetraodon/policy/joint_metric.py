@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.attribute_graph import INFINITE, Codes, Pairs, Remembering
+from tetraodon.policy.attribute_graph import INFINITE, Codes, Pairs
+from tetraodon.policy.joint_graph import JointGraph
 
 Metric: TypeAlias = Literal["l1", "l2", "linf", "great circle km"]
 METRICS: tuple[Metric, ...] = ("l1", "l2", "linf", "great circle km")
@@ -24,7 +25,7 @@ LONGEST = 2**62
 
 
 @dataclass(frozen=True)
-class JointMetric(Remembering):
+class JointMetric(JointGraph):
     """Two points of a grid are a secret when their distance is at most `within`.
 
     `starts` and `steps` say where the grid lies: coordinate a of code i is starts[a] + i * steps[a].
@@ -52,22 +53,11 @@ class JointMetric(Remembering):
             )
 
     @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
     def _longest(self) -> int:
         """A bound on every whole number that `_close` computes."""
         unit = math.lcm(*(f.denominator for f in (*self.steps, self.within)))
         lengths = [size * int(step * unit) for size, step in zip(self.shape, self.steps, strict=True)]
         return sum(length**2 if self.metric == "l2" else length for length in lengths)
-
-    def codes(self, cells: Codes | int) -> tuple[Codes, ...]:
-        """Coordinates of cells."""
-        return tuple(np.asarray(axis) for axis in np.unravel_index(cells, self.shape))
-
-    def is_edge(self, x: int, y: int) -> bool:
-        return bool(self.adjacent(np.asarray(x), np.asarray(y)))
 
     def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
         """Which pairs of cells are secrets, element by element."""

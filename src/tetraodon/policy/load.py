@@ -24,6 +24,7 @@ from tetraodon.policy.build_graph import build_graph
 from tetraodon.policy.build_items import build_items
 from tetraodon.policy.build_known import build_known
 from tetraodon.policy.canonical import canonical
+from tetraodon.policy.cells_file import with_cells
 from tetraodon.policy.document import NONE_BUT_PRESENCE, VERSION, Budget, PolicyDocument, only_presence
 from tetraodon.policy.open_text import build_names, build_open
 from tetraodon.policy.policy import LEAST, MOST, Policy
@@ -71,6 +72,7 @@ def load_policy(source: AnyPolicy) -> Policy:
     with problems.part():
         adversary = _adversary(document, domain.size, problems)
     with problems.part():
+        document = with_cells(document, domain, folder, problems)
         graph = build_graph(document, domain, problems)
         problems.unread = False
     with problems.part():

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Everything, Public, Remembering
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Known
 
-FactorGraph: TypeAlias = AttributeGraph | JointMetric
+FactorGraph: TypeAlias = AttributeGraph | JointGraph
 MATRIX_LIMIT = 4096
 
 
@@ -43,7 +43,7 @@ class Factor:
     @property
     def complete(self) -> bool:
         """Whether any two values are a secret. A joint metric is said to leave some pair out."""
-        if isinstance(self.graph, JointMetric):
+        if isinstance(self.graph, JointGraph):
             return False
         return self.graph.edge_count == self.graph.size * (self.graph.size - 1) // 2
 
@@ -203,7 +203,7 @@ class SecretGraph(Remembering):
         if self.groups is not None:
             return any(graph.has_edges for graph, _ in self.by_graph)
         graphs = [factor.graph for factor in self.factors]
-        return self.absent or any(g.has_edges if isinstance(g, JointMetric) else g.edge_count > 0 for g in graphs)
+        return self.absent or any(g.has_edges if isinstance(g, JointGraph) else g.edge_count > 0 for g in graphs)
 
     @property
     def complete(self) -> bool:

@@ -10,8 +10,10 @@ from typing import assert_never
 
 from tetraodon.domain import Attribute, Dates, Grid, Integers
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within, WithinOrMissing
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.regions import Regions
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.policy.words import length, listing, odds, one_in
 from tetraodon.rational import decimal_text
@@ -35,6 +37,9 @@ def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
     graph, domain = factor.graph, policy.domain
     if isinstance(graph, JointMetric):
         return _joint(policy, factor, graph)
+    if isinstance(graph, JointGraph):
+        assert isinstance(graph, Regions)
+        return _regions(policy, factor, graph)
     attribute = domain[factor.names[0]]
     name, absent = attribute.name, policy.graph.absent
     if attribute.size == 1:
@@ -83,6 +88,21 @@ def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
 def has_secrets(factor: Factor) -> bool:
     """Whether any two values of the factor are a secret. A joint metric is said to have some."""
     return isinstance(factor.graph, JointMetric) or factor.graph.edge_count > 0
+
+
+def _regions(policy: Policy, factor: Factor, graph: Regions) -> list[str]:
+    names = listing(factor.names)
+    shown = [
+        f"{name} ({size:,} {'cell' if size == 1 else 'cells'})"
+        for name, size in zip(graph.names, graph.sizes, strict=True)
+    ]
+    blocks = "; ".join([*shown[:8], f"and {len(shown) - 8:,} more"] if len(shown) > 8 else shown)
+    told = [
+        f"{names} are one secret together. Two cells in the same block are one step apart. The blocks are: {blocks}.",
+    ]
+    if policy.graph.absent:
+        return [*told, f"Any other two cells are two steps apart, {why_two_steps(policy)}."]
+    return [*told, "Which of the blocks a person is in is not protected: anyone may learn it from a release."]
 
 
 def _pair_texts(attribute: Attribute, graph: Pairs) -> list[str]:

@@ -27,7 +27,7 @@ from tetraodon.gate import Passage, Permit, Place, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.ledger import Ledger, document_hash
 from tetraodon.policy.attribute_graph import Public
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.publishing.columns import cells_of, require_numbered
@@ -126,7 +126,7 @@ def matrices_of(policy: Policy, epsilon: Fraction, loss: Loss | None = None) -> 
     found = {}
     for attribute in policy.domain:
         graph = policy.graph.factor_of(attribute.name).graph
-        if isinstance(graph, JointMetric):
+        if isinstance(graph, JointGraph):
             raise Refused(
                 "attributes that are measured together cannot be replaced one by one",
                 fix="give each attribute a graph of its own",

@@ -28,6 +28,7 @@ from tetraodon.policy.attribute_graph import (
     Within,
     WithinOrMissing,
 )
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor
@@ -234,9 +235,9 @@ def _along(factor: Factor) -> Iterator[tuple[str, AttributeGraph]]:
     Why  in l1, l2 and linf no step moves a coordinate further than `within`, and one that moves it alone may.
     """
     graph = factor.graph
-    if not isinstance(graph, JointMetric):
+    if not isinstance(graph, JointGraph):
         yield factor.names[0], graph
-    elif graph.metric != "great circle km":
+    elif isinstance(graph, JointMetric) and graph.metric != "great circle km":
         for name, size, step in zip(factor.names, graph.shape, graph.steps, strict=True):
             reach = int(graph.within / step)
             yield name, Within(size, reach) if reach else Public(size)

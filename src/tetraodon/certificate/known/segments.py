@@ -18,7 +18,7 @@ from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph
 from tetraodon.workload.contribution import Table
@@ -54,7 +54,7 @@ def coarse(graph: SecretGraph, known: Sequence[Known], most: int) -> Coarse | No
     def small(one: SecretGraph, group: int | None = None) -> SecretGraph:
         factors = []
         for factor in one.factors:
-            if isinstance(factor.graph, JointMetric):
+            if isinstance(factor.graph, JointGraph):
                 raise Refused(
                     f"with known counts, too many cells of {', '.join(factor.names)}, which are measured together, "
                     "would have to be compared",

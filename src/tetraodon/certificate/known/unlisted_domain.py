@@ -26,7 +26,7 @@ from tetraodon.certificate.known.unlisted_tables import UnlistedSpace, of_tables
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Known, known_names, known_query
 from tetraodon.policy.secret_graph import MATRIX_LIMIT, Factor, SecretGraph, complete_graph
 from tetraodon.questions import Histogram
@@ -140,7 +140,7 @@ def _crossed(graph: SecretGraph, table: LinearQuery) -> tuple[bool, bool]:
     for own in graphs:
         for split in table.by:
             secrets = own.factor_of(split.name).graph
-            if isinstance(secrets, JointMetric):
+            if isinstance(secrets, JointGraph):
                 found, sure = True, False
             elif split.bins is None:
                 found = found or secrets.edge_count > 0

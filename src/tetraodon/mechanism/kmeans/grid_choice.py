@@ -14,6 +14,7 @@ from tetraodon.domain import Attribute
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, Synopsis, parts_of_graph, ramps
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.workload.soft import UNIT_LIMIT
@@ -62,7 +63,7 @@ def _column(policy: Policy, attribute: Attribute) -> KMeansColumn:
         case Blocks() | Pairs() | Public():
             labels = np.unique(graph.components(), return_inverse=True)[1].astype(np.int64)
             labels = labels if labels.max(initial=0) > 0 else None
-        case Everything() | JointMetric():
+        case Everything() | JointGraph():
             pass
     parts = 1 if labels is None else int(labels.max()) + 1
     step = float(attribute.step)
