@@ -45,9 +45,6 @@ def test_cells_are_read_in_any_order(tmp_path: Path) -> None:
         ([HEADER, *(f"{cell[0]},{n},{cell[-1]}" for n, cell in enumerate(CELLS))], {}, "no two cells"),
         ([HEADER, *CELLS], {"metric": "l1", "within": "1"}, "cannot be combined"),
         ([HEADER, *CELLS], {"over": "[lat, lat]"}, "one for the block"),
-        ([HEADER, *CELLS], {"cells": "", "blocks": "[[A, B]]"}, "not a table of 2 x 2 cells"),
-        ([HEADER, *CELLS], {"cells": "", "over": "[lat]", "blocks": "[[A], [A]]"}, "two or more attributes"),
-        ([HEADER, *CELLS], {"cells": "", "over": "[lat, lat]", "blocks": "[[A, B], [A, B]]"}, "named twice"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path: Path, rows: list[str], together: dict[str, str], what: str) -> None:
