@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from tetraodon.domain import Attribute as Attribute, Domain as Domain
     from tetraodon.errors import (
         BudgetExhausted as BudgetExhausted,
+        Charged as Charged,
         DataRefusal as DataRefusal,
         DomainError as DomainError,
         LedgerError as LedgerError,
         NoiseError as NoiseError,
+        Overtaken as Overtaken,
         PolicyError as PolicyError,
         QueryError as QueryError,
         Refused as Refused,
@@ -86,8 +88,8 @@ _NAMES = {
     "tetraodon.research": "research",
     "tetraodon.certificate": "Certificate certify sensitivity",
     "tetraodon.domain": "Attribute Domain",
-    "tetraodon.errors": "BudgetExhausted DataRefusal DomainError LedgerError NoiseError PolicyError QueryError Refused"
-    " ReleaseError TableError TetraodonError",
+    "tetraodon.errors": "BudgetExhausted Charged DataRefusal DomainError LedgerError NoiseError Overtaken PolicyError"
+    " QueryError Refused ReleaseError TableError TetraodonError",
     "tetraodon.ledger": "Ledger",
     "tetraodon.mechanism.kmeans.estimator": "PolicyKMeans",
     "tetraodon.policy.adversary": "Adversary",

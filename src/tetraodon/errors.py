@@ -83,8 +83,19 @@ class BudgetExhausted(LedgerError):
     """The data set's total does not cover what a release would cost."""
 
 
+class Overtaken(LedgerError):
+    """Another release was charged while this one was priced together with earlier ones. Nothing was charged."""
+
+
 class ReleaseError(TetraodonError):
     """A release folder cannot be written, read or believed."""
+
+
+class Charged(ReleaseError):
+    """A release was charged for somebody and could not be answered; only the curator is told why, by its cause.
+
+    Why  whatever stopped it may depend on the data, and must not be an answer of its own.
+    """
 
 
 class Refused(TetraodonError):

@@ -5,18 +5,18 @@ The ledger itself is tried in test_store.py.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 
 import pytest
 from tests.ledger.certificates import POLICY, gaussian, named, pure
 
 import tetraodon as td
-from tetraodon.errors import BudgetExhausted, LedgerError
+from tetraodon.errors import BudgetExhausted, LedgerError, Overtaken
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.account import Account, Entry
 from tetraodon.ledger.bill import Bill, check_affordable
-from tetraodon.ledger.compose import ReleaseLoss, composed
+from tetraodon.ledger.compose import Spent, composed
 from tetraodon.ledger.document import document_hash
 
 Item = dict[str, object]
@@ -42,7 +42,7 @@ def test_no_less_is_charged_than_was_certified(ledger: Ledger, item: Item) -> No
         ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 4), item=third))
     assert ledger.entries() == ()
     ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 3), item=third))
-    ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 4), item=third, after=Fraction(1, 3)))
+    ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 4), item=third, after=1))
     assert ledger.account("adult").charged == Fraction(7, 12)
 
 
@@ -69,37 +69,50 @@ def test_the_certificate_is_kept_as_the_ledger_writes_it(ledger: Ledger, item: I
 
 
 HALF = Fraction(1, 2)
-ACCOUNT = Account("d", Fraction(1), HALF, {}, document_hash({}), "2026-01-01")
+ACCOUNT = Account("d", Fraction(1), HALF, {}, document_hash({}), "2026-01-01", spent=Spent(HALF, before=HALF, last=3))
+EMPTY = replace(ACCOUNT, charged=Fraction(0), spent=Spent())
 
 
 def entry(charged: Fraction, delta: Fraction = Fraction(0)) -> Entry:
-    document = {"policy": {}, "plan": {}, "certificate": {"rho_exact": "1/50"}}
+    document = {"policy": {}, "plan": {}, "certificate": {"rho_exact": "1/50", "epsilon_exact": str(charged)}}
     return Entry(0, "d", charged, charged, "reserved", "2026-01-01", document, delta=delta)
 
 
 def test_what_is_left_may_be_spent_and_no_more() -> None:
-    check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF), after=None)
-    check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF), after=HALF)
+    assert check_affordable(ACCOUNT, entry(HALF), after=None).pure == 1
+    assert check_affordable(ACCOUNT, entry(HALF), after=3).pure == 1
     with pytest.raises(BudgetExhausted, match=r"has 0\.5 left of 1"):
-        check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF + Fraction(1, 10**9)), after=None)
+        check_affordable(ACCOUNT, entry(HALF + Fraction(1, 10**9)), after=None)
 
 
 def test_a_price_for_another_past_is_none() -> None:
-    with pytest.raises(LedgerError, match="while this one was priced"):
-        check_affordable(ACCOUNT, [ReleaseLoss(HALF)], entry(HALF), after=Fraction(0))
+    for other in (0, 2, 4):
+        with pytest.raises(Overtaken, match="while this one was priced"):
+            check_affordable(ACCOUNT, entry(HALF), after=other)
 
 
 def test_a_delta_that_the_account_does_not_have() -> None:
     with pytest.raises(BudgetExhausted, match="opened without a delta"):
-        check_affordable(ACCOUNT, [], entry(HALF, Fraction(1, 10**6)), after=None)
+        check_affordable(EMPTY, entry(HALF, Fraction(1, 10**6)), after=None)
 
 
 def test_what_is_computed_together_with_earlier_ones_is_held_to_its_own_loss_too(ledger: Ledger, item: Item) -> None:
     one = {**item, "certificate": pure(1)}
     with pytest.raises(LedgerError, match="below the loss"):
-        ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=Fraction(0)))
-    ledger.reserve("adult", Bill(asked=1, charged=1, item=one, after=Fraction(0)))
-    ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=Fraction(1)))
+        ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=0))
+    ledger.reserve("adult", Bill(asked=1, charged=1, item=one, after=0))
+    ledger.reserve("adult", Bill(asked=1, charged=0, item=one, after=1))
+
+
+def test_what_cost_nothing_overtakes_too(ledger: Ledger, item: Item) -> None:
+    """Two that each add nothing to what was released may add something to each other."""
+    ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
+    first = Bill(asked=1, charged=0, item=item, after=1)
+    second = Bill(asked=1, charged=0, item=item, after=1)
+    ledger.reserve("adult", first)
+    assert ledger.account("adult").charged == 1
+    with pytest.raises(Overtaken, match="Fix: run the same command again"):
+        ledger.reserve("adult", second)
 
 
 # -- releases with a delta of their own ------------------------------------------------------------------

@@ -61,13 +61,14 @@ def test_every_kind_of_record_is_chained(ledger: Ledger) -> None:
     ledger.record_refusal("adult", "table-refused")
     ledger.open("jan", 1, {"dataset": "jan", "population": "panel"})
     ledger.correct("panel", 2)
+    ledger.allot("panel", "ann", 1)
     with ledger._database.reading() as connection:
         found = links(connection)
         assert hash_of(connection, "reserved", made.id) == found[2].hash
-    kinds = ["opened", "key", "reserved", "settled", "refused", "opened", "joined", "corrected"]
+    kinds = ["opened", "key", "reserved", "settled", "refused", "opened", "joined", "corrected", "allotted"]
     assert [link.kind for link in found] == kinds
     assert set(kinds) == set(KINDS)
-    assert [link.number for link in found] == list(range(1, 9))
+    assert [link.number for link in found] == list(range(1, 10))
 
 
 def test_a_hash_is_that_of_the_one_before_and_of_the_row(ledger: Ledger, path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tetraodon.ledger.compose import ReleaseLoss, composed, fixed_order
+from tetraodon.ledger.compose import ReleaseLoss, composed, spent_by
 from tetraodon.zcdp import epsilon_at, rho_at
 
 DELTA = Fraction(1, 10**6)
@@ -166,8 +166,8 @@ def test_gaussian_releases_alone_may_spend_everything(total: Fraction, parts: in
 def test_the_order_is_fixed_before_the_first_gaussian_noise(
     before: list[ReleaseLoss], first: ReleaseLoss, later: list[ReleaseLoss], total: Fraction
 ) -> None:
-    order = fixed_order([*before, ReleaseLoss(Fraction(1), Fraction(1, 7))], DELTA, total)
-    assert fixed_order([*before, first, *later], DELTA, total) == order
+    order = spent_by([*before, ReleaseLoss(Fraction(1), Fraction(1, 7))]).order(DELTA, total)
+    assert spent_by([*before, first, *later]).order(DELTA, total) == order
 
 
 def test_what_is_left_for_gaussian_noise_is_what_pure_releases_left() -> None:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.ledger.certificates import pure
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.migrate import create_if_empty, migrate
 from tetraodon.ledger.schema import VERSION, found_version
 
 OLD = Path(__file__).parent.parent / "data" / "0.1" / "ledger.db"
+THIRD = OLD.parent.parent / "ledger-3" / "ledger.db"
+HEAD = "6e97df77e5bae1301458e09d95c50d40d889aa80d6eccdfe96f43d6d80958c7d"
+CHARGED = {"births": "15767307723667/3000000000000", "panel": "1", "people": "2"}
+"""What it was told to be by whoever wrote it."""
 OPENING = """
 import sys
 from tetraodon.ledger import Ledger
@@ -99,7 +106,7 @@ def test_a_new_ledger_needs_nothing(ledger: Ledger) -> None:
     database: Database = ledger._database
     with database.writing() as connection:
         create_if_empty(connection)
-        migrate(connection)
+        migrate(connection, VERSION)
         assert found_version(connection) == VERSION
     assert ledger.audit().holds
 
@@ -111,3 +118,22 @@ def test_a_chain_that_an_old_ledger_cannot_have_is_damage(ledger: Ledger, path: 
     raw.close()
     with pytest.raises(LedgerError, match="damaged"):
         ledger.audit()
+
+
+def test_a_ledger_of_version_three_opens_is_brought_up_to_date_and_goes_on(path: Path) -> None:
+    shutil.copy(THIRD, path)
+    path.chmod(0o600)
+    with Ledger(path) as ledger:
+        accounts, entries = ledger.accounts(), ledger.entries()
+        assert {account.dataset: str(account.charged) for account in accounts} == CHARGED
+        assert (version(path), ledger.allotments("people")) == ("3", ())
+        ledger.allot("people", "ann", 1)
+        assert (ledger.accounts(), ledger.entries(), version(path)) == (accounts, entries, str(VERSION))
+        found = ledger.audit()
+        assert found.holds
+        assert found.hashes[-2] == HEAD  # what was printed before still is in the chain
+        for wish in ({**entries[0].document["policy"], "budget": {"epsilon": "1/2"}}, entries[-1].document["policy"]):
+            item = {"policy": wish, "plan": {}, "certificate": pure(Fraction(1, 2))}
+            ledger.reserve(wish.get("population", wish["dataset"]), Bill(1, Fraction(1, 2), item))
+        assert [str(account.charged) for account in ledger.accounts()] == [CHARGED["births"], "3/2", "5/2"]
+        assert ledger.audit().holds

@@ -206,6 +206,7 @@ def test_a_ledger_of_version_two_gets_what_it_lacks(panel: Ledger, path: Path) -
     raw = sqlite3.connect(path)
     raw.executescript(
         "DROP TRIGGER chain_keep; DELETE FROM chain WHERE kind = 'joined'; DROP TABLE waves; DROP TABLE corrections;"
+        "DROP TABLE running; DROP TABLE allotments;"
         "UPDATE meta SET value = '2' WHERE key = 'version'"
     )
     raw.close()

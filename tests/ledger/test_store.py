@@ -7,21 +7,17 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Select
-from sqlalchemy.dialects import postgresql
 from tests.ledger.certificates import FREE, gaussian
 
 import tetraodon.ledger
 from tetraodon.errors import BudgetExhausted, LedgerError
-from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash, rows
+from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash
 from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.compose import ReleaseLoss, composed
-from tetraodon.ledger.rows import locked
 from tetraodon.zcdp import epsilon_at
 
 Item = dict[str, object]
@@ -221,22 +217,6 @@ def test_two_spellings_of_one_name_share_one_total(ledger: Ledger, item: Item) -
     ledger.open("caf\u00e9", 1, {})
     ledger.reserve("cafe\u0301", Bill(asked=1, charged=1, item=item))
     assert ledger.account("caf\u00e9").left == 0
-
-
-def test_a_server_locks_the_account_before_the_charges_are_summed() -> None:
-    assert str(locked("adult").compile(dialect=postgresql.dialect())).endswith("FOR UPDATE")
-
-
-def test_reserving_takes_that_lock(ledger: Ledger, item: Item, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[str] = []
-
-    def watched(name: str) -> Select[Any]:
-        taken.append(name)
-        return locked(name)
-
-    monkeypatch.setattr(rows, "locked", watched)
-    ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
-    assert taken == ["adult"]
 
 
 def test_gaussian_releases_compose(path: Path, item: dict[str, object]) -> None:

@@ -25,6 +25,8 @@ CHANGES = [
     *(f"TRUNCATE {table.name} CASCADE" for table in GUARDED),
     "UPDATE accounts SET total = '100'",
     "UPDATE refusals SET kind = 'other'",
+    "UPDATE allotments SET amount = '9'",
+    "UPDATE running SET pure = '0'",
     "UPDATE chain SET hash = 'ff' WHERE number = 1",
     "UPDATE entries SET charged = '1' WHERE state = 'reserved'",
     "UPDATE entries SET charged = '1', state = 'settled' WHERE state = 'reserved'",
@@ -43,6 +45,7 @@ def fill(address: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         book.record_refusal("adult", "table-refused")
         book.open("jan", 1, {"dataset": "jan", "population": "panel"})
         book.correct("panel", 2)
+        book.allot("adult", "ann", 1)
 
 
 def changed(address: str) -> list[str]:
@@ -63,7 +66,7 @@ def test_other_programs_cannot_change_what_is_recorded(
     fill(address, monkeypatch, tmp_path)
     assert changed(address) == []
     found = Ledger(address).audit()
-    assert (found.problems, found.records) == ((), 9)
+    assert (found.problems, found.records) == ((), 10)
     assert Ledger(address).signer().key == Ledger(address).keys()[0]
 
 
@@ -81,7 +84,7 @@ def test_a_ledger_of_version_one_gets_them(address: str, monkeypatch: pytest.Mon
     fill(address, monkeypatch, tmp_path)
     assert changed(address) == []
     found = Ledger(address).audit()
-    assert (found.problems, found.records) == ((), 11)
+    assert (found.problems, found.records) == ((), 12)
     with engine.begin() as connection:
         guard(connection)  # once more changes nothing
     assert changed(address) == []

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tetraodon.engine import DataRefusal
-from tetraodon.errors import BudgetExhausted, LedgerError, ReleaseError
+from tetraodon.errors import BudgetExhausted, Charged, Overtaken, ReleaseError, TetraodonError
 from tetraodon.gate.permit import Permit, Terms, permit_for, require_not_dearer
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import OLD, Pending
@@ -92,7 +92,7 @@ class Passage:
     ) -> None:
         if self._permit is not None:
             self._permit.close()
-        if self._begun and self.entry is None and isinstance(error, BudgetExhausted):
+        if self._begun and self.entry is None and isinstance(error, BudgetExhausted | Overtaken):
             self._begun = False  # refused, so for certain not charged
         self._leave()
 
@@ -194,29 +194,42 @@ class Passage:
             self._ledger.record_refusal(self._dataset, "table-refused")
             raise
 
+    @contextmanager
+    def charged_first(self) -> Iterator[None]:
+        """Around a release that is charged before it is counted: whatever goes wrong, its owner is told the same."""
+        try:
+            yield
+        except (TetraodonError, OSError, MemoryError, ArithmeticError, ValueError, RuntimeError) as error:
+            if self.entry is None:
+                raise
+            raise Charged(
+                "this release is charged, and could not be finished", fix="ask your curator, who can finish it"
+            ) from error
+
     def check_price(self, terms: Terms) -> None:
         """Refuse what is dearer than asked; `spend` does too. What was charged before is not asked again."""
         if self.entry is None and not self._allow_dearer:
             require_not_dearer(terms.bill(), self._dataset)
 
-    def spend(self, terms: Terms) -> Permit:
-        """Charge for what the terms say, unless that was done before, and give leave to draw it.
+    def spend(self, terms: Terms, *, owner: str = "") -> Permit:
+        """Charge for what the terms say, unless that was done before, and give leave to draw it. With an owner it is
+        charged out of their allotment as well.
 
         Post  the charge is on the disk. Any error means: nothing may be drawn.
         """
         if self.drawn is not None or self._permit is not None:
             raise ReleaseError("the numbers of this charge have been drawn already", fix="publish those")
         if self.entry is None:
-            self.entry = self._charged(terms)
-        elif not _same(self.entry, terms):
+            self.entry = self._charged(terms, owner)
+        elif self.entry.owner != owner or not _same(self.entry, terms):
             assert self._pending is not None
             raise _another(self._pending)
         self._permit = permit_for(terms.certificate, self.entry)
         return self._permit
 
-    def _charged(self, terms: Terms) -> Entry:
+    def _charged(self, terms: Terms, owner: str) -> Entry:
         token = secrets.token_hex(16)
-        bill = terms.bill(gate={"token": token, "request": self._request})
+        bill = terms.bill(owner, gate={"token": token, "request": self._request})
         if not self._allow_dearer:
             require_not_dearer(bill, self._dataset)
         if self._pending is not None:
@@ -224,11 +237,7 @@ class Passage:
             self._begun = True
             mark = {"token": token, "request": self._request, "account": opened, "force": self._force}
             self._pending.begin(mark | {"dataset": self._dataset})
-        self._ledger.reserve(self._dataset, bill)
-        entry = self._ledger.find(self._dataset, token=token)
-        if entry is None:
-            raise LedgerError("the ledger lost a charge", fix="restore the ledger from a backup")
-        return entry
+        return self._ledger.entry(self._ledger.reserve(self._dataset, bill))
 
     def keep(self, write: Callable[[Path], object]) -> Path | None:
         """Put what was drawn on the disk, before any of it is published; nothing more is drawn after this.
@@ -285,7 +294,7 @@ def _drawn_for(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 def _another(pending: Pending) -> ReleaseError:
     return ReleaseError(
-        "the interrupted release had another policy or plan",
+        "the interrupted release had another policy, plan or owner",
         fix="resume it with the policy and the options it was begun with, or choose another folder",
         where=str(pending.folder),
     )

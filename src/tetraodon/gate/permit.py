@@ -20,11 +20,13 @@ from tetraodon.noise.laws import NoiseLaw
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What is taken from the total, and how releases compose. `after` is what must have been charged before it."""
+    """What is taken from the total, and how releases compose. `after` is the number of the entry that must be the last
+    one before it.
+    """
 
     amount: Fraction
     composition: str = ADDS_UP
-    after: Fraction | None = None
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ class Terms:
         if not isinstance(self.certificate, Certificate):
             raise TypeError("only what the kernel certified is charged")
 
-    def bill(self, **more: Any) -> Bill:
-        """What the ledger is asked to charge; `more` is kept in the entry too."""
+    def bill(self, owner: str = "", **more: Any) -> Bill:
+        """What the ledger is asked to charge, for an owner; `more` is kept in the entry too."""
         charge = Charge(Fraction(self.certificate.epsilon)) if self.price is None else self.price()
         item = {
             "composition": charge.composition,
@@ -61,7 +63,7 @@ class Terms:
             "certificate": self.certificate,
             "witness": self.witness,
         }
-        return Bill(self.asked, charge.amount, item | more, charge.after)
+        return Bill(self.asked, charge.amount, item | more, charge.after, owner)
 
 
 def require_not_dearer(bill: Bill, account: str) -> None:

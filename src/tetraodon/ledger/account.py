@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount, amount_from_text
-from tetraodon.ledger.compose import ReleaseLoss
+from tetraodon.ledger.compose import NOTHING, ReleaseLoss, Spent
 from tetraodon.ledger.document import document_hash
 
 State: TypeAlias = Literal["reserved", "settled"]
@@ -101,6 +101,11 @@ class Entry:
         return str(mark.get("token", "")) if isinstance(mark, Mapping) else ""
 
     @property
+    def owner(self) -> str:
+        """For whom it was charged, out of their allotment; empty where it was the curator."""
+        return str(self.document.get("owner", ""))
+
+    @property
     def wave(self) -> str:
         """The data set that was released: that of the account, or one of the waves of a population."""
         policy = self.document["policy"]
@@ -169,12 +174,17 @@ def dataset_name(name: str) -> str:
     >>> dataset_name("cafe\\u0301") == dataset_name("caf\\u00e9")
     True
     """
+    return kept_name(name, "the data set")
+
+
+def kept_name(name: str, of: str) -> str:
+    """A name as it is kept, of a data set or of whoever has an allotment."""
     fix = f"write a line of 1 to {LONGEST_NAME} printable characters, without blanks at its ends"
     if not isinstance(name, str):
-        raise LedgerError("the name of the data set is not text", fix=fix)
+        raise LedgerError(f"the name of {of} is not text", fix=fix)
     composed = unicodedata.normalize("NFC", name)
     if not 1 <= len(composed) <= LONGEST_NAME or not composed.isprintable() or composed != composed.strip():
-        raise LedgerError("the name of the data set cannot be kept", fix=fix)
+        raise LedgerError(f"the name of {of} cannot be kept", fix=fix)
     return composed
 
 
@@ -192,6 +202,7 @@ class Account:
     opened:  when, in UTC.
     delta:   above zero, releases with Gaussian noise are allowed, and `charged` is what all releases together lose at
              this delta, whoever chose them (`compose.py`); at zero it is the sum of their losses.
+    spent:   the sums behind `charged`, with the number of the last charge.
     """
 
     dataset: str
@@ -201,6 +212,7 @@ class Account:
     policy_hash: str
     opened: str
     delta: Fraction = Fraction(0)
+    spent: Spent = NOTHING
 
     def __post_init__(self) -> None:
         amount(self.total, name="the total")

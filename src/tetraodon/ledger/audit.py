@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from tetraodon.ledger.chain import KINDS, START, Link, chained, key_of, links, table_of
+from tetraodon.ledger.running import misfits
 from tetraodon.ledger.schema import entries
 
 _NAMES = {
@@ -19,6 +20,7 @@ _NAMES = {
     "key": "key",
     "joined": "wave",
     "corrected": "correction",
+    "allotted": "allotment",
 }
 
 
@@ -64,7 +66,7 @@ def audited(connection: Connection) -> Audit:
     """
     found = links(connection)
     rows: dict[str, dict[str, Row[Any]]] = {kind: _rows(connection, kind) for kind in KINDS}
-    problems = [*_broken(found, rows), *_unknown(found, rows)]
+    problems = [*_broken(found, rows), *_unknown(found, rows), *misfits(connection)]
     charges = {int(link.subject): link.hash for link in found if link.kind == "reserved" and _whole(link.subject)}
     hashes = tuple(str(link.hash) for link in found)
     return Audit(len(found), hashes[-1] if hashes else START, tuple(problems), hashes, charges)

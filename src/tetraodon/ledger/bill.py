@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.errors import BudgetExhausted, LedgerError
-from tetraodon.ledger.account import DOCUMENT_PARTS, Account, Entry, dataset_name
-from tetraodon.ledger.amount import amount, shown_above, shown_below
-from tetraodon.ledger.compose import ReleaseLoss, composed, spent_delta
+from tetraodon.errors import BudgetExhausted, LedgerError, Overtaken
+from tetraodon.ledger.account import DOCUMENT_PARTS, Account, Entry, dataset_name, kept_name
+from tetraodon.ledger.amount import amount, amount_from_text, shown_above, shown_below
+from tetraodon.ledger.compose import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +23,33 @@ class Bill:
     asked:   what the release's own policy asked for.
     charged: what is taken from the total: at least the certified loss.
     item:    the policy and plan of the release as documents, and its `Certificate` under the governing policy.
-    after:   the charge was computed for a data set on which exactly that much had been charged, and is refused on any
-             other; None where losses add up.
+    after:   the charge was computed together with everything up to the entry of this number, 0 if there is none, and is
+             refused after any other; None where losses add up.
+    owner:   for whom it is charged, out of their allotment; empty for the curator, who needs none.
     """
 
     asked: Fraction | int
     charged: Fraction | int
     item: Mapping[str, Any] = field(hash=False)
-    after: Fraction | None = None
+    after: int | None = None
+    owner: str = ""
 
     def entry(self, dataset: str, when: str) -> Entry:
         """The entry as it would be kept, checked as far as that goes without the others."""
         certificate = certified(self.item)
         asked, charged = amount(self.asked, name="the amount asked"), amount(self.charged, name="the charge")
-        if charged + (self.after or 0) < certificate.epsilon:  # together with others it loses no less than alone
-            raise LedgerError(
-                "the charge is below the loss that was certified", fix="charge what the certificate says, or more"
-            )
+        if self.after is None and charged < certificate.epsilon:
+            raise _too_little()
         document = {**self.item, "certificate": certificate_document(certificate)}
+        if self.owner:
+            document["owner"] = kept_name(self.owner, "the owner")
         return Entry(0, dataset_name(dataset), asked, charged, "reserved", when, document, delta=certificate.delta)
+
+
+def _too_little() -> LedgerError:
+    return LedgerError(
+        "the charge is below the loss that was certified", fix="charge what the certificate says, or more"
+    )
 
 
 def certified(item: Mapping[str, Any]) -> Certificate:
@@ -79,18 +87,18 @@ def certificate_document(certificate: Certificate) -> dict[str, Any]:
     return found
 
 
-def _check_delta(account: Account, earlier: Sequence[ReleaseLoss], new: Entry) -> None:
+def _check_delta(account: Account, new: Entry) -> None:
     """Refuse a release that tells names where what is left of the delta does not cover it.
 
     Why   the first release with Gaussian noise takes all of the delta that is left. Were some of it spent afterwards,
           by somebody who has seen answers, the same part could be used twice.
     """
-    if any(loss.rho for loss in earlier):
+    if account.spent.rho:
         raise BudgetExhausted(
             f"data set {new.dataset!r} has releases with Gaussian noise, which took all of its delta",
             fix="tell names before any such release, or open a new data set, which needs new data",
         )
-    left = account.delta - spent_delta(earlier)
+    left = account.delta - account.spent.delta
     if new.loss.delta > left:
         raise BudgetExhausted(
             f"this release needs a delta of {float(new.loss.delta):.3g} to tell names, and data set {new.dataset!r} "
@@ -99,20 +107,22 @@ def _check_delta(account: Account, earlier: Sequence[ReleaseLoss], new: Entry) -
         )
 
 
-def check_affordable(account: Account, earlier: Sequence[ReleaseLoss], new: Entry, *, after: Fraction | None) -> None:
-    """Refuse an entry that does not fit its account beside the earlier ones.
+def check_affordable(account: Account, new: Entry, *, after: int | None) -> Spent:
+    """What is spent of an account with a new entry. Refused where that does not fit it.
 
-    Pre   `earlier` are all losses of the account, in order; with `after`, the charge of the new one was computed
-          for a data set on which exactly that much had been charged.
+    Pre   with `after`, the charge was computed together with everything up to the entry of that number.
     """
-    if after is not None and account.charged != after:
-        raise LedgerError(
-            f"another release of {new.dataset!r} was charged while this one was priced, and losses do not add up here",
-            fix="run the same command again",
-        )
+    if after is not None:
+        if account.spent.last != after:
+            raise Overtaken(
+                f"another release of {new.dataset!r} was charged while this one was priced together with earlier ones",
+                fix="run the same command again",
+            )
+        if account.charged + new.charged < amount_from_text(new.document["certificate"]["epsilon_exact"]):
+            raise _too_little()  # together with others it loses no less than alone
     if new.loss.delta:
-        _check_delta(account, earlier, new)
-    elif new.loss.rho is not None and account.delta and spent_delta(earlier) >= account.delta:
+        _check_delta(account, new)
+    elif new.loss.rho is not None and account.delta and account.spent.delta >= account.delta:
         raise BudgetExhausted("earlier releases took all of the delta", fix="leave delta out of the policy's budget")
     elif new.delta != (account.delta if new.delta else 0) or (after is not None and account.delta):
         opened = f"for a delta of {shown_below(account.delta)}" if account.delta else "without a delta"
@@ -120,7 +130,8 @@ def check_affordable(account: Account, earlier: Sequence[ReleaseLoss], new: Entr
             f"this release does not fit a data set that was opened {opened}",
             fix="leave delta out of the policy's budget, or write the delta of the data set",
         )
-    together = composed([*earlier, new.loss], account.delta, account.total)
+    spent = account.spent.plus(new.loss)
+    together = spent.epsilon(account.delta, account.total)
     if together > account.total:
         costs = f"this release costs epsilon {shown_above(new.charged)}"
         if account.delta:
@@ -130,3 +141,4 @@ def check_affordable(account: Account, earlier: Sequence[ReleaseLoss], new: Entr
             f"{shown_below(account.left)} left of {shown_below(account.total)}",
             fix="ask for at most what is left, or open a new data set, which needs new data",
         )
+    return spent

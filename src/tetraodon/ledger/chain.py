@@ -1,9 +1,9 @@
 """A chain of hashes over everything that a ledger records, so that a change of the past shows.
 
 Each record has the SHA-256 of the hash before it and of the row that was added: an account opened or corrected, a
-charge reserved or settled, a refusal, a key, a wave that joined a population. Whoever knows one hash, from a release or
-from a note, can tell whether everything up to it is still as it was. Nobody learns more from it: a random number goes
-into every hash, and stays in the ledger.
+charge reserved or settled, a refusal, a key, a wave that joined a population, an allotment. Whoever knows one hash,
+from a release or a note, can tell whether everything up to it is still as it was. Nobody learns more from it: a random
+number goes into every hash, and stays in the ledger.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sqlalchemy import Column, Connection, Row, Table, insert, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.document import canonical_text
-from tetraodon.ledger.schema import accounts, chain, corrections, entries, keys, refusals, waves
+from tetraodon.ledger.schema import accounts, allotments, chain, corrections, entries, keys, refusals, waves
 
-Kind: TypeAlias = Literal["opened", "reserved", "settled", "refused", "key", "joined", "corrected"]
+Kind: TypeAlias = Literal["opened", "reserved", "settled", "refused", "key", "joined", "corrected", "allotted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 START: Final = "0" * 64
 """What comes before the first record."""
@@ -34,6 +34,7 @@ _PARTS: dict[str, tuple[Table, tuple[str, ...]]] = {
     "key": (keys, tuple(c.name for c in keys.c)),
     "joined": (waves, tuple(c.name for c in waves.c)),
     "corrected": (corrections, tuple(c.name for c in corrections.c)),
+    "allotted": (allotments, tuple(c.name for c in allotments.c)),
 }
 """What of which row a record covers; an entry has two, since it is settled later."""
 

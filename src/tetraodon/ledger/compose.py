@@ -7,9 +7,10 @@ and from then on every loss is added up at that order. The proof is on the page 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 from tetraodon.zcdp import best_order, epsilon_at_order
 
@@ -21,6 +22,56 @@ class ReleaseLoss:
     epsilon: Fraction
     rho: Fraction | None = None
     delta: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What releases have lost so far, as a few sums: enough to charge the next one without looking at them again.
+
+    Attributes
+    ----------
+    pure:   the losses that are no rho.
+    rho:    those in zCDP.
+    delta:  the chances with which pure losses may not hold.
+    before: what of `pure` came before the first loss in zCDP: it fixes the order at which these are read.
+    last:   the number of the last release in it; 0 if there is none.
+    """
+
+    pure: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    before: Fraction = Fraction(0)
+    last: int = 0
+
+    def plus(self, loss: ReleaseLoss, number: int = 0) -> Spent:
+        """With one more release, after all others."""
+        if loss.rho is not None:
+            return replace(self, rho=self.rho + loss.rho, last=number)
+        pure = self.pure + loss.epsilon
+        return Spent(pure, self.rho, self.delta + loss.delta, self.before if self.rho else pure, number)
+
+    def epsilon(self, delta: Fraction, total: Fraction) -> Fraction:
+        """What is charged for all of it together, out of a total; see `composed`."""
+        if not self.rho:
+            return self.pure
+        left = delta - self.delta
+        assert left > 0, "a loss in zCDP needs a delta"
+        return self.pure + epsilon_at_order(self.order(left, total), self.rho, left)
+
+    def order(self, delta: Fraction, total: Fraction) -> Fraction:
+        """The order that the first Gaussian release fixes: the best if all that was left then goes to such releases.
+
+        Post  depends on nothing but the releases before the first of its kind.
+        """
+        return best_order(max(total - self.before, Fraction(0)), delta)
+
+
+NOTHING = Spent()
+
+
+def spent_by(losses: Iterable[ReleaseLoss]) -> Spent:
+    """What releases have lost, in the order in which they were made."""
+    return reduce(Spent.plus, losses, NOTHING)
 
 
 def composed(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) -> Fraction:
@@ -39,28 +90,4 @@ def composed(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) ->
     >>> composed([ReleaseLoss(Fraction(1, 3)), ReleaseLoss(Fraction(1, 3))], Fraction(0), Fraction(1))
     Fraction(2, 3)
     """
-    pure = sum((loss.epsilon for loss in losses if loss.rho is None), Fraction(0))
-    rho = sum((loss.rho for loss in losses if loss.rho is not None), Fraction(0))
-    if not rho:
-        return pure
-    left = delta - spent_delta(losses)
-    assert left > 0, "a loss in zCDP needs a delta"
-    return pure + epsilon_at_order(fixed_order(losses, left, total), rho, left)
-
-
-def spent_delta(losses: Sequence[ReleaseLoss]) -> Fraction:
-    """What releases with a delta of their own took of the total delta."""
-    return sum((loss.delta for loss in losses if loss.rho is None), Fraction(0))
-
-
-def fixed_order(losses: Sequence[ReleaseLoss], delta: Fraction, total: Fraction) -> Fraction:
-    """The order that the first Gaussian release fixes: the best if all that was left then goes to such releases.
-
-    Post  depends on nothing but the releases before the first of its kind.
-    """
-    before = Fraction(0)
-    for loss in losses:
-        if loss.rho:
-            break
-        before += loss.epsilon if loss.rho is None else 0
-    return best_order(max(total - before, Fraction(0)), delta)
+    return spent_by(losses).epsilon(delta, total)

@@ -16,6 +16,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from weakref import finalize
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -32,6 +33,12 @@ PRAGMAS = ("foreign_keys=ON", "synchronous=EXTRA", "fullfsync=ON", "journal_mode
 _READING = "tetraodon_reading"
 _WRITERS = int.from_bytes(b"tetraodo")
 """The lock that one writer of a Postgres ledger holds at a time."""
+ALONE = {
+    "sqlite": "BEGIN IMMEDIATE",
+    "postgresql": "SELECT set_config('synchronous_commit', 'on', true), "
+    f"set_config('lock_timeout', '{BUSY_SECONDS}s', true), pg_advisory_xact_lock({_WRITERS})",
+}
+"""How a change begins: from here to its end nobody else writes. Settings and lock are one question to a server."""
 
 # Closing any handle of a file drops all locks that the process holds on it, SQLite's too. So no thread
 # may see a new file before the handle that made it is closed.
@@ -41,11 +48,13 @@ _making = threading.Lock()
 class Database:
     """The engine behind a ledger.
 
-    Why  no pool: a connection lives for one transaction, so none is ever shared with a forked child.
+    Why  connections to a server are kept and used again, since making one takes longer than a charge; a forked child
+         makes its own. A file is opened for each transaction: that is quick, and leaves no lock behind.
     """
 
     def __init__(self, address: Address) -> None:
         self._address = address
+        self._seen, self._process = False, os.getpid()
         try:
             self._engine = _sqlite(address) if address.path else _server(address)
         except (ImportError, ArgumentError):
@@ -54,6 +63,7 @@ class Database:
                 fix="install it, for instance with `pip install psycopg`",
                 where=address.name,
             ) from None
+        finalize(self, _let_go, self._engine, self._process)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -80,6 +90,9 @@ class Database:
     @contextmanager
     def _transaction(self, *, reading: bool, make: bool) -> Iterator[Connection]:
         name = self._address.name
+        if self._process != os.getpid():
+            self._engine.dispose(close=False)  # those are still the parent's
+            self._process = os.getpid()
         try:
             with (
                 self._engine.connect().execution_options(**{_READING: reading}) as connection,
@@ -87,9 +100,10 @@ class Database:
             ):
                 if make:
                     create_if_empty(connection)
+                version = check_version(connection, seen=self._seen)
+                self._seen = not self._address.path
                 if not reading:
-                    migrate(connection)
-                check_version(connection)
+                    migrate(connection, version)
                 yield connection
         except DBAPIError as error:
             raise explained(error, name) from None
@@ -120,6 +134,11 @@ class Database:
                 raise no_ledger(address.name)
 
 
+def _let_go(engine: Engine, process: int) -> None:
+    """Close the connections of an engine that nobody closed, in the process that made it."""
+    engine.dispose(close=os.getpid() == process)
+
+
 def _sqlite(address: Address) -> Engine:
     engine = create_engine(
         address.url,
@@ -140,7 +159,7 @@ def _sqlite(address: Address) -> Engine:
 
     def begun(connection: Connection) -> None:
         reading = connection.get_execution_options().get(_READING, False)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN" if reading else ALONE["sqlite"])
 
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begun)
@@ -150,13 +169,12 @@ def _sqlite(address: Address) -> Engine:
 def _server(address: Address) -> Engine:
     # READ COMMITTED, whatever the server's default: after waiting for the lock, the next statement must see
     # the charges of whoever held it. A snapshot taken before the wait would not.
-    engine = create_engine(address.url, poolclass=NullPool, hide_parameters=True, isolation_level="READ COMMITTED")
+    # A connection that broke while it was kept is noticed before it is used (pool_pre_ping).
+    engine = create_engine(address.url, hide_parameters=True, isolation_level="READ COMMITTED", pool_pre_ping=True)
 
     def begun(connection: Connection) -> None:
-        connection.exec_driver_sql("SET LOCAL synchronous_commit TO on")
         if not connection.get_execution_options().get(_READING, False):
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout TO '{BUSY_SECONDS}s'")
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+            connection.exec_driver_sql(ALONE["postgresql"])
 
     event.listen(engine, "begin", begun)
     return engine

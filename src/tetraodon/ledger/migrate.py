@@ -6,17 +6,19 @@ from sqlalchemy import Connection, insert, inspect, select, update
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.chain import Kind, extend
+from tetraodon.ledger.running import fill
 from tetraodon.ledger.schema import (
     FORMAT,
     LACKING,
     VERSION,
     accounts,
     chain,
+    check_version,
     entries,
-    found_version,
     guard,
     meta,
     refusals,
+    running,
     tables,
 )
 
@@ -30,15 +32,13 @@ def create_if_empty(connection: Connection) -> None:
         guard(connection)
 
 
-def migrate(connection: Connection) -> None:
-    """Give a ledger of an older version the tables that it lacks, with their guards. One of this version, or none, is
-    left alone.
+def migrate(connection: Connection, version: int) -> None:
+    """Give a ledger of an older version the tables that it lacks, with their guards. One of this version is left alone.
 
     Pre   nobody else can write before this transaction ends, so that two who open it at once do it once.
-    Post  everything that was recorded is in the chain, in the order of its time.
+    Post  everything that was recorded is in the chain, in the order of its time, and what was spent is kept by entry.
     """
-    version = found_version(connection)
-    if version is None or version == VERSION:
+    if version == VERSION:
         return
     lacking = LACKING[version]
     if set(inspect(connection).get_table_names()) & {table.name for table in lacking}:
@@ -46,8 +46,11 @@ def migrate(connection: Connection) -> None:
     tables.create_all(connection, tables=list(lacking), checkfirst=False)
     if chain in lacking:
         extend(connection, _past(connection))
+    if running in lacking:
+        fill(connection)
     guard(connection)
     connection.execute(update(meta).where(meta.c.key == "version").values(value=str(VERSION)))
+    check_version(connection)
 
 
 def _past(connection: Connection) -> list[tuple[Kind, str | int]]:

@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, select
 
-from tetraodon.errors import LedgerError, did_you_mean
-from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation
+from tetraodon.errors import LedgerError
+from tetraodon.ledger.account import Correction, Entry, RecordedRefusal, Reservation
 from tetraodon.ledger.amount import amount_from_text, amount_text
 from tetraodon.ledger.chain import hash_of
-from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.ledger.document import document_from_text
-from tetraodon.ledger.population import standing_for
-from tetraodon.ledger.schema import accounts, corrections, entries, holds
+from tetraodon.ledger.schema import corrections, entries, holds
 from tetraodon.rational import decimal_text
-
-
-def locked(name: str) -> Select[Any]:
-    """The row of an account, kept from other writers until the end of the transaction.
-
-    Why  a Tetraodon of version 0.1 on a server waits for this row and for nothing else. SQLite has no such clause and
-         needs none: the whole file is already ours.
-    """
-    return select(accounts).where(accounts.c.dataset == name).with_for_update()
-
-
-def account_of(connection: Connection, name: str, *, lock: bool = False) -> Account:
-    """An account with the sum of its charges, of a data set or of the population that it is a wave of; with `lock`,
-    nobody can add to them meanwhile.
-    """
-    name = standing_for(connection, name)
-    query = locked(name) if lock else select(accounts).where(accounts.c.dataset == name)
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        known = names(connection)
-        hint = f", or {did_you_mean(name, known)}" if known else " first"
-        raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
-    total, delta, policy = amount_from_text(row.total), amount_from_text(row.delta), document_from_text(row.policy)
-    for corrected in corrections_of(connection, name):
-        total, delta = corrected.total, corrected.delta
-    charged = composed(losses_of(connection, name), delta, total)
-    return Account(name, total, charged, policy, text_in(row.policy_hash), text_in(row.opened), delta)
 
 
 def corrections_of(connection: Connection, name: str) -> tuple[Correction, ...]:
@@ -55,19 +27,12 @@ def corrections_of(connection: Connection, name: str) -> tuple[Correction, ...]:
     )
 
 
-def losses_of(connection: Connection, name: str) -> list[ReleaseLoss]:
-    """What every release of a data set lost, in order; documents are read only where noise was Gaussian."""
-    mine = entries.c.dataset == name
-    pure = select(entries.c.id, entries.c.charged).where(mine, entries.c.delta == "0")
-    mixed = select(entries).where(mine, entries.c.delta != "0")
-    found = {row.id: ReleaseLoss(amount_from_text(row.charged)) for row in connection.execute(pure)}
-    found |= {row.id: entry_in(row).loss for row in connection.execute(mixed)}
-    return [found[number] for number in sorted(found)]
-
-
-def names(connection: Connection) -> list[str]:
-    """Every data set, by name."""
-    return [text_in(name) for name in connection.execute(select(accounts.c.dataset).order_by("dataset")).scalars()]
+def terms_in(connection: Connection, row: Row[Any]) -> tuple[Fraction, Fraction]:
+    """The total and the delta of the account that a row holds, as they were corrected last."""
+    corrected = corrections_of(connection, text_in(row.dataset))
+    if corrected:
+        return corrected[-1].total, corrected[-1].delta
+    return amount_from_text(row.total), amount_from_text(row.delta)
 
 
 def entry_in(row: Row[Any]) -> Entry:
@@ -86,16 +51,21 @@ def entry_in(row: Row[Any]) -> Entry:
     )
 
 
+def entry_of(connection: Connection, reservation: Reservation) -> Entry:
+    """The entry of a reservation."""
+    row = connection.execute(select(entries).where(same_entry(reservation))).one_or_none()
+    if row is None:
+        raise unknown()
+    return entry_in(row)
+
+
 def statement_of(connection: Connection, reservation: Reservation) -> dict[str, Any]:
     """The entry of a reservation as a manifest states it, with its hash in the chain.
 
     Why  the hash stands for everything that was recorded up to the charge, and tells nothing of it. The place in the
          chain is left out: it would tell how many refusals came before.
     """
-    row = connection.execute(select(entries).where(same_entry(reservation))).one_or_none()
-    if row is None:
-        raise unknown()
-    entry = entry_in(row)
+    entry = entry_of(connection, reservation)
     amounts = {"asked": entry.asked, "charged": entry.charged, "delta": entry.delta}
     return {
         "entry": entry.id,

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, Integer, MetaData, Table, Text, inspect, select
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    inspect,
+    select,
+)
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import no_ledger
 
-VERSION = 3
+VERSION = 4
 OLDEST = 1
 FORMAT = "tetraodon-ledger"
 
@@ -100,26 +112,56 @@ corrections = Table(
     Column("corrected_at", Text, nullable=False),
 )
 
-LACKING = {1: (keys, chain, waves, corrections), 2: (waves, corrections)}
+# Since version 4: parts of a total that are allotted to somebody, and what was spent up to and with each entry.
+allotments = Table(
+    "allotments",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("dataset", ForeignKey("accounts.dataset"), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("amount", Text, nullable=False),
+    Column("expires", Text, nullable=False),
+    Column("allotted_at", Text, nullable=False),
+    Index("allotments_by_owner", "dataset", "owner"),
+)
+
+running = Table(
+    "running",
+    tables,
+    Column("entry", ForeignKey("entries.id"), primary_key=True),
+    Column("dataset", ForeignKey("accounts.dataset"), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("pure", Text, nullable=False),
+    Column("rho", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("before", Text, nullable=False),
+    Column("owned", Text, nullable=False),
+    Index("running_by_dataset", "dataset", "entry"),
+    Index("running_by_owner", "dataset", "owner", "entry"),
+)
+
+_FOURTH = (allotments, running)
+LACKING = {1: (keys, chain, waves, corrections, *_FOURTH), 2: (waves, corrections, *_FOURTH), 3: _FOURTH}
 """What a ledger of each older version lacks."""
 
-GUARDED = (accounts, entries, refusals, keys, chain, waves, corrections)
+GUARDED = (accounts, entries, refusals, keys, chain, waves, corrections, *_FOURTH)
 _SETTLING = {"state", "settled_at", "manifest_hash"}
 _READ = "tetraodon_version"
 _WORDS = "a ledger is only ever added to"
 _FUNCTION = "tetraodon_only_added"
 
 
-def found_version(connection: Connection) -> int | None:
-    """The version of the ledger here, None where there is nothing at all.
+def found_version(connection: Connection, *, seen: bool = False) -> int | None:
+    """The version of the ledger here, None where there is nothing at all. Where one was `seen` before, its tables are
+    not looked for again, which takes a server longer than a charge.
 
     Raises LedgerError where this is the database of something else, or of a Tetraodon that we are too old for.
     """
-    found = inspect(connection).get_table_names()
+    found = [meta.name] if seen else inspect(connection).get_table_names()
     if not found:
         return None
     kept: dict[str, str] = {}
-    if meta.name in found and {c.name for c in meta.c} <= _columns(connection):
+    if seen or (meta.name in found and {c.name for c in meta.c} <= _columns(connection)):
         rows = connection.execute(select(meta.c.key, meta.c.value))
         kept = {str(row.key): str(row.value) for row in rows}
     if kept.get("format") != FORMAT:
@@ -136,15 +178,16 @@ def found_version(connection: Connection) -> int | None:
     raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
 
 
-def check_version(connection: Connection) -> None:
-    """Refuse a database that is not a ledger, or a ledger that we are too old to understand.
+def check_version(connection: Connection, *, seen: bool = False) -> int:
+    """The version of the ledger. Refuse a database that is not a ledger, or a ledger that we are too old to understand.
 
     Why  it is called in every transaction: a newer Tetraodon may have been here since the last one.
     """
-    version = found_version(connection)
+    version = found_version(connection, seen=seen)
     if version is None:
         raise no_ledger()
     connection.info[_READ] = version
+    return version
 
 
 def holds(connection: Connection, table: Table) -> bool:

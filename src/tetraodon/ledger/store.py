@@ -6,34 +6,28 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
 from sqlalchemy import insert, select, update
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation, dataset_name
+from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation, dataset_name, kept_name
 from tetraodon.ledger.address import ledger_address
+from tetraodon.ledger.allotment import Allotment, allot, allotment_of, allotments_of, expiry_text
 from tetraodon.ledger.amount import amount_text, exact_amount
 from tetraodon.ledger.audit import Audit, audited
-from tetraodon.ledger.bill import Bill, check_affordable
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.chain import append
+from tetraodon.ledger.charging import charge, fitting
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_hash
 from tetraodon.ledger.population import check_wave, governing_document, join, population_in, standing_for, waves_of
-from tetraodon.ledger.rows import (
-    account_of,
-    corrections_of,
-    entry_in,
-    losses_of,
-    names,
-    refusal_in,
-    same_entry,
-    statement_of,
-    unknown,
-)
+from tetraodon.ledger.rows import corrections_of, entry_in, entry_of, refusal_in, same_entry, statement_of, unknown
 from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
+from tetraodon.ledger.standing import account_of, names
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.rational import Number
 
@@ -131,7 +125,7 @@ class Ledger:
         with self._database.writing() as connection:
             account = account_of(connection, dataset_name(dataset), lock=True)
             right = replace(account, total=exact, delta=account.delta if given is None else given)
-            if losses_of(connection, account.dataset):
+            if account.spent.last:
                 raise LedgerError(
                     f"{account.dataset!r} was released from already, so its total stands",
                     fix="keep it; ask for less, or for more in another release, as long as something is left",
@@ -172,37 +166,38 @@ class Ledger:
         Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
         Raises BudgetExhausted when the charge is more than what is left.
         """
-        new = bill.entry(dataset, _now())
-        text = canonical_text(new.document)
         with self._database.writing() as connection:
-            account = account_of(connection, new.dataset, lock=True)
-            check_wave(connection, new.dataset, new.document["policy"])
-            new = replace(new, dataset=account.dataset)
-            check_affordable(account, losses_of(connection, new.dataset), new, after=bill.after)
-            join(connection, new.dataset, new.document["policy"], new.when)
-            made = connection.execute(
-                insert(entries).values(
-                    dataset=new.dataset,
-                    asked=amount_text(new.asked),
-                    charged=amount_text(new.charged),
-                    delta=amount_text(new.delta),
-                    state=new.state,
-                    reserved_at=new.when,
-                    document=text,
-                )
-            )
-            (key,) = made.inserted_primary_key or []
-            append(connection, "reserved", key)
-        return Reservation(key, new.dataset, new.asked, new.charged, new.when)
+            return charge(connection, dataset, bill, _now())
 
     def check(self, dataset: str, bill: Bill) -> None:
         """Refuse what `reserve` would refuse now. Nothing is charged."""
-        new = bill.entry(dataset, _now())
         with self._database.reading() as connection:
-            account = account_of(connection, new.dataset)
-            check_wave(connection, new.dataset, new.document["policy"])
-            new, earlier = replace(new, dataset=account.dataset), losses_of(connection, account.dataset)
-            check_affordable(account, earlier, new, after=bill.after)
+            fitting(connection, dataset, bill, _now(), lock=False)
+
+    def allot(self, dataset: str, owner: str, amount: Number, expires: datetime | None = None) -> Allotment:
+        """Set how much of a data set's total somebody may spend in all, and until when, in place of any earlier one.
+
+        Post  nothing is set aside: allotments may add up to more than the total, and the total wins.
+        """
+        most, until = exact_amount(amount, "the allotment"), expiry_text(expires)
+        name = kept_name(owner, "the owner")
+        with self._database.writing() as connection:
+            account = account_of(connection, dataset_name(dataset), lock=True)
+            return allot(connection, account, name, most, until, _now())
+
+    def allotments(self, dataset: str) -> tuple[Allotment, ...]:
+        """What is allotted of a data set, and what of it is spent, by owner."""
+        with self._database.reading() as connection:
+            return allotments_of(connection, account_of(connection, dataset_name(dataset)))
+
+    def left(self, dataset: str, owner: str | None = None) -> Fraction:
+        """What the next release of a data set may cost; with an owner, theirs: what allotment and total both cover."""
+        with self._database.reading() as connection:
+            account = account_of(connection, dataset_name(dataset))
+            if owner is None:
+                return account.left
+            found = allotment_of(connection, account, kept_name(owner, "the owner"))
+            return Fraction(0) if found is None else min(account.left, found.left(_now()))
 
     def settle(self, reservation: Reservation, *, manifest_hash: str) -> None:
         """Note that the release of a reservation has been written. The charge stays as it is."""
@@ -228,6 +223,11 @@ class Ledger:
                 name = account_of(connection, dataset_name(dataset)).dataset
                 query = query.where(entries.c.dataset == name)
             return tuple(entry_in(row) for row in connection.execute(query))
+
+    def entry(self, reservation: Reservation) -> Entry:
+        """The entry of a reservation."""
+        with self._database.reading() as connection:
+            return entry_of(connection, reservation)
 
     def find(self, dataset: str, *, token: str) -> Entry | None:
         """The charge that was made with a token, if it was made."""

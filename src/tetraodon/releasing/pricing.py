@@ -77,7 +77,7 @@ def charge_for(
     if adds_up(governing.attackers):
         return Charge(charge_of(certificate), ADDS_UP)
     measured = [m for item in plan for m in item.measurements]
-    for entry in entries():
+    for entry in (entry for entry in entries() if entry.id <= account.spent.last):
         try:
             measured += entry_measurements(entry, governing)
         except TetraodonError as error:
@@ -88,7 +88,7 @@ def charge_for(
                 where=account.dataset,
             ) from error
     together = certify_release(governing, measured)
-    return Charge(max(Fraction(together.epsilon) - account.charged, Fraction(0)), JOINTLY, account.charged)
+    return Charge(max(Fraction(together.epsilon) - account.charged, Fraction(0)), JOINTLY, account.spent.last)
 
 
 @dataclass(frozen=True, slots=True)

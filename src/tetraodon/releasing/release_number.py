@@ -78,7 +78,7 @@ def release_number(
 
 
 def _check_composes(mechanism: Calibrated, account: Account) -> None:
-    if not mechanism.composable.adds_up and account.charged:
+    if not mechanism.composable.adds_up and account.spent.last:
         raise Refused(
             f"how this release composes with earlier ones is not known: {mechanism.composable.reason}",
             fix="release both at once, verified with td.pufferfish.compose, or use attackers for whom losses add up",
@@ -101,7 +101,7 @@ def _terms(mechanism: Calibrated, account: Account, plan: dict[str, Any]) -> Ter
     if mechanism.composable.adds_up:
         charge = Charge(Fraction(certificate.epsilon), ADDS_UP)
     else:
-        charge = Charge(mechanism.epsilon, JOINTLY, account.charged)
+        charge = Charge(mechanism.epsilon, JOINTLY, account.spent.last)
     return Terms(certificate, mechanism.epsilon, mechanism.document(), plan, price=lambda: charge)
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ def release(
     force: bool = False,
     resume: bool = False,
     allow_dearer: bool = False,
+    owner: str = "",
     progress: Callable[[str], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Release:
@@ -58,6 +60,10 @@ def release(
 
     What the governing policy makes dearer than the plan's own policy asks for is refused, with both figures, unless
     `allow_dearer` says otherwise.
+
+    With an `owner` the release is for somebody who may not see the table: it is charged out of their allotment, before
+    the table is looked at, so that no refusal is a free answer. Whatever goes wrong then is `Charged` to them; its
+    cause is for the curator, and `resume` finishes it under the same charge.
 
     `warn` is told which columns hold values that cannot be read, or count as others although nobody wrote it down. That
     depends on the records, so it is for the curator only. More of it than the policy allows is refused.
@@ -74,6 +80,7 @@ def release(
                 force=force,
                 resume=resume,
                 allow_dearer=allow_dearer,
+                owner=owner,
                 progress=progress,
                 warn=warn,
             )
@@ -86,11 +93,12 @@ def release(
         if way.complete and place is not None:
             progress(COMPLETE)
             return load_release(place.path)
-        if way.drawn is None:
-            measured, names = _measure(plan, table, ledger, way, progress, warn)
-        else:
-            measured, names = read_measured(way.drawn, plan), kept_names(way.drawn, plan)
-        return _finish(plan, measured, names, way, place, progress)
+        with way.charged_first() if owner else nullcontext():
+            if way.drawn is None:
+                measured, names = _measure(plan, table, ledger, way, owner, progress, warn)
+            else:
+                measured, names = read_measured(way.drawn, plan), kept_names(way.drawn, plan)
+            return _finish(plan, measured, names, way, place, progress)
 
 
 def _measure(
@@ -98,20 +106,25 @@ def _measure(
     table: Source,
     ledger: Ledger,
     way: Passage,
+    owner: str,
     progress: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> tuple[Mapping[str, Measured], Mapping[str, Told]]:
-    """Count, charge, draw, and keep what was drawn."""
+    """Count, charge, draw, and keep what was drawn; for an owner, charge first."""
     account = ledger.account(plan.policy.account)
     certificate = governing_certificate(plan, account)
     asked = terms(plan, certificate, account, lambda: ledger.entries(account.dataset))
     way.check_price(asked)
+    if owner:
+        progress("charging the ledger")
+        permit = way.spend(asked, owner=owner)
     progress("counting")
     with way.counting():
         exact = count(plan, table, load_policy(account.policy), warn)
         named = count_names(plan, table, load_policy(account.policy))
-    progress("charging the ledger")
-    permit = way.spend(asked)
+    if not owner:
+        progress("charging the ledger")
+        permit = way.spend(asked)
     progress("adding noise")
     measured = {item.name: noisy(item, exact[item.name], permit) for item in plan}
     names = {item.name: draw_names(item, named[item.name], permit) for item in plan.names}

@@ -1,0 +1,128 @@
+"""Allotments: how much of a data set's total somebody may spend, and until when.
+
+An allotment is leave to spend and sets nothing aside. Those of a data set may add up to more than its total, which is
+what counts: whoever comes first is served, and all owners together spend no more than one could.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from sqlalchemy import Connection, Row, insert, select
+
+from tetraodon.errors import BudgetExhausted, LedgerError
+from tetraodon.ledger.account import Account, Entry, kept_name
+from tetraodon.ledger.amount import amount, amount_from_text, amount_text, shown_above, shown_below
+from tetraodon.ledger.chain import append
+from tetraodon.ledger.compose import Spent
+from tetraodon.ledger.rows import text_in
+from tetraodon.ledger.running import owned_by
+from tetraodon.ledger.schema import allotments, holds
+
+
+@dataclass(frozen=True, slots=True)
+class Allotment:
+    """What an owner may spend of a data set.
+
+    Attributes
+    ----------
+    amount:  in all, with what was spent before it was set.
+    spent:   what their releases have added to what is spent of the data set.
+    expires: when it ends, in UTC; empty if it does not.
+    when:    when it was set.
+    """
+
+    dataset: str
+    owner: str
+    amount: Fraction
+    spent: Fraction
+    expires: str
+    when: str
+
+    def __post_init__(self) -> None:
+        amount(self.amount, name="the allotment")
+        kept_name(self.owner, "the owner")
+
+    def left(self, now: str) -> Fraction:
+        """What its owner may still spend, as far as the data set's total covers it; nothing once it has expired."""
+        if self.expires and self.expires <= now:
+            return Fraction(0)
+        return max(self.amount - self.spent, Fraction(0))
+
+
+def expiry_text(expires: datetime | None) -> str:
+    """When an allotment ends, as it is kept.
+
+    >>> expiry_text(datetime(2027, 1, 1, tzinfo=UTC)), expiry_text(None)
+    ('2027-01-01T00:00:00.000000+00:00', '')
+    """
+    if expires is None:
+        return ""
+    if not isinstance(expires, datetime) or expires.tzinfo is None:
+        raise LedgerError(
+            "when the allotment expires is no moment", fix="give a datetime with a time zone, or None for no end"
+        )
+    return expires.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def allot(connection: Connection, account: Account, owner: str, most: Fraction, expires: str, when: str) -> Allotment:
+    """Set what an owner may spend, in place of what was set before. Pre: nobody else can write."""
+    spent = owned_by(connection, account.dataset, owner)
+    made = Allotment(account.dataset, owner, most, spent, expires, when)
+    kept = {"dataset": made.dataset, "owner": made.owner, "amount": amount_text(made.amount), "expires": made.expires}
+    (key,) = connection.execute(insert(allotments).values(**kept, allotted_at=when)).inserted_primary_key or []
+    append(connection, "allotted", key)
+    return made
+
+
+def allotments_of(connection: Connection, account: Account) -> tuple[Allotment, ...]:
+    """What everybody may spend of a data set, by owner."""
+    if not holds(connection, allotments):
+        return ()
+    mine = select(allotments).where(allotments.c.dataset == account.dataset).order_by(allotments.c.id)
+    newest = {text_in(row.owner): row for row in connection.execute(mine)}
+    return tuple(_allotment_in(connection, newest[owner]) for owner in sorted(newest))
+
+
+def allotment_of(connection: Connection, account: Account, owner: str, *, lock: bool = False) -> Allotment | None:
+    """What an owner may spend, None if nothing was ever allotted; with `lock`, its row is kept from other writers."""
+    if not holds(connection, allotments):
+        return None
+    mine = select(allotments).where(allotments.c.dataset == account.dataset, allotments.c.owner == owner)
+    newest = mine.order_by(allotments.c.id.desc()).limit(1)
+    row = connection.execute(newest.with_for_update() if lock else newest).one_or_none()
+    return None if row is None else _allotment_in(connection, row)
+
+
+def check_allotment(connection: Connection, account: Account, new: Entry, spent: Spent, *, lock: bool) -> Fraction:
+    """What the owner of a new entry has spent with it. Refused where their allotment does not cover that.
+
+    Pre   `spent` is what is spent of the account with the new entry.
+    Post  0 for a curator, who needs no allotment.
+    """
+    if not new.owner:
+        return Fraction(0)
+    found = allotment_of(connection, account, new.owner, lock=lock)
+    if found is None:
+        raise BudgetExhausted(
+            f"nothing of data set {account.dataset!r} is allotted to {new.owner!r}",
+            fix="ask a curator of the data set for an allotment",
+        )
+    added, left = spent.epsilon(account.delta, account.total) - account.charged, found.left(new.when)
+    if added > left:
+        raise BudgetExhausted(
+            f"this release costs epsilon {shown_above(added)}, and the allotment of {new.owner!r} for data set "
+            f"{account.dataset!r} has {shown_below(left)} left",
+            fix="ask for at most what is left, or ask a curator of the data set for more",
+        )
+    return found.spent + added
+
+
+def _allotment_in(connection: Connection, row: Row[tuple[object, ...]]) -> Allotment:
+    dataset, owner = text_in(row.dataset), text_in(row.owner)
+    spent = owned_by(connection, dataset, owner)
+    return Allotment(
+        dataset, owner, amount_from_text(row.amount), spent, text_in(row.expires), text_in(row.allotted_at)
+    )

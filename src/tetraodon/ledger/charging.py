@@ -1,0 +1,65 @@
+"""A charge, in one transaction: lock the account and then the allotment, check both, and write the entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlalchemy import Connection, insert
+
+from tetraodon.ledger.account import Entry, Reservation
+from tetraodon.ledger.allotment import check_allotment
+from tetraodon.ledger.amount import amount_text
+from tetraodon.ledger.bill import Bill, check_affordable
+from tetraodon.ledger.chain import append
+from tetraodon.ledger.compose import Spent
+from tetraodon.ledger.document import canonical_text
+from tetraodon.ledger.population import check_wave, join, population_in
+from tetraodon.ledger.running import note
+from tetraodon.ledger.schema import entries
+from tetraodon.ledger.standing import account_of
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """An entry that fits: what is spent of its account with it, and what its owner has spent."""
+
+    entry: Entry
+    spent: Spent
+    owned: Fraction
+
+
+def fitting(connection: Connection, dataset: str, bill: Bill, when: str, *, lock: bool) -> Fitting:
+    """The entry that a bill becomes. Refused where its account or its owner's allotment does not cover it.
+
+    Post  with `lock`, nobody can spend of either before the transaction ends.
+    """
+    new = bill.entry(dataset, when)
+    account = account_of(connection, new.dataset, lock=lock)
+    check_wave(connection, new.dataset, new.document["policy"])
+    new = replace(new, dataset=account.dataset)
+    spent = check_affordable(account, new, after=bill.after)
+    return Fitting(new, spent, check_allotment(connection, account, new, spent, lock=lock))
+
+
+def charge(connection: Connection, dataset: str, bill: Bill, when: str) -> Reservation:
+    """Write the entry of a bill, if it fits. Pre: nobody else can write before the transaction ends."""
+    found = fitting(connection, dataset, bill, when, lock=True)
+    new = found.entry
+    if population_in(new.document["policy"]):
+        join(connection, new.dataset, new.document["policy"], new.when)
+    made = connection.execute(
+        insert(entries).values(
+            dataset=new.dataset,
+            asked=amount_text(new.asked),
+            charged=amount_text(new.charged),
+            delta=amount_text(new.delta),
+            state=new.state,
+            reserved_at=new.when,
+            document=canonical_text(new.document),
+        )
+    )
+    (key,) = made.inserted_primary_key or []
+    note(connection, new.dataset, replace(found.spent, last=key), owner=new.owner, owned=found.owned)
+    append(connection, "reserved", key)
+    return Reservation(key, new.dataset, new.asked, new.charged, new.when)

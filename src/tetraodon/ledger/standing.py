@@ -1,0 +1,46 @@
+"""How accounts stand: what may be spent of each, and what is spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from tetraodon.errors import LedgerError, did_you_mean
+from tetraodon.ledger.account import Account
+from tetraodon.ledger.document import document_from_text
+from tetraodon.ledger.population import standing_for
+from tetraodon.ledger.rows import terms_in, text_in
+from tetraodon.ledger.running import spent_of
+from tetraodon.ledger.schema import accounts
+
+
+def locked(name: str) -> Select[Any]:
+    """The row of an account, kept from other writers until the end of the transaction.
+
+    Why  whoever charges waits here, whatever other locks a server's settings leave out. SQLite has no such clause and
+         needs none: the whole file is already ours.
+    """
+    return select(accounts).where(accounts.c.dataset == name).with_for_update()
+
+
+def account_of(connection: Connection, name: str, *, lock: bool = False) -> Account:
+    """An account with what is spent of it, of a data set or of the population that it is a wave of; with `lock`,
+    nobody can add to that meanwhile.
+    """
+    name = standing_for(connection, name)
+    query = locked(name) if lock else select(accounts).where(accounts.c.dataset == name)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        known = names(connection)
+        hint = f", or {did_you_mean(name, known)}" if known else " first"
+        raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
+    policy, (total, delta) = document_from_text(row.policy), terms_in(connection, row)
+    spent = spent_of(connection, name)
+    hashed, opened = text_in(row.policy_hash), text_in(row.opened)
+    return Account(name, total, spent.epsilon(delta, total), policy, hashed, opened, delta, spent)
+
+
+def names(connection: Connection) -> list[str]:
+    """Every data set, by name."""
+    return [text_in(name) for name in connection.execute(select(accounts.c.dataset).order_by("dataset")).scalars()]
