@@ -133,7 +133,7 @@ def test_what_does_not_belong_together_is_refused(way: Way, tmp_path: Path, out:
         way.run(ledger=other, out=out, resume=True)
     intent = json.loads((folder / "intent.json").read_text())
     for content, told in (
-        ({**intent, "request": "0" * 64}, "another policy or plan"),
+        ({**intent, "request": "0" * 64}, "another policy, plan or owner"),
         ({**intent, "token": "0" * 32}, "the ledger does not have"),
         ({"token": 1}, "cannot be read"),
         ({}, "cannot be read"),
@@ -149,7 +149,7 @@ def test_what_does_not_belong_together_is_refused(way: Way, tmp_path: Path, out:
 def test_another_plan_is_refused_although_nothing_was_drawn(tmp_path: Path, out: Path) -> None:
     ledger = book(RELEASE, tmp_path)
     interrupted(RELEASE, ledger, out, (LaplaceNoise, "draw"))
-    with pytest.raises(td.ReleaseError, match="another policy or plan"):
+    with pytest.raises(td.ReleaseError, match="another policy, plan or owner"):
         td.release(td.plan(PLAN.policy, epsilon=2), TABLE, ledger=ledger, out=out, resume=True)
     assert [entry.charged for entry in ledger.entries("people")] == [1]
 
