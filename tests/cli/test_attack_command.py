@@ -20,7 +20,7 @@ def test_the_list(run: Run, run_json: Callable[..., Any]) -> None:
 
 def test_a_run_in_text(run: Run) -> None:
     printed = " ".join(run("attack", "brothers").stdout.split())
-    assert "What defends: Say who may be correlated" in printed
+    assert "What defends: Say in the policy who may be correlated" in printed
     assert "got by the attack 0.771" in printed
     assert "promise kept against independent tuples yes" in printed
 
