@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,18 @@ class TetraodonError(Exception):
     def at(self, where: str) -> TetraodonError:
         """The same error with its place filled in by somebody who knows it."""
         return type(self)(self.what, fix=self.fix, where=where)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON, the same for every command: `depends_on_data` says that it is for the curator only."""
+        return {
+            "type": type(self).__name__,
+            "what": self.what,
+            "where": self.where,
+            "fix": self.fix,
+            "all": str(self).splitlines(),
+            "notes": list(getattr(self, "__notes__", ())),
+            "depends_on_data": isinstance(self, DataRefusal),
+        }
 
 
 class PolicyError(TetraodonError):

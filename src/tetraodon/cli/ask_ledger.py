@@ -28,24 +28,10 @@ def ask_ledger(url: str, own: Fraction, quoting: Callable[[Ledger], Quote]) -> t
 
         with Ledger(url) as book:
             found = quoting(book)
-        return quote_document(found, ledger_name(url)), quote_in_words(found, ledger_name(url), own)
+        return found.document(ledger_name(url)), quote_in_words(found, ledger_name(url), own)
     except LedgerError as error:
         empty = dict.fromkeys(("ledger", "total", "left", "charge", "fits"))
         return empty | {"why_not": str(error)}, f"Whether the ledger covers it is not known yet. {error}"
-
-
-def quote_document(quote: Quote, name: str) -> dict[str, Any]:
-    """A quote as JSON; amounts are exact texts."""
-    from tetraodon.rational import decimal_text
-
-    return {
-        "ledger": name,
-        "total": decimal_text(quote.account.total),
-        "left": decimal_text(quote.account.left),
-        "charge": None if quote.charge is None else decimal_text(quote.charge),
-        "fits": quote.refusal is None,
-        "why_not": None if quote.refusal is None else str(quote.refusal),
-    }
 
 
 def quote_in_words(quote: Quote, name: str, own: Fraction) -> str:

@@ -86,18 +86,15 @@ class Edge:
 
     def _refuse(self, error: TetraodonError) -> None:
         code = WRONG_USE if isinstance(error, WrongUse) else REFUSED
-        secret = type(error).__name__ == "DataRefusal"  # by name: its room imports DuckDB, which most commands need not
-        document: dict[str, Any] = {"type": type(error).__name__, "what": error.what, "where": error.where}
-        told = list(getattr(error, "__notes__", ()))
-        document |= {"fix": error.fix, "all": str(error).splitlines(), "notes": told, "depends_on_data": secret}
+        document = error.document()
         if self.as_json:
             emit({**self.extra, "error": document})
             raise typer.Exit(code) from None
         for line in _told(error):
             note(line, colour="red")
-        for line in told:
+        for line in document["notes"]:
             note(line)
-        if secret:
+        if document["depends_on_data"]:
             note("This depends on the data, so it is for the curator only: do not pass it on.")
         raise typer.Exit(code) from None
 

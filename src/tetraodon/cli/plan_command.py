@@ -84,9 +84,11 @@ def plan(
             _only_view(read, ledger, edge)
             return
         wanted = _wanted(read, error or [], confidence, records)
+        from tetraodon.releasing.plan_shape import errors_if_public, plan_shape
+
         with working("finding the epsilon" if error else "planning"):
             found, least, why_not = _plan(read, wanted, searching=bool(error))
-            public = _errors_if_public(found)
+            public = errors_if_public(found)
             covered, sentence = ask_ledger(ledger, found.epsilon, lambda book: _quoted(found, book))
         from tetraodon.cli.plan_in_words import notes
         from tetraodon.cli.targets_in_words import target_document, targets_in_words
@@ -192,32 +194,6 @@ def _plan(policy: Policy, wanted: Wanted | None, *, searching: bool) -> tuple[Pl
             raise
         return plan(policy), None, str(refusal)
     return (least if searching else plan(policy)), least, ""
-
-
-def _errors_if_public(plan: Plan) -> dict[str, float] | None:
-    """Expected errors of the same items at the same budget, if only presence were public; None where it is."""
-    from tetraodon.policy.load import load_policy
-    from tetraodon.releasing.plan import plan as make_plan
-
-    if plan.policy.presence == "public":
-        return None
-    public = load_policy({**plan.policy.document, "presence": "public"})
-    return {item.name: item.expected_error for item in make_plan(public)}
-
-
-def plan_shape(plan: Plan, if_public: dict[str, float] | None) -> dict[str, Any]:
-    """A plan as JSON."""
-    from tetraodon.releasing.documents import number, plan_document
-    from tetraodon.releasing.together import errors_together
-
-    document, together = plan_document(plan), errors_together(plan)
-    for item, query in zip(plan, document["queries"], strict=True):
-        query["asked"] = item.item.asked
-        query["unit"] = item.item.query.unit(plan.policy.domain)
-        query["error_together"] = together.get(item.name)
-        query["expected_error_if_presence_public"] = None if if_public is None else if_public[item.name]
-    budget = {"budget": number(plan.policy.epsilon), "delta": number(plan.policy.delta)}
-    return {"dataset": plan.policy.dataset} | budget | document
 
 
 def show_plan(plan: Plan) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tetraodon.certificate.against_attackers import adds_up, certify_release
 from tetraodon.certificate.certificate import Certificate
@@ -21,6 +21,7 @@ from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.policy.load import load_policy
+from tetraodon.rational import decimal_text
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.reprice import entry_measurements
@@ -98,6 +99,17 @@ class Quote:
     account: Account
     charge: Fraction | None
     refusal: BudgetExhausted | Refused | None = None
+
+    def document(self, name: str) -> dict[str, Any]:
+        """As JSON, with the name of the ledger; amounts are exact texts."""
+        return {
+            "ledger": name,
+            "total": decimal_text(self.account.total),
+            "left": decimal_text(self.account.left),
+            "charge": None if self.charge is None else decimal_text(self.charge),
+            "fits": self.refusal is None,
+            "why_not": None if self.refusal is None else str(self.refusal),
+        }
 
 
 def terms(plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]) -> Terms:
