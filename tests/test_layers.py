@@ -39,7 +39,8 @@ LAYERS = (
     {"releasing"},
     {"publishing"},
     {"verifying", "attacks", "notebook"},
-    {"research", "studio"},
+    {"connecting", "research", "studio"},
+    {"server"},
     {"cli"},
 )
 NARROW = {

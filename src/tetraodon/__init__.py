@@ -12,6 +12,7 @@ from tetraodon.lazy_names import lazy_names, public_names
 if TYPE_CHECKING:
     from tetraodon import noise as noise, pufferfish as pufferfish, research as research
     from tetraodon.certificate import Certificate as Certificate, certify as certify, sensitivity as sensitivity
+    from tetraodon.connecting import connect as connect
     from tetraodon.domain import Attribute as Attribute, Domain as Domain
     from tetraodon.errors import (
         BudgetExhausted as BudgetExhausted,
@@ -87,6 +88,7 @@ _NAMES = {
     "tetraodon.pufferfish": "pufferfish",
     "tetraodon.research": "research",
     "tetraodon.certificate": "Certificate certify sensitivity",
+    "tetraodon.connecting": "connect",
     "tetraodon.domain": "Attribute Domain",
     "tetraodon.errors": "BudgetExhausted Charged DataRefusal DomainError LedgerError NoiseError Overtaken PolicyError"
     " QueryError Refused ReleaseError TableError TetraodonError",

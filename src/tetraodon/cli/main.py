@@ -24,6 +24,7 @@ from tetraodon.cli import (
     publish_command,
     release_commands,
     reprice_command,
+    serve_command,
     studio_command,
     synthesize_command,
 )
@@ -77,6 +78,9 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (app, "verify", "Recompute every certificate and hash, without the data.", release_commands.verify),
     (app, "ask", "Ask a release or a view how many records satisfy a condition.", ask_command.ask),
     (app, "synthesize", "Made-up records with the counts of a release.", synthesize_command.synthesize),
+    (app, "serve", "Serve data sets to analysts within their budgets.", serve_command.serve),
+    (app, "work", "Run what curators approved on a server.", serve_command.work),
+    (app, "account", "Make an account on a server.", serve_command.account),
     (app, "attack", "Run an attack of the gallery, and what defends.", attack_command.attack),
     (app, "schema", "Print the JSON Schema of policy files.", policy_commands.schema),
     (app, "demo", "Release the bundled example from end to end.", demo_command.demo),

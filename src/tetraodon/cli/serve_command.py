@@ -1,0 +1,180 @@
+"""`tetraodon serve`, `work` and `account`: the server, its workers, and its first accounts."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from tetraodon.cli.command_boundary import Edge, WrongUse, existing
+from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl
+from tetraodon.cli.output import Json, emit, say
+
+Releases = Annotated[Path, typer.Option(help="The folder that releases are written to.")]
+Sources = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Where the tables are; read by workers.", show_default=False)
+]
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(
+    ledger: LedgerUrl = DEFAULT,
+    releases: Releases = Path("releases"),
+    sources: Sources = None,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8420,
+    address: Annotated[
+        str | None, typer.Option(metavar="URL", help="Its address for browsers, behind a proxy.", show_default=False)
+    ] = None,
+    workers: Annotated[int, typer.Option(min=0, max=64, help="Workers to start beside it.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Serve data sets to analysts, within budgets that no request can exceed. It ends with Ctrl-C.
+
+    The web process never opens FILE: it is read by workers, which are processes of their own. Start them elsewhere with
+    `tetraodon work`, and this with `--workers 0`, where they must not share a user.
+
+    \b
+    Examples:
+      tetraodon account ann --role admin
+      tetraodon serve --sources sources.yaml
+      tetraodon serve --ledger postgresql://server@db/ledger --workers 0 --address https://statistics.example.org
+
+    \b
+    --json gives {"address"}, once, before it serves.
+    """
+    with Edge(as_json):
+        uvicorn = _uvicorn()
+        if host not in LOOPBACK and not (address or "").startswith("https://"):
+            raise WrongUse(
+                "other machines would reach this server without TLS",
+                fix="put a proxy that speaks TLS before it, and give --address https://...",
+            )
+        if workers and sources is None:
+            raise WrongUse("workers must know where the tables are", fix="give --sources FILE, or --workers 0")
+        from tetraodon.server.app import Service, to_stderr
+        from tetraodon.server.office import Office
+
+        releases.mkdir(parents=True, exist_ok=True)
+        office = Office.at(ledger, releases.resolve())
+        listening = _listen(host, port)
+        origin = (address or f"http://{host}:{listening.getsockname()[1]}").rstrip("/")
+        started = [_worker(ledger, releases, sources) for _ in range(workers) if sources is not None]
+        if as_json:
+            emit({"address": origin})
+        else:
+            say(f"Serving at {origin}. Ctrl-C ends it.")
+        sys.stdout.flush()
+        config = uvicorn.Config(
+            Service(office, origin, to_stderr).app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=10,
+            timeout_graceful_shutdown=5,
+            limit_concurrency=500,
+        )
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            for process in started:
+                process.terminate()
+            for process in started:
+                process.wait()
+            office.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, so that its port is known before anybody is told."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise WrongUse(f"nothing can listen there ({error.strerror})", fix="choose another --host or --port") from None
+
+
+def _uvicorn() -> ModuleType:
+    try:
+        import argon2  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError:
+        raise WrongUse("the server is not installed", fix="run `pip install 'tetraodon[server]'`") from None
+    return uvicorn
+
+
+def _worker(ledger: str, releases: Path, sources: Path) -> subprocess.Popen[bytes]:
+    """A worker beside the server. The ledger's address may hold a password, so it goes by the environment."""
+    words = ["work", "--releases", str(releases), "--sources", str(sources)]
+    command = [sys.executable, "-m", "tetraodon.cli.main", *words]
+    return subprocess.Popen(command, env=os.environ | {"TETRAODON_LEDGER": ledger}, stdin=subprocess.DEVNULL)
+
+
+def work(
+    ledger: LedgerUrl = DEFAULT,
+    releases: Releases = Path("releases"),
+    sources: Sources = None,
+    seconds: Annotated[int, typer.Option(min=1, help="How long a job may take.")] = 3600,
+    megabytes: Annotated[int, typer.Option(min=256, help="How much memory a job may have.")] = 8192,
+) -> None:
+    """Run what curators approved on a server, one job after the other. It ends with Ctrl-C, or when it is terminated.
+
+    FILE has a line for each data set, `people: data/people.parquet`, with any address that `release` takes.
+
+    \b
+    Example:
+      tetraodon work --sources sources.yaml
+    """
+    with Edge(False):
+        _uvicorn()
+        if sources is None:
+            raise WrongUse("a worker must know where the tables are", fix="give --sources FILE")
+        existing(sources, option="--sources")
+        from tetraodon.server.limited import Limits
+        from tetraodon.server.state import State
+        from tetraodon.server.worker import Worker
+
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        state = State(ledger)
+        releases.mkdir(parents=True, exist_ok=True)
+        Worker(state, ledger, releases.resolve(), sources, Limits(seconds, megabytes)).serve()
+
+
+def account(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.", show_default=False)],
+    role: Annotated[str, typer.Option(help="analyst, curator, auditor or admin.")] = "analyst",
+    ledger: LedgerUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Make an account on a server's database. The password is asked for, or read from standard input.
+
+    For the first admin, and whoever administers by script; others are made by an admin on the server.
+
+    \b
+    Example:
+      tetraodon account ann --role admin
+
+    \b
+    --json gives {"name", "role"}.
+    """
+    with Edge(as_json):
+        _uvicorn()
+        from tetraodon.server.accounts import Accounts
+        from tetraodon.server.state import State
+
+        password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+        state = State(ledger)
+        Accounts(state).add("command line", name, role, password)
+        state.close()
+        if as_json:
+            emit({"name": name, "role": role})
+        else:
+            say(f"{name} may sign in, as {role}.")

@@ -1,0 +1,194 @@
+"""Who calls: passwords, sessions of browsers, tokens of programs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+from sqlalchemy import delete, insert, select, update
+
+from tetraodon.server.refusal import Turned, conflict, not_there
+from tetraodon.server.state import State, people, sessions, tokens
+
+ROLES: Final = ("analyst", "curator", "auditor", "admin")
+SCOPES: Final = ("read", "plan", "request", "govern", "accounts")
+"""What a token may do: look, plan, ask for a release, decide as a curator, manage accounts. The role limits it too."""
+SESSION_SECONDS = 12 * 3600
+SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 1000
+MOST_TOKENS = 50
+_NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who calls, in which role, and with which scopes; `browser` if by a cookie."""
+
+    name: str
+    role: str
+    scopes: frozenset[str]
+    browser: bool = False
+
+
+@cache
+def hasher() -> PasswordHasher:
+    """argon2id with the library's parameters, which follow RFC 9106."""
+    return PasswordHasher()
+
+
+@cache
+def _nobody() -> str:
+    """A hash to compare with where there is no such account: as much work as for one that is there."""
+    return hasher().hash(secrets.token_urlsafe(32))
+
+
+def digest(secret: str) -> str:
+    """What is kept of a random secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class Accounts:
+    """The accounts of a server."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        _nobody()
+
+    def add(self, by: str, name: str, role: str, password: str) -> None:
+        """A new account. Without a password it can sign in elsewhere only."""
+        if not _NAME.fullmatch(name):
+            raise Turned(422, "that is no name for an account", fix="write 1 to 32 of a-z, 0-9, dot, dash, underscore")
+        if role not in ROLES:
+            raise Turned(422, "that is no role", fix=f"use one of: {', '.join(ROLES)}")
+        kept = self._kept(password) if password else ""
+        with self._state.writing() as connection:
+            if connection.execute(select(people.c.name).where(people.c.name == name)).one_or_none():
+                raise conflict("there is an account of that name", "choose another name")
+            connection.execute(insert(people).values(name=name, role=role, password=kept))
+            self._state.note(connection, by, f"account-{role}", subject=name)
+
+    @staticmethod
+    def _kept(password: str) -> str:
+        if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+            fix = f"use {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters"
+            raise Turned(422, "the password is too short or too long", fix=fix)
+        return hasher().hash(password)
+
+    def change(self, by: str, name: str, *, password: str | None = None, disabled: bool | None = None) -> None:
+        """Another password, or no way in any more: either ends all sessions, and disabling ends all tokens."""
+        values: dict[str, Any] = {}
+        if password is not None:
+            values["password"] = self._kept(password)
+        if disabled is not None:
+            values["disabled"] = int(disabled)
+        if not values:
+            raise Turned(422, "nothing is to be changed", fix="give a password, or say whether it is disabled")
+        with self._state.writing() as connection:
+            if connection.execute(update(people).where(people.c.name == name).values(**values)).rowcount == 0:
+                raise not_there("account")
+            connection.execute(delete(sessions).where(sessions.c.person == name))
+            if disabled:
+                connection.execute(delete(tokens).where(tokens.c.person == name))
+            self._state.note(connection, by, "account-changed", subject=name)
+
+    def listed(self) -> list[dict[str, Any]]:
+        rows = self._state.all(people)
+        return [{"name": row.name, "role": row.role, "disabled": bool(row.disabled)} for row in rows]
+
+    # -- browsers ------------------------------------------------------------------------------------
+
+    def sign_in(self, name: str, password: str) -> str:
+        """The secret of a new session. The same words, and the same work, whatever is wrong."""
+        row = self._state.one(people, people.c.name == name)
+        known = row is not None and bool(row.password) and not row.disabled
+        try:
+            hasher().verify(row.password if row is not None and known else _nobody(), password[: LONGEST_PASSWORD + 1])
+        except (Argon2Error, InvalidHashError):
+            known = False
+        if not known:
+            raise Turned(401, "name or password is wrong", fix="try again, or ask an admin for a new password")
+        return self.begin(name, "sign-in")
+
+    def begin(self, name: str, how: str) -> str:
+        """A session for somebody who has shown who they are."""
+        secret, now = secrets.token_urlsafe(32), self._state.clock()
+        with self._state.writing() as connection:
+            connection.execute(delete(sessions).where(sessions.c.expires <= now))
+            connection.execute(insert(sessions).values(hash=digest(secret), person=name, expires=now + SESSION_SECONDS))
+            self._state.note(connection, name, how)
+        return secret
+
+    def sign_out(self, secret: str) -> None:
+        with self._state.writing() as connection:
+            connection.execute(delete(sessions).where(sessions.c.hash == digest(secret)))
+
+    def of_session(self, secret: str) -> Person | None:
+        """Whose session it is, if it is one."""
+        row = self._state.one(sessions, sessions.c.hash == digest(secret), sessions.c.expires > self._state.clock())
+        return None if row is None else self._person(row.person, frozenset(SCOPES), browser=True)
+
+    # -- programs ------------------------------------------------------------------------------------
+
+    def new_token(self, person: Person, label: str, scopes: list[str], days: int) -> dict[str, Any]:
+        """A token with some of the caller's scopes. Its secret is told once."""
+        wanted = frozenset(scopes)
+        if not wanted or not wanted <= person.scopes:
+            raise Turned(422, "a token has some of your own scopes", fix=f"use some of: {', '.join(SCOPES)}")
+        secret, key = f"td_{secrets.token_urlsafe(32)}", secrets.token_hex(8)
+        expires = self._state.clock() + days * 86400
+        with self._state.writing() as connection:
+            mine = connection.execute(select(tokens.c.id).where(tokens.c.person == person.name)).all()
+            if len(mine) >= MOST_TOKENS:
+                raise conflict("you have too many tokens", "remove some")
+            connection.execute(
+                insert(tokens).values(
+                    id=key,
+                    hash=digest(secret),
+                    person=person.name,
+                    label=label,
+                    scopes=" ".join(sorted(wanted)),
+                    expires=expires,
+                )
+            )
+            self._state.note(connection, person.name, "token-made", subject=key)
+        return {"id": key, "token": secret, "scopes": sorted(wanted), "expires": expires}
+
+    def own_tokens(self, person: Person) -> list[dict[str, Any]]:
+        rows = self._state.all(tokens, tokens.c.person == person.name)
+        return [{"id": r.id, "label": r.label, "scopes": r.scopes.split(), "expires": r.expires} for r in rows]
+
+    def remove_token(self, person: Person, key: str) -> None:
+        with self._state.writing() as connection:
+            mine = delete(tokens).where(tokens.c.id == key, tokens.c.person == person.name)
+            if connection.execute(mine).rowcount == 0:
+                raise not_there("token")
+            self._state.note(connection, person.name, "token-removed", subject=key)
+
+    def of_token(self, secret: str) -> Person | None:
+        """Whose token it is, if it is one that has not expired."""
+        row = self._state.one(tokens, tokens.c.hash == digest(secret), tokens.c.expires > self._state.clock())
+        return None if row is None else self._person(row.person, frozenset(row.scopes.split()))
+
+    def _person(self, name: str, scopes: frozenset[str], *, browser: bool = False) -> Person | None:
+        row = self._state.one(people, people.c.name == name)
+        return None if row is None or row.disabled else Person(row.name, row.role, scopes, browser)
+
+    def role_of(self, name: str) -> str:
+        """The role of an account that can be used; empty if there is none."""
+        row = self._state.one(people, people.c.name == name)
+        return "" if row is None or row.disabled else str(row.role)
+
+
+def caller(accounts: Accounts, headers: Mapping[str, str], cookie: str) -> Person | None:
+    """Who calls, by a token or by the cookie of a browser; None if neither says."""
+    said = headers.get("authorization", "")
+    if said:
+        kind, _, secret = said.partition(" ")
+        return accounts.of_token(secret.strip()) if kind.lower() == "bearer" else None
+    return accounts.of_session(cookie) if cookie else None

@@ -1,0 +1,97 @@
+"""What calls may say in their bodies. Whatever else stands there is refused."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
+
+from tetraodon.errors import PolicyError
+from tetraodon.rational import rational
+
+Amount: TypeAlias = Annotated[int | float | str, Field(description="Exact: 0.1 and '0.1' mean one tenth.")]
+Line: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class Body(BaseModel):
+    """A body of a call."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Credentials(Body):
+    name: Annotated[str, Field(max_length=100)]
+    password: Annotated[str, Field(max_length=1000)]
+
+
+class NewAccount(Body):
+    name: Annotated[str, Field(max_length=32)]
+    role: Literal["analyst", "curator", "auditor", "admin"]
+    password: Annotated[str, Field(max_length=1000)]
+
+
+class ChangedAccount(Body):
+    password: Annotated[str, Field(max_length=1000)] | None = None
+    disabled: bool | None = None
+
+
+class NewToken(Body):
+    label: Line
+    scopes: Annotated[list[Literal["read", "plan", "request", "govern", "accounts"]], Field(min_length=1, max_length=5)]
+    days: Annotated[int, Field(ge=1, le=366)] = 30
+
+
+class Proposal(Body):
+    policy: str | dict[str, Any]
+    total: Amount
+    delta: Amount = 0
+    rows: Annotated[int, Field(ge=1, le=10**12, description="How many rows there may be, from public knowledge.")]
+    curators: Annotated[list[Line], Field(min_length=1, max_length=50)]
+
+    _exact = field_validator("total", "delta")(lambda found: exact(found))
+
+
+class Asked(Body):
+    """Items as under `release` of a policy file, and an epsilon or an error."""
+
+    items: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=100)]
+    epsilon: Amount | None = None
+    error: Amount | dict[str, Amount] | None = None
+    confidence: Amount | None = None
+    records: Annotated[int, Field(ge=1, le=10**12)] | None = None
+
+    _exact = field_validator("epsilon", "confidence")(lambda found: None if found is None else exact(found))
+
+    def document(self) -> dict[str, Any]:
+        """What is asked, as a planner reads it."""
+        return self.model_dump(include={"items", "epsilon", "error", "confidence", "records"})
+
+
+class Petition(Asked):
+    purpose: Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class NewAllotment(Body):
+    amount: Amount
+    expires: AwareDatetime | None = None
+
+    _exact = field_validator("amount")(lambda found: exact(found))
+
+    @property
+    def until(self) -> datetime | None:
+        return self.expires
+
+
+class Question(Body):
+    question: Annotated[str, Field(min_length=1, max_length=2000)]
+    confidence: Amount | None = None
+
+
+def exact(found: Any) -> Any:
+    """An amount that is a number, as it was written."""
+    try:
+        rational(found, name="the amount")
+    except PolicyError as error:
+        raise ValueError(error.what) from None
+    return found

@@ -1,0 +1,197 @@
+"""Data sets on the server: proposed by one curator, opened by another, allotted to analysts; who may see which."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+
+from tetraodon.errors import LedgerError
+from tetraodon.ledger import Ledger
+from tetraodon.ledger.amount import amount_from_text, amount_text, exact_amount
+from tetraodon.rational import Number, decimal_text
+from tetraodon.server.accounts import Accounts, Person
+from tetraodon.server.planner import Planner
+from tetraodon.server.refusal import Turned, conflict, not_allowed, not_there
+from tetraodon.server.state import State, curators, datasets
+
+_NAME = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
+PROPOSED, OPEN, STOPPED = "proposed", "open", "stopped"
+
+
+class Holdings:
+    """The data sets of a server."""
+
+    def __init__(self, state: State, ledger: Ledger, accounts: Accounts, planner: Planner) -> None:
+        self._state, self.ledger, self._accounts, self._planner = state, ledger, accounts, planner
+
+    # -- who may see which ----------------------------------------------------------------------------
+
+    def curated(self, person: Person) -> list[str]:
+        """The data sets that somebody is a curator of."""
+        if person.role != "curator":
+            return []
+        return [row.dataset for row in self._state.all(curators, curators.c.person == person.name)]
+
+    def seen(self, person: Person, name: str) -> Row[Any]:
+        """A data set that somebody may see: its curators, auditors, and analysts who have an allotment of it."""
+        row = self._state.one(datasets, datasets.c.name == name)
+        if row is None or person.role == "admin":
+            raise not_there("data set")
+        if person.role == "curator" and name not in self.curated(person):
+            raise not_there("data set")
+        if person.role == "analyst" and (row.state == PROPOSED or not self._allotted(name, person.name)):
+            raise not_there("data set")
+        return row
+
+    def state_of(self, name: str) -> str:
+        """Whether a data set is proposed, open or stopped."""
+        row = self._state.one(datasets, datasets.c.name == name)
+        return "" if row is None else str(row.state)
+
+    def governed(self, person: Person, name: str) -> Row[Any]:
+        """A data set that somebody may decide about: its curators alone."""
+        row = self.seen(person, name)
+        if person.role != "curator":
+            raise not_allowed()
+        return row
+
+    def _allotted(self, name: str, owner: str) -> bool:
+        return any(one.owner == owner for one in self.ledger.allotments(name))
+
+    def listed(self, person: Person) -> list[dict[str, Any]]:
+        """The data sets that somebody may see."""
+        found = []
+        for row in self._state.all(datasets):
+            try:
+                self.seen(person, row.name)
+            except Turned:
+                continue
+            found.append({"name": row.name, "state": row.state})
+        return found
+
+    # -- proposing and opening ------------------------------------------------------------------------
+
+    def propose(
+        self,
+        person: Person,
+        policy: str | Mapping[str, Any],
+        total: Number,
+        delta: Number,
+        rows: int,
+        others: list[str],
+    ) -> dict[str, Any]:
+        """Write down a data set that another curator may open. Nothing can be asked of it before."""
+        read = self._planner.read(policy)
+        name = read["dataset"]
+        if not _NAME.fullmatch(name):
+            raise Turned(422, "the server cannot take this name", fix="use 1 to 64 letters, digits, dots, dashes")
+        if "population" in read["document"]:
+            raise Turned(422, "the server does not know populations yet", fix="release its waves by command")
+        chosen = sorted({person.name, *others})
+        if len(chosen) < 2 or any(self._accounts.role_of(one) != "curator" for one in chosen):
+            raise Turned(422, "a data set has two curators at least", fix="name accounts that are curators")
+        try:
+            terms = {"total": amount_text(exact_amount(total, "the total"))}
+            terms["delta"] = amount_text(exact_amount(delta, "delta"))
+        except LedgerError as error:
+            raise Turned(422, error.what, fix=error.fix) from None
+        text = json.dumps(read["document"])
+        with self._state.writing() as connection:
+            if connection.execute(select(datasets.c.name).where(datasets.c.name == name)).one_or_none():
+                raise conflict("there is a data set of that name", "choose another name")
+            made = {"name": name, "policy": text, "rows": rows, "state": PROPOSED, "proposed_by": person.name}
+            connection.execute(insert(datasets).values(**made, **terms))
+            connection.execute(insert(curators), [{"dataset": name, "person": one} for one in chosen])
+            self._state.note(connection, person.name, "proposed", name)
+        return {"name": name, "state": PROPOSED, "curators": chosen, "promise": read["promise"]}
+
+    def open(self, person: Person, name: str) -> dict[str, Any]:
+        """Open what another curator proposed, or go on with what was stopped."""
+        row = self.governed(person, name)
+        if row.state == OPEN:
+            raise conflict("the data set is open already", "ask of it")
+        if row.proposed_by == person.name:
+            raise Turned(403, "a data set is opened by another curator than proposed it", fix="ask the other one")
+        total, delta = amount_from_text(row.total), amount_from_text(row.delta)
+        try:
+            self.ledger.open(name, total, json.loads(row.policy), delta=delta)
+        except LedgerError as error:
+            if "already open" in error.what:
+                raise conflict(error.what, error.fix) from None
+            raise
+        with self._state.writing() as connection:
+            now_open = update(datasets).where(datasets.c.name == name).values(state=OPEN, overruns=0)
+            connection.execute(now_open)
+            self._state.note(connection, person.name, "opened", name)
+        return {"name": name, "state": OPEN}
+
+    # -- what is told of one --------------------------------------------------------------------------
+
+    def shown(self, person: Person, name: str) -> dict[str, Any]:
+        """A data set as somebody may see it: policy, promise, what is left, and of that for them."""
+        row = self.seen(person, name)
+        policy = json.loads(row.policy)
+        found = {
+            "name": name,
+            "state": row.state,
+            "rows": row.rows,
+            "policy": policy,
+            "promise": self._planner.read(policy)["promise"],
+            "total": decimal_text(amount_from_text(row.total)),
+            "delta": decimal_text(amount_from_text(row.delta)),
+            "left": None,
+            "allotment": None,
+        }
+        if row.state == PROPOSED:
+            return found
+        found["left"] = decimal_text(self.ledger.left(name))
+        if person.role == "analyst":
+            found["allotment"] = self._mine(name, person.name)
+        else:
+            found["curators"] = [one.person for one in self._state.all(curators, curators.c.dataset == name)]
+            found["proposed_by"] = row.proposed_by
+        return found
+
+    def _mine(self, name: str, owner: str) -> dict[str, Any] | None:
+        for one in self.allotments_of(name):
+            if one["user"] == owner:
+                return one
+        return None
+
+    def allotments_of(self, name: str) -> list[dict[str, Any]]:
+        """What is allotted to whom, until when, and what is left of it; the data set's total wins."""
+        return [
+            {
+                "user": one.owner,
+                "amount": decimal_text(one.amount),
+                "expires": one.expires or None,
+                "left": decimal_text(self.ledger.left(name, one.owner)),
+            }
+            for one in self.ledger.allotments(name)
+        ]
+
+    def allotments(self, person: Person, name: str) -> list[dict[str, Any]]:
+        row = self.seen(person, name)
+        if person.role == "analyst":
+            raise not_allowed()
+        return [] if row.state == PROPOSED else self.allotments_of(name)
+
+    def allot(self, person: Person, name: str, owner: str, amount: Number, expires: datetime | None) -> dict[str, Any]:
+        """Say how much of the total an analyst may use, and until when. It may be said again."""
+        row = self.governed(person, name)
+        if row.state == PROPOSED:
+            raise conflict("the data set is not open", "have another curator open it first")
+        if self._accounts.role_of(owner) != "analyst":
+            raise not_there("analyst")
+        try:
+            self.ledger.allot(name, owner, amount, expires)
+        except LedgerError as error:
+            raise Turned(422, error.what, fix=error.fix) from None
+        with self._state.writing() as connection:
+            self._state.note(connection, person.name, "allotted", name, owner)
+        return self._mine(name, owner) or {}

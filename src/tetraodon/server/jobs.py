@@ -1,0 +1,94 @@
+"""What runs in processes of its own: reading a policy, planning, and the release, which alone reads a table.
+
+Each is a function of plain values and gives what JSON can hold. Whatever a stranger wrote is read here, under limits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tetraodon.errors import PolicyError
+from tetraodon.gate.place import Place
+from tetraodon.gate.resume import INTENT
+from tetraodon.ledger import Ledger
+from tetraodon.ledger.amount import amount_text
+from tetraodon.policy.explain import explain
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.source import read_source
+from tetraodon.releasing.folder import MANIFEST, load_release
+from tetraodon.releasing.plan import plan
+from tetraodon.releasing.plan_shape import asked_plan, errors_if_public, plan_shape
+from tetraodon.releasing.pricing import quote
+from tetraodon.releasing.run import release
+from tetraodon.server.slots import slot_of
+
+LEDGER = "the server's ledger"
+
+
+def read_job(policy: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A policy that a curator proposes: its document in normal form, and its promise in words.
+
+    Refuses one that names files, for they would be looked for on the server's disk.
+    """
+    source = policy + "\n" if isinstance(policy, str) else policy
+    said = read_source(source).data
+    known = said.get("known") if isinstance(said, dict) else None
+    if isinstance(said, dict) and (
+        said.get("public") or any(isinstance(one, dict) and "table" in one for one in known or ())
+    ):
+        raise PolicyError("a policy on the server names no files", fix="write the known figures into the policy itself")
+    read = load_policy(source)
+    return {"dataset": read.dataset, "document": read.document, "promise": promise(read)}
+
+
+def promise(policy: Policy) -> list[dict[str, Any]]:
+    """What a policy promises, in words."""
+    return [{"title": part.title, "sentences": list(part.sentences)} for part in explain(policy).parts]
+
+
+def plan_job(policy: Mapping[str, Any], asked: Mapping[str, Any], ledger: str, rows: int) -> dict[str, Any]:
+    """The plan of what is asked under a governing policy, its charge, and its slot. Nothing is charged."""
+    found = asked_plan(policy, asked)
+    with Ledger(ledger) as book:
+        quoted = quote(found, book)
+    return {
+        "plan": plan_shape(found, errors_if_public(found)) | {"ledger": quoted.document(LEDGER)},
+        "policy": found.policy.document,
+        "charge": None if quoted.charge is None else amount_text(quoted.charge),
+        "refusal": None if quoted.refusal is None else quoted.refusal.document(),
+        "slot": slot_of(found, rows),
+    }
+
+
+def release_job(policy: Mapping[str, Any], source: str, ledger: str, out: str, owner: str) -> bool:
+    """Make a release, or finish one that was interrupted. The numbers of one request are drawn once."""
+    release(plan(load_policy(policy)), source, ledger=ledger, out=out, resume=True, owner=owner)
+    return True
+
+
+def ask_job(folder: str, question: str, confidence: str | None) -> dict[str, Any]:
+    """An answer from what is published already."""
+    made = load_release(folder)
+    estimate = made.ask(question) if confidence is None else made.ask(question, confidence=confidence)
+    return {"condition": question, "item": estimate.source} | estimate.document()
+
+
+def was_charged(ledger: str, dataset: str, out: Path) -> bool:
+    """Whether a release that did not come to its end was charged. Where that cannot be known, it was."""
+    place = Place.of(out, MANIFEST)
+    if place.path.exists():
+        return True
+    path = place.pending / INTENT
+    if not os.path.lexists(path):
+        return False
+    try:
+        token = str(json.loads(path.read_text(encoding="utf-8"))["token"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+    with Ledger(ledger) as book:
+        return book.find(dataset, token=token) is not None

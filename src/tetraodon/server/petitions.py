@@ -1,0 +1,214 @@
+"""Requests of analysts: planned when they are made, decided by a curator, told at the end of their slot."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+
+from tetraodon.ledger import document_hash
+from tetraodon.ledger.amount import amount_from_text
+from tetraodon.rational import decimal_text
+from tetraodon.server.accounts import Person
+from tetraodon.server.holdings import OPEN, STOPPED, Holdings
+from tetraodon.server.planner import Planner, Told
+from tetraodon.server.refusal import Turned, conflict, not_allowed, not_there
+from tetraodon.server.slots import told_at
+from tetraodon.server.state import State, requests
+
+WAITING, REJECTED, APPROVED, RUNNING, DONE, REFUSED, FAILED = (
+    "waiting",
+    "rejected",
+    "approved",
+    "running",
+    "done",
+    "refused",
+    "failed",
+)
+"""The states of a request as they are kept. What is told depends on the clock as well: see `Petitions.shown`."""
+MOST_WAITING = 100
+
+
+class Petitions:
+    """The requests of a server."""
+
+    def __init__(self, state: State, holdings: Holdings, planner: Planner) -> None:
+        self._state, self._holdings, self._planner = state, holdings, planner
+
+    def plan(self, person: Person, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The plan of what somebody would ask, its charge and whether it fits; free, and no data is touched."""
+        found = self._worked_out(person, name, asked)
+        told: dict[str, Any] = dict(found["plan"])
+        mine = self._left(person, name)
+        short = mine is not None and found["charge"] is not None and amount_from_text(found["charge"]) > mine
+        if short and told["ledger"]["fits"]:
+            told["ledger"] = told["ledger"] | {"fits": False, "why_not": _beyond().document()["what"]}
+        return told | {
+            "charge": told["ledger"]["charge"],
+            "fits": told["ledger"]["fits"],
+            "allotment_left": None if mine is None else decimal_text(mine),
+            "slot": found["slot"],
+        }
+
+    def _left(self, person: Person, name: str) -> Fraction | None:
+        return self._holdings.ledger.left(name, person.name) if person.role == "analyst" else None
+
+    def _worked_out(self, person: Person, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        row = self._holdings.seen(person, name)
+        if row.state != OPEN:
+            raise conflict(f"the data set is {row.state}", "ask its curators")
+        spent = str(self._holdings.ledger.account(name).charged)
+        return self._planner.plan(json.loads(row.policy), asked, row.rows, spent)
+
+    def make(self, person: Person, name: str, asked: Mapping[str, Any], purpose: str, key: str) -> dict[str, Any]:
+        """A request that waits for a curator. The same key and body give the same request, however often it is sent."""
+        digest = document_hash({"dataset": name, "asked": dict(asked), "purpose": purpose})
+        if (before := self._before(person, key, digest)) is not None:
+            return self._document(before, person)
+        found = self._worked_out(person, name, asked)
+        if found["refusal"] is not None:
+            raise Told(found["refusal"])
+        mine = self._left(person, name)
+        if mine is not None and amount_from_text(found["charge"]) > mine:
+            raise _beyond()
+        made = {
+            "id": secrets.token_hex(16),
+            "dataset": name,
+            "person": person.name,
+            "key": key,
+            "asked": digest,
+            "policy": json.dumps(found["policy"]),
+            "charge": found["charge"],
+            "purpose": purpose,
+            "made": self._state.clock(),
+            "slot": found["slot"],
+            "state": WAITING,
+        }
+        with self._state.writing() as connection:
+            mine_too = select(requests).where(requests.c.person == person.name)
+            again = connection.execute(mine_too.where(requests.c.key == key)).one_or_none()
+            if again is None:
+                waiting = connection.execute(mine_too.where(requests.c.state == WAITING)).all()
+                if len(waiting) >= MOST_WAITING:
+                    raise Turned(429, "too many of your requests are waiting", fix="wait until some are decided")
+                connection.execute(insert(requests).values(**made))
+                self._state.note(connection, person.name, "requested", name, made["id"])
+        return self._document(self._same(self._before(person, key, digest)), person)
+
+    def _before(self, person: Person, key: str, digest: str) -> Row[Any] | None:
+        row = self._state.one(requests, requests.c.person == person.name, requests.c.key == key)
+        if row is not None and row.asked != digest:
+            raise conflict("this Idempotency-Key was used for another request", "use a new key")
+        return row
+
+    @staticmethod
+    def _same(row: Row[Any] | None) -> Row[Any]:
+        assert row is not None
+        return row
+
+    def decide(self, person: Person, key: str, *, approve: bool) -> dict[str, Any]:
+        """Approve or reject what waits. From then on its slot runs."""
+        row = self._seen(person, key)
+        if person.role != "curator":
+            raise not_allowed()
+        holding = self._holdings.governed(person, row.dataset)
+        if approve and holding.state != OPEN:
+            raise conflict(f"the data set is {holding.state}", "open it first")
+        values = {"state": APPROVED if approve else REJECTED, "decided_by": person.name}
+        with self._state.writing() as connection:
+            mine = update(requests).where(requests.c.id == key, requests.c.state == WAITING)
+            if connection.execute(mine.values(**values, decided=self._state.clock())).rowcount == 0:
+                raise conflict("this request does not wait any more", "look at its state")
+            self._state.note(connection, person.name, "approved" if approve else "rejected", row.dataset, key)
+        return self.shown(person, key)
+
+    # -- what is told ---------------------------------------------------------------------------------
+
+    def _seen(self, person: Person, key: str) -> Row[Any]:
+        row = self._state.one(requests, requests.c.id == key)
+        if row is None or person.role == "admin" or (person.role == "analyst" and row.person != person.name):
+            raise not_there("request")
+        if person.role == "curator" and row.dataset not in self._holdings.curated(person):
+            raise not_there("request")
+        return row
+
+    def shown(self, person: Person, key: str) -> dict[str, Any]:
+        """A request as it is told: that it ended, and how, no earlier than its slot does."""
+        return self._document(self._seen(person, key), person)
+
+    def released(self, person: Person, key: str) -> Row[Any]:
+        """The request behind a release that is out."""
+        row = self._seen(person, key)
+        if self._told_state(row)[0] != DONE:
+            raise not_there("release")
+        return row
+
+    def listed(self, person: Person) -> list[dict[str, Any]]:
+        """The requests that somebody may see, newest first."""
+        conditions: tuple[Any, ...] = ()
+        if person.role == "analyst":
+            conditions = (requests.c.person == person.name,)
+        elif person.role == "curator":
+            conditions = (requests.c.dataset.in_(self._holdings.curated(person)),)
+        elif person.role != "auditor":
+            return []
+        rows = sorted(self._state.all(requests, *conditions), key=lambda row: -float(row.made))
+        return [self._document(row, person) for row in rows[:500]]
+
+    def _told_state(self, row: Row[Any]) -> tuple[str, float | None]:
+        """The state that is told, and when there is or was an answer.
+
+        Why  when a job begins and ends depends on other jobs, and on the data: so it is running from its approval on
+             until its slot ends, whatever happens.
+        """
+        if row.state in (WAITING, REJECTED):
+            return (WAITING if row.state == WAITING else REFUSED), None
+        now = self._state.clock()
+        ended = row.finished
+        at, _ = told_at(row.decided, row.slot, now if ended is None else ended)
+        if ended is None or now < at:
+            return RUNNING, at
+        return (DONE if row.state == DONE else REFUSED), at
+
+    def _document(self, row: Row[Any], person: Person) -> dict[str, Any]:
+        state, at = self._told_state(row)
+        held = state == RUNNING and row.state == APPROVED and self._holding_state(row.dataset) == STOPPED
+        found: dict[str, Any] = {
+            "id": row.id,
+            "dataset": row.dataset,
+            "user": row.person,
+            "purpose": row.purpose,
+            "charge": decimal_text(amount_from_text(row.charge)),
+            "made": moment(row.made),
+            "decided_by": row.decided_by or None,
+            "state": APPROVED if held else state,
+            "ready_at": None if at is None else moment(at),
+            "release": row.id if state == DONE else None,
+            "error": None,
+        }
+        if state == REFUSED:
+            found["error"] = json.loads(row.told) if row.told else _rejected().document()
+            if person.role == "curator" and row.note:
+                found["note"] = json.loads(row.note)
+        return found
+
+    def _holding_state(self, name: str) -> str:
+        return str(self._holdings.state_of(name))
+
+
+def moment(seconds: float) -> str:
+    """A time as it is told."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _beyond() -> Turned:
+    return Turned(409, "this costs more than is left of your allotment", fix="ask for less, or ask a curator for more")
+
+
+def _rejected() -> Turned:
+    return Turned(409, "a curator rejected this request", fix="ask your curator why")

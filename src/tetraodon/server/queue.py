@@ -1,0 +1,110 @@
+"""The jobs that workers take: each by one worker at a time, for as long as it says that it lives.
+
+A worker that is killed leaves its job with a lease that runs out. Whoever takes it then finishes the same release,
+under the same charge and with the same numbers if they were drawn: the gate sees to that, and to two who work at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import or_, select, update
+
+from tetraodon.server.holdings import OPEN, STOPPED
+from tetraodon.server.petitions import APPROVED, DONE, RUNNING
+from tetraodon.server.slots import told_at
+from tetraodon.server.state import State, datasets, requests
+
+LEASE_SECONDS = 15
+MOST_ATTEMPTS = 5
+MOST_OVERRUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A release to be made, or finished."""
+
+    id: str
+    dataset: str
+    owner: str
+    policy: Mapping[str, Any]
+    slot: int
+    attempts: int
+
+
+class Queue:
+    """Approved requests, in the order of their approval."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def take(self) -> Job | None:
+        """The next job of an open data set that nobody works on, with a lease; None if there is none.
+
+        Why  SKIP LOCKED: on Postgres, workers who take at once do not wait for each other.
+        """
+        now = self._state.clock()
+        free = or_(requests.c.state == APPROVED, (requests.c.state == RUNNING) & (requests.c.leased < now))
+        opened = select(datasets.c.name).where(datasets.c.state == OPEN)
+        waiting = select(requests).where(free, requests.c.dataset.in_(opened))
+        first = waiting.order_by(requests.c.decided, requests.c.id).limit(1)
+        with self._state.reading() as connection:  # most looks find nothing, and need not wait for a writer
+            if connection.execute(first).first() is None:
+                return None
+        with self._state.writing() as connection:
+            row = connection.execute(first.with_for_update(skip_locked=True)).one_or_none()
+            if row is None:
+                return None
+            mine = update(requests).where(requests.c.id == row.id)
+            attempts = row.attempts + 1
+            connection.execute(mine.values(state=RUNNING, leased=now + LEASE_SECONDS, attempts=attempts))
+        return Job(row.id, row.dataset, row.person, json.loads(row.policy), row.slot, attempts)
+
+    def renew(self, job: Job) -> None:
+        """Say that the worker lives."""
+        with self._state.writing() as connection:
+            mine = update(requests).where(requests.c.id == job.id, requests.c.state == RUNNING)
+            connection.execute(mine.values(leased=self._state.clock() + LEASE_SECONDS))
+
+    def put_back(self, job: Job) -> None:
+        """Leave it to whoever comes after the lease: it was not finished, and may be."""
+        self.renew(job)
+
+    def finish(
+        self, job: Job, state: str, *, told: Mapping[str, Any] | None = None, note: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write down how a job ended: what is told to whoever asked, and what a curator may see."""
+        values = {
+            "state": state,
+            "finished": self._state.clock(),
+            "told": "" if told is None else json.dumps(told),
+            "note": "" if note is None else json.dumps(note),
+        }
+        with self._state.writing() as connection:
+            mine = update(requests).where(requests.c.id == job.id, requests.c.state == RUNNING)
+            if connection.execute(mine.values(**values)).rowcount:
+                self._state.note(
+                    connection, "worker", "released" if state == DONE else "not-released", job.dataset, job.id
+                )
+
+    def note_overruns(self) -> None:
+        """Write down which jobs are late; the third that is late stops its data set until a curator opens it again."""
+        now = self._state.clock()
+        live = (requests.c.state.in_((APPROVED, RUNNING))) & requests.c.decided.is_not(None)
+        for row in self._state.all(requests, live):
+            _, late = told_at(row.decided, row.slot, now)
+            if late <= row.moved:
+                continue
+            with self._state.writing() as connection:
+                mine = update(requests).where(requests.c.id == row.id, requests.c.moved == row.moved)
+                if connection.execute(mine.values(moved=late)).rowcount == 0:
+                    continue
+                self._state.note(connection, "worker", "overrun", row.dataset, row.id)
+                here = datasets.c.name == row.dataset
+                connection.execute(update(datasets).where(here).values(overruns=datasets.c.overruns + late - row.moved))
+                stop = update(datasets).where(here, datasets.c.overruns >= MOST_OVERRUNS, datasets.c.state == OPEN)
+                if connection.execute(stop.values(state=STOPPED)).rowcount:
+                    self._state.note(connection, "worker", "stopped", row.dataset)

@@ -1,0 +1,105 @@
+"""A worker: takes jobs and runs each in a process of its own. It alone reads where the tables are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tetraodon.errors import LedgerError, TableError
+from tetraodon.policy.source import read_source
+from tetraodon.server.jobs import release_job, was_charged
+from tetraodon.server.limited import Limits, Outcome, forkserver, run_limited
+from tetraodon.server.petitions import DONE, FAILED, REFUSED
+from tetraodon.server.planner import PRELOADED
+from tetraodon.server.queue import MOST_ATTEMPTS, Job, Queue
+from tetraodon.server.refusal import Turned
+from tetraodon.server.state import State
+
+PAUSE = 0.5
+LIMITS = Limits(seconds=3600, megabytes=8192)
+BEFORE_DATA = ("BudgetExhausted", "LedgerError", "Refused", "PolicyError", "QueryError", "DomainError", "NoiseError")
+"""Errors that say nothing of the data if nothing was charged: then no table was opened yet."""
+BUSY = "another process is writing to this folder"
+
+
+class SourcesError(TableError):
+    """The file that says where the tables are cannot be used."""
+
+
+def read_sources(path: Path) -> dict[str, str]:
+    """Where the table of each data set is: a file with lines `dataset: address`.
+
+    Read anew for each job, so that a table can be added without a new start.
+    """
+    try:
+        found = read_source(path).data
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(address, str) for address in found.values()):
+        raise SourcesError("the file of sources cannot be read", fix="write lines such as `people: people.parquet`")
+    return {str(name): str(address) for name, address in found.items()}
+
+
+class Worker:
+    """Runs approved requests, one after the other."""
+
+    def __init__(self, state: State, ledger: str, releases: Path, sources: Path, limits: Limits = LIMITS) -> None:
+        self._queue, self._ledger, self._releases, self._sources = Queue(state), ledger, releases, sources
+        self._limits = limits
+        self._context = forkserver(*PRELOADED)
+
+    def serve(self, going_on: Callable[[], bool] = lambda: True) -> None:
+        """Until it is told to stop. A database that is gone for a while is waited for."""
+        while going_on():
+            busy = False
+            with suppress(LedgerError):
+                busy = self.step()
+            if not busy:
+                time.sleep(PAUSE)
+
+    def step(self) -> bool:
+        """One job, if there is one; whether there was."""
+        self._queue.note_overruns()
+        job = self._queue.take()
+        if job is None:
+            return False
+        self._run(job)
+        return True
+
+    def _run(self, job: Job) -> None:
+        out = self._releases / job.id
+        try:
+            source = read_sources(self._sources)[job.dataset]
+        except (SourcesError, KeyError):
+            note = SourcesError("the worker does not know where this table is", fix="name it in the file of sources")
+            self._end(job, out, Outcome(error=note.document()))
+            return
+        arguments = (job.policy, source, self._ledger, str(out), job.owner)
+        outcome = run_limited(self._context, self._limits, release_job, *arguments, beat=lambda: self._queue.renew(job))
+        if outcome.value:
+            self._queue.finish(job, DONE)
+        elif outcome.error is not None and outcome.error["what"] == BUSY:
+            self._queue.put_back(job)  # a process that we lost may still be finishing it
+        elif outcome.died and job.attempts < MOST_ATTEMPTS:
+            self._queue.put_back(job)
+        else:
+            self._end(job, out, outcome)
+
+    def _end(self, job: Job, out: Path, outcome: Outcome) -> None:
+        """Write down that there is no answer.
+
+        Why  whoever asked sees an error only if no data had a say in it: it came before the charge, and data is read
+             after that. Everything else is told in the same words, whatever happened.
+        """
+        error: Mapping[str, Any] = outcome.error or Turned(500, "the process was killed or broke", fix="").document()
+        if was_charged(self._ledger, job.dataset, out):
+            told = Turned(409, "it was charged, and there is no answer", fix="charged; ask your curator")
+            self._queue.finish(job, FAILED, told=told.document(), note=error)
+        elif error["type"] in BEFORE_DATA:
+            self._queue.finish(job, REFUSED, told=error, note=error)
+        else:
+            told = Turned(409, "nothing was charged, and there is no answer", fix="ask your curator")
+            self._queue.finish(job, FAILED, told=told.document(), note=error)
