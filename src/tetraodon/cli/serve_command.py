@@ -76,6 +76,9 @@ def serve(
         config = uvicorn.Config(
             Service(office, origin, to_stderr).app,
             log_config=None,
+            log_level="critical",  # a traceback may hold anything
+            ws="none",
+            lifespan="off",
             access_log=False,
             server_header=False,
             timeout_keep_alive=10,

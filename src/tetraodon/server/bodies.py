@@ -5,12 +5,24 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tetraodon.errors import PolicyError
 from tetraodon.rational import rational
 
-Amount: TypeAlias = Annotated[int | float | str, Field(description="Exact: 0.1 and '0.1' mean one tenth.")]
+
+def exact(found: Any) -> Any:
+    """An amount that is a number, as it was written."""
+    try:
+        rational(found, name="the amount")
+    except PolicyError as error:
+        raise ValueError(error.what) from None
+    return found
+
+
+Amount: TypeAlias = Annotated[
+    int | float | str, BeforeValidator(exact), Field(description="Exact: 0.1 and '0.1' mean one tenth.")
+]
 Line: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
@@ -49,19 +61,15 @@ class Proposal(Body):
     rows: Annotated[int, Field(ge=1, le=10**12, description="How many rows there may be, from public knowledge.")]
     curators: Annotated[list[Line], Field(min_length=1, max_length=50)]
 
-    _exact = field_validator("total", "delta")(lambda found: exact(found))
-
 
 class Asked(Body):
     """Items as under `release` of a policy file, and an epsilon or an error."""
 
     items: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=100)]
     epsilon: Amount | None = None
-    error: Amount | dict[str, Amount] | None = None
+    error: int | float | str | dict[str, int | float | str] | None = None
     confidence: Amount | None = None
     records: Annotated[int, Field(ge=1, le=10**12)] | None = None
-
-    _exact = field_validator("epsilon", "confidence")(lambda found: None if found is None else exact(found))
 
     def document(self) -> dict[str, Any]:
         """What is asked, as a planner reads it."""
@@ -76,8 +84,6 @@ class NewAllotment(Body):
     amount: Amount
     expires: AwareDatetime | None = None
 
-    _exact = field_validator("amount")(lambda found: exact(found))
-
     @property
     def until(self) -> datetime | None:
         return self.expires
@@ -86,12 +92,3 @@ class NewAllotment(Body):
 class Question(Body):
     question: Annotated[str, Field(min_length=1, max_length=2000)]
     confidence: Amount | None = None
-
-
-def exact(found: Any) -> Any:
-    """An amount that is a number, as it was written."""
-    try:
-        rational(found, name="the amount")
-    except PolicyError as error:
-        raise ValueError(error.what) from None
-    return found

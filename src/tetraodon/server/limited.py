@@ -32,10 +32,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it: `value`; or the document of an `error` of ours; or neither, if it was killed or broke."""
+    """What came of it: `value`; or the document of an `error` of ours, and of its `cause`, which may depend on the
+    data; or neither, if it was killed or broke.
+    """
 
     value: Any = None
     error: dict[str, Any] | None = None
+    cause: dict[str, Any] | None = None
     died: bool = False
 
 
@@ -87,5 +90,6 @@ def _child(pipe: Pipe, limits: Limits, work: Work, arguments: tuple[Any, ...]) -
     try:
         found = {"value": work(*arguments)}
     except TetraodonError as error:
-        found = {"error": error.document()}
+        why = error.__cause__
+        found = {"error": error.document(), "cause": why.document() if isinstance(why, TetraodonError) else None}
     pipe.send_bytes(json.dumps(found, allow_nan=False).encode())

@@ -190,6 +190,7 @@ class Petitions:
             "ready_at": None if at is None else moment(at),
             "release": row.id if state == DONE else None,
             "error": None,
+            "note": None,
         }
         if state == REFUSED:
             found["error"] = json.loads(row.told) if row.told else _rejected().document()

@@ -69,10 +69,6 @@ class Queue:
             mine = update(requests).where(requests.c.id == job.id, requests.c.state == RUNNING)
             connection.execute(mine.values(leased=self._state.clock() + LEASE_SECONDS))
 
-    def put_back(self, job: Job) -> None:
-        """Leave it to whoever comes after the lease: it was not finished, and may be."""
-        self.renew(job)
-
     def finish(
         self, job: Job, state: str, *, told: Mapping[str, Any] | None = None, note: Mapping[str, Any] | None = None
     ) -> None:

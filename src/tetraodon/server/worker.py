@@ -81,10 +81,8 @@ class Worker:
         outcome = run_limited(self._context, self._limits, release_job, *arguments, beat=lambda: self._queue.renew(job))
         if outcome.value:
             self._queue.finish(job, DONE)
-        elif outcome.error is not None and outcome.error["what"] == BUSY:
-            self._queue.put_back(job)  # a process that we lost may still be finishing it
-        elif outcome.died and job.attempts < MOST_ATTEMPTS:
-            self._queue.put_back(job)
+        elif _may_end_otherwise(outcome, job):
+            self._queue.renew(job)  # whoever comes after the lease takes it up
         else:
             self._end(job, out, outcome)
 
@@ -94,7 +92,9 @@ class Worker:
         Why  whoever asked sees an error only if no data had a say in it: it came before the charge, and data is read
              after that. Everything else is told in the same words, whatever happened.
         """
-        error: Mapping[str, Any] = outcome.error or Turned(500, "the process was killed or broke", fix="").document()
+        error: Mapping[str, Any] = (
+            outcome.cause or outcome.error or Turned(500, "the process was killed or broke", fix="").document()
+        )
         if was_charged(self._ledger, job.dataset, out):
             told = Turned(409, "it was charged, and there is no answer", fix="charged; ask your curator")
             self._queue.finish(job, FAILED, told=told.document(), note=error)
@@ -103,3 +103,10 @@ class Worker:
         else:
             told = Turned(409, "nothing was charged, and there is no answer", fix="ask your curator")
             self._queue.finish(job, FAILED, told=told.document(), note=error)
+
+
+def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
+    """Whether it is worth another attempt: one that we lost is still at it, or this was killed or overtaken."""
+    if outcome.error is not None and outcome.error["what"] == BUSY:
+        return True
+    return job.attempts < MOST_ATTEMPTS and (outcome.error is None or outcome.error["type"] == "Overtaken")

@@ -1,0 +1,142 @@
+"""A server in this process, with a data set, people of every role, and a worker that runs when it is told to."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+import uvicorn
+
+from tetraodon.server.accounts import SCOPES, Person
+from tetraodon.server.app import Service
+from tetraodon.server.limited import Limits
+from tetraodon.server.office import Office
+from tetraodon.server.worker import Worker
+
+POLICY: dict[str, Any] = {
+    "dataset": "people",
+    "presence": "public",
+    "attributes": {"age": {"integer": [20, 59], "unit": "years"}, "sex": ["Female", "Male"]},
+    "secrets": {"age": {"within": 5}, "sex": "public"},
+    "budget": {"epsilon": 1},
+}
+ITEMS = [{"name": "ages", "histogram": "age"}]
+PEOPLE = {
+    "ann": "analyst",
+    "amy": "analyst",
+    "carl": "curator",
+    "cora": "curator",
+    "cyd": "curator",
+    "otto": "auditor",
+    "root": "admin",
+}
+PROPOSAL = {"policy": POLICY, "total": "3", "rows": 1000, "curators": ["cora"]}
+
+
+@dataclass
+class Hand:
+    """A clock that is moved by hand, on top of the real one."""
+
+    ahead: float = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+@dataclass
+class World:
+    """The server, its people's tokens, and its worker."""
+
+    folder: Path
+    clock: Hand = field(default_factory=Hand)
+    tokens: dict[str, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.ledger = f"sqlite:///{self.folder / 'ledger.db'}"
+        self.table = self.folder / "people.csv"
+        pl.DataFrame({"age": [20 + i % 40 for i in range(200)], "sex": ["Female", "Male"] * 100}).write_csv(self.table)
+        self.sources = self.folder / "sources.yaml"
+        self.sources.write_text(f"people: {self.table}\n")
+        self.office = Office.at(self.ledger, self.folder / "releases", self.clock)
+        self.office.releases.mkdir()
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.port = listening.getsockname()[1]
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.service = Service(self.office, self.origin, self.lines.append)
+        config = uvicorn.Config(self.service.app, log_config=None, access_log=False, ws="none", lifespan="off")
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
+        self.thread.start()
+        self.http = httpx.Client(base_url=self.origin, timeout=60)
+        for name, role in PEOPLE.items():
+            self.office.accounts.add("test", name, role, "")
+            self.tokens[name] = self.token(name)
+
+    def person(self, name: str) -> Person:
+        return Person(name, PEOPLE[name], frozenset(SCOPES))
+
+    def token(self, name: str, *scopes: str) -> str:
+        made = self.office.accounts.new_token(self.person(name), "test", list(scopes or SCOPES), 30)
+        return str(made["token"])
+
+    def call(
+        self, name: str, method: str, path: str, body: Any = None, expect: int = 200, **headers: str
+    ) -> dict[str, Any]:
+        sent = {"Authorization": f"Bearer {self.tokens[name]}"} | headers
+        answer = self.http.request(method, path, json=body, headers=sent)
+        assert answer.status_code == expect, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def opened(self, amount: str = "2") -> World:
+        """With the data set open, and some of it allotted to ann and amy."""
+        self.call("carl", "POST", "/v1/datasets", PROPOSAL, 201)
+        self.call("cora", "POST", "/v1/datasets/people/open")
+        for name in ("ann", "amy"):
+            self.call("carl", "PUT", f"/v1/datasets/people/allotments/{name}", {"amount": amount})
+        return self
+
+    def asked(self, name: str = "ann", key: str = "k1", epsilon: str = "1", approve: bool = True) -> str:
+        """A request of an analyst, approved if wanted; its id."""
+        body = {"items": ITEMS, "epsilon": epsilon, "purpose": "to know"}
+        made = self.call(name, "POST", "/v1/datasets/people/requests", body, 202, **{"Idempotency-Key": key})
+        if approve:
+            self.call("carl", "POST", f"/v1/requests/{made['id']}/approve")
+        return str(made["id"])
+
+    def worker(self, seconds: float = 60) -> Worker:
+        return Worker(self.office.state, self.ledger, self.office.releases, self.sources, Limits(seconds, 4096))
+
+    def state_of(self, key: str, name: str = "ann") -> dict[str, Any]:
+        return self.call(name, "GET", f"/v1/requests/{key}")
+
+    def told(self) -> list[str]:
+        """What the audit has of all that was done."""
+        return [event.what for event in self.office.state.events()]
+
+    def close(self) -> None:
+        self.http.close()
+        self.server.should_exit = True
+        self.thread.join()
+        self.office.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def open_world(world: World) -> World:
+    return world.opened()

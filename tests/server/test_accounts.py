@@ -1,0 +1,107 @@
+"""Passwords, sessions and tokens: kept as hashes, ended in time, and the same work for whoever is not there."""
+
+from __future__ import annotations
+
+import argon2
+import pytest
+from tests.server.conftest import World
+
+from tetraodon.server.accounts import SESSION_SECONDS
+from tetraodon.server.refusal import Turned
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def peopled(world: World) -> World:
+    world.office.accounts.add("root", "eve", "analyst", PASSWORD)
+    return world
+
+
+def test_a_password_that_is_wrong_and_an_account_that_is_not_there_cost_the_same_work(
+    peopled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One verification of argon2id with the same parameters each, and the same words."""
+    seen: list[str] = []
+    verify = argon2.PasswordHasher.verify
+
+    def counted(self: argon2.PasswordHasher, kept: str, given: str) -> bool:
+        seen.append(kept.rpartition("$")[0].rpartition("$")[0])
+        return bool(verify(self, kept, given))
+
+    monkeypatch.setattr(argon2.PasswordHasher, "verify", counted)
+    told = []
+    for name, password in (("eve", "wrong wrong wrong"), ("nobody", PASSWORD), ("ann", PASSWORD)):
+        with pytest.raises(Turned) as refused:
+            peopled.office.accounts.sign_in(name, password)
+        told.append((refused.value.status, str(refused.value)))
+    assert len(set(told)) == 1
+    assert len(seen) == 3
+    assert len(set(seen)) == 1
+    assert seen[0].startswith("$argon2id$")
+
+
+def test_a_session_ends_in_time_and_with_the_password_it_began_with(peopled: World) -> None:
+    accounts = peopled.office.accounts
+    secret = accounts.sign_in("eve", PASSWORD)
+    person = accounts.of_session(secret)
+    assert person is not None
+    assert (person.name, person.browser) == ("eve", True)
+    peopled.clock.ahead += SESSION_SECONDS
+    assert accounts.of_session(secret) is None
+    peopled.clock.ahead -= SESSION_SECONDS
+    accounts.change("root", "eve", password="another horse battery")
+    assert accounts.of_session(secret) is None
+    again = accounts.sign_in("eve", "another horse battery")
+    accounts.sign_out(again)
+    assert accounts.of_session(again) is None
+
+
+def test_secrets_are_kept_as_hashes(peopled: World) -> None:
+    secret = peopled.office.accounts.sign_in("eve", PASSWORD)
+    kept = (peopled.folder / "ledger.db").read_bytes()
+    for one in (secret, PASSWORD, peopled.tokens["ann"]):
+        assert one.encode() not in kept
+
+
+def test_a_token_expires_is_scoped_and_can_be_removed(world: World) -> None:
+    accounts, ann = world.office.accounts, world.person("ann")
+    made = accounts.new_token(ann, "short", ["read"], 1)
+    found = accounts.of_token(made["token"])
+    assert found is not None
+    assert found.scopes == {"read"}
+    with pytest.raises(Turned, match="your own scopes"):
+        accounts.new_token(found, "more", ["govern"], 1)
+    world.clock.ahead += 86400
+    assert accounts.of_token(made["token"]) is None
+    world.clock.ahead -= 86400
+    with pytest.raises(Turned, match="no such token"):
+        accounts.remove_token(world.person("amy"), made["id"])
+    accounts.remove_token(ann, made["id"])
+    assert accounts.of_token(made["token"]) is None
+
+
+def test_whoever_is_disabled_has_no_way_in(peopled: World) -> None:
+    token = peopled.tokens["ann"]
+    peopled.office.accounts.change("root", "eve", disabled=True)
+    peopled.office.accounts.change("root", "ann", disabled=True)
+    with pytest.raises(Turned, match="wrong"):
+        peopled.office.accounts.sign_in("eve", PASSWORD)
+    assert peopled.office.accounts.of_token(token) is None
+    peopled.office.accounts.change("root", "ann", disabled=False)
+    assert peopled.office.accounts.of_token(token) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "password"),
+    [
+        ("Ann", "analyst", ""),
+        ("x" * 33, "analyst", ""),
+        ("new", "king", ""),
+        ("new", "analyst", "short"),
+        ("ann", "admin", ""),
+    ],
+)
+def test_an_account_that_cannot_be(world: World, name: str, role: str, password: str) -> None:
+    with pytest.raises(Turned):
+        world.office.accounts.add("root", name, role, password)

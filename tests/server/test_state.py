@@ -1,0 +1,32 @@
+"""The server's tables stand beside the ledger's, and what was done stays written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from tests.server.test_queue import fresh_database
+from tests.services import needs_postgres
+
+from tetraodon.errors import LedgerError
+from tetraodon.ledger import Ledger
+from tetraodon.server.state import State
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def test_what_was_done_stays_written(kind: str, tmp_path: Path) -> None:
+    url = str(tmp_path / "ledger.db") if kind == "sqlite" else fresh_database()
+    state = State(url)
+    State(url).close()  # opening again changes nothing
+    with state.writing() as connection:
+        state.note(connection, "ann", "requested", "people", "1")
+    for statement in ("UPDATE server_audit SET person = 'amy'", "DELETE FROM server_audit"):
+        with pytest.raises(LedgerError), state.writing() as connection:
+            connection.execute(text(statement))
+    assert [(event.person, event.what) for event in state.events()] == [("ann", "requested")]
+    assert state.events(among=["other"]) == []
+    with Ledger(url) as ledger:
+        ledger.open("people", 1, {"dataset": "people"})
+        assert ledger.audit().head
+    state.close()

@@ -1,0 +1,99 @@
+"""A worker: killed at any point it leaves charged or nothing; whatever fails is told in the same words."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.server.conftest import World
+
+import tetraodon as td
+from tetraodon.server.worker import SourcesError, read_sources
+
+CHARGED = {"what": "it was charged, and there is no answer", "fix": "charged; ask your curator"}
+
+
+def words(error: dict[str, object]) -> dict[str, object]:
+    return {name: error[name] for name in ("what", "fix")}
+
+
+def test_a_table_that_does_not_fit_is_charged_and_told_in_the_same_words_as_any_failure(open_world: World) -> None:
+    """The analyst cannot tell a refusal because of the records from a table that is gone; the curator can."""
+    world, told, notes = open_world, [], []
+    tables = ["age,sex\nold,Female\n" * 3, "age\n20\n", None]
+    for number, text in enumerate(tables):
+        if text is None:
+            world.table.unlink()
+        else:
+            world.table.write_text(text)
+        key = world.asked(key=str(number), epsilon="0.1")
+        assert world.worker().step()
+        world.clock.ahead += 10
+        found = world.state_of(key)
+        assert found["state"] == "refused"
+        told.append(words(found["error"]))
+        assert found["note"] is None
+        notes.append(world.state_of(key, "carl")["note"]["type"])
+        assert not (world.office.releases / key).exists()
+    assert told == [CHARGED] * 3
+    assert notes[0] == "DataRefusal"
+    assert world.office.ledger.account("people").charged == td.Ledger(world.ledger).account("people").charged
+    assert len(world.office.ledger.entries("people")) == 3
+
+
+def test_a_source_that_the_worker_does_not_know_costs_nothing(open_world: World) -> None:
+    open_world.sources.write_text("others: x.csv\n")
+    key = open_world.asked()
+    assert open_world.worker().step()
+    open_world.clock.ahead += 10
+    assert open_world.state_of(key)["error"]["fix"] == "ask your curator"
+    assert open_world.office.ledger.entries("people") == ()
+
+
+def test_the_file_of_sources(tmp_path: Path) -> None:
+    path = tmp_path / "sources.yaml"
+    for text in ("- a\n", "a: [b]\n", "a: b: c\n"):
+        path.write_text(text)
+        with pytest.raises(td.TetraodonError):
+            read_sources(path)
+    path.write_text("a: postgresql://u:p@h/d#t\n")
+    assert read_sources(path) == {"a": "postgresql://u:p@h/d#t"}
+    assert issubclass(SourcesError, td.TableError)
+
+
+def test_killed_at_any_time_it_is_charged_once_or_nothing_is_out(open_world: World) -> None:
+    """A worker is killed (SIGKILL) with its children, and another finishes; `scripts.kill_worker` does it 300 times."""
+    world, dice = open_world, random.Random(1)
+    key = world.asked()
+    out = world.office.releases / key
+    words = [
+        "work",
+        "--releases",
+        str(world.office.releases),
+        "--sources",
+        str(world.sources),
+        "--ledger",
+        world.ledger,
+    ]
+    for kill in (True, False):
+        process = subprocess.Popen([sys.executable, "-m", "tetraodon.cli.main", *words], start_new_session=True)
+        if kill:
+            time.sleep(dice.uniform(2, 5))
+        else:
+            end = time.monotonic() + 120
+            while world.office.state.events()[-1].what != "released" and time.monotonic() < end:
+                time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        entries = world.office.ledger.entries("people")
+        assert len(entries) <= 1
+        assert not out.exists() or len(entries) == 1
+        world.clock.ahead += 20  # the lease has run out
+    assert [entry.state for entry in world.office.ledger.entries("people")] == ["settled"]
+    assert all(check.passed for check in td.verify(out))
