@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from tests.server.conftest import ITEMS, PROPOSAL, World
 
 from tetraodon.server.routes import DOORS
@@ -81,12 +80,11 @@ def test_every_role_at_every_route(open_world: World) -> None:
     assert len(cells) == len(MATRIX) * (len(ROLES) + 3)
 
 
-@pytest.mark.parametrize(("name", "path"), [("cyd", "/v1/datasets/people"), ("amy", "/v1/requests/{key}")])
-def test_what_is_somebody_elses_is_as_if_it_were_not_there(open_world: World, name: str, path: str) -> None:
+def test_what_is_somebody_elses_is_as_if_it_were_not_there(open_world: World) -> None:
     key = open_world.asked(approve=False)
-    mine = open_world.call(name, "GET", path.format(key=key), expect=404)["error"]
-    none = open_world.call(name, "GET", path.format(key="none").replace("people", "none"), expect=404)["error"]
-    assert mine == none
+    for name, path in (("cyd", "/v1/datasets/people"), ("amy", f"/v1/requests/{key}")):
+        there = open_world.call(name, "GET", path, expect=404)["error"]
+        assert there == open_world.call(name, "GET", path.rpartition("/")[0] + "/none", expect=404)["error"]
     open_world.call("cyd", "POST", f"/v1/requests/{key}/approve", expect=404)
     open_world.call("cyd", "PUT", "/v1/datasets/people/allotments/ann", {"amount": 1}, expect=404)
 

@@ -1,0 +1,60 @@
+"""A server from Python: the same plans and releases, compared and verified here; what it refuses is raised here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.server.conftest import ITEMS, POLICY, World
+
+import tetraodon as td
+from tetraodon.errors import BudgetExhausted, LedgerError, PolicyError, Refused, ReleaseError
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path).opened()
+    yield made
+    made.close()
+
+
+def test_the_same_plan_and_release_as_at_home(served: World, tmp_path: Path) -> None:
+    people = td.connect(served.origin, token=served.tokens["ann"]).dataset("people")
+    plan = people.plan(ITEMS, epsilon=1)
+    assert plan == td.plan(POLICY | {"release": ITEMS}, epsilon=1)
+    key = served.asked(key="mine")
+    with pytest.raises(Refused, match="no answer yet"):
+        people.wait(key, seconds=0)
+    assert served.worker().step()
+    served.clock.ahead += 10
+    release = people.release(ITEMS, epsilon="1", purpose="to know", key="mine", out=tmp_path / "out")
+    assert [answer.name for answer in release] == ["ages"]
+    assert len(served.office.ledger.entries("people")) == 1
+    mine, theirs = release.ask("age between 30 and 39"), people.ask("age between 30 and 39")
+    assert (mine, mine.interval) == (theirs, theirs.interval)
+    assert people.fetch(key)["ages"].between(30, 39) == release["ages"].between(30, 39)
+    (served.office.releases / key / "answers" / "ages.csv").write_text("age,count\n20,1000\n")
+    with pytest.raises(ReleaseError, match="does not verify"):
+        people.fetch(key, tmp_path / "again")
+    with pytest.raises(BudgetExhausted):
+        people.release(ITEMS, epsilon=9, purpose="too much")
+    with pytest.raises(PolicyError, match="wage"):
+        people.plan([{"name": "x", "histogram": "wage"}])
+    rejected = served.asked(key="other", approve=False)
+    served.call("carl", "POST", f"/v1/requests/{rejected}/reject")
+    with pytest.raises(Refused, match="rejected"):
+        people.wait(rejected)
+
+
+def test_a_token_is_shown_to_its_server_alone(served: World) -> None:
+    with pytest.raises(PolicyError, match="readable on the way"):
+        td.connect("http://statistics.example.org", token="td_x")
+    with pytest.raises(Refused, match="not signed in"):
+        td.connect(served.origin, token="td_x").dataset("people")
+    server = td.connect(served.origin, token=served.tokens["ann"])
+    assert served.tokens["ann"] not in repr(server)
+    with pytest.raises(LedgerError, match="another way"):
+        server.fetch("GET", "/")  # a redirection, which is not followed
+    with pytest.raises(LedgerError, match="cannot be reached"):
+        td.connect("http://127.0.0.1:9", token="td_x").dataset("people")
