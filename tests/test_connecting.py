@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import ITEMS, POLICY, World
 
 import tetraodon as td
+from tests.server.conftest import ITEMS, POLICY, World
 from tetraodon.errors import BudgetExhausted, LedgerError, PolicyError, Refused, ReleaseError
 
 
@@ -55,6 +55,6 @@ def test_a_token_is_shown_to_its_server_alone(served: World) -> None:
     server = td.connect(served.origin, token=served.tokens["ann"])
     assert served.tokens["ann"] not in repr(server)
     with pytest.raises(LedgerError, match="another way"):
-        server.fetch("GET", "/")  # a redirection, which is not followed
+        td.connect(served.origin, token="td_x").fetch("GET", "/")  # a redirection, which is not followed
     with pytest.raises(LedgerError, match="cannot be reached"):
         td.connect("http://127.0.0.1:9", token="td_x").dataset("people")
