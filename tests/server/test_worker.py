@@ -68,7 +68,7 @@ def test_the_file_of_sources(tmp_path: Path) -> None:
 
 
 def test_killed_at_any_time_it_is_charged_once_or_nothing_is_out(open_world: World) -> None:
-    """A worker is killed (SIGKILL) with its children, and another finishes; `scripts.server_trials` does it 300 times."""
+    """A worker is killed with its children, and another finishes; `scripts.server_trials` does it 300 times."""
     world, dice = open_world, random.Random(1)
     key = world.asked()
     out = world.office.releases / key

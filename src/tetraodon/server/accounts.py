@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Row, Table, delete, insert, select, update
 
 from tetraodon.server.refusal import Turned, conflict, not_there
 from tetraodon.server.state import State, people, sessions, tokens
@@ -130,8 +130,8 @@ class Accounts:
 
     def of_session(self, secret: str) -> Person | None:
         """Whose session it is, if it is one."""
-        row = self._state.one(sessions, sessions.c.hash == digest(secret), sessions.c.expires > self._state.clock())
-        return None if row is None else self._person(row.person, frozenset(SCOPES), browser=True)
+        row = self._shown(sessions, secret)
+        return None if row is None else Person(row.name, row.role, frozenset(SCOPES), browser=True)
 
     # -- programs ------------------------------------------------------------------------------------
 
@@ -172,12 +172,15 @@ class Accounts:
 
     def of_token(self, secret: str) -> Person | None:
         """Whose token it is, if it is one that has not expired."""
-        row = self._state.one(tokens, tokens.c.hash == digest(secret), tokens.c.expires > self._state.clock())
-        return None if row is None else self._person(row.person, frozenset(row.scopes.split()))
+        row = self._shown(tokens, secret)
+        return None if row is None else Person(row.name, row.role, frozenset(row.scopes.split()))
 
-    def _person(self, name: str, scopes: frozenset[str], *, browser: bool = False) -> Person | None:
-        row = self._state.one(people, people.c.name == name)
-        return None if row is None or row.disabled else Person(row.name, row.role, scopes, browser)
+    def _shown(self, table: Table, secret: str) -> Row[Any] | None:
+        """The session or token with this secret, and its account, if both can be used now."""
+        mine = (table.c.hash == digest(secret)) & (table.c.expires > self._state.clock()) & (people.c.disabled == 0)
+        with self._state.reading() as connection:
+            query = select(people.c.name, people.c.role, table).join(people, people.c.name == table.c.person)
+            return connection.execute(query.where(mine)).one_or_none()
 
     def role_of(self, name: str) -> str:
         """The role of an account that can be used; empty if there is none."""
