@@ -34,6 +34,9 @@ def serve(
     address: Annotated[
         str | None, typer.Option(metavar="URL", help="Its address for browsers, behind a proxy.", show_default=False)
     ] = None,
+    oidc: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Who else vouches for people (OIDC).", show_default=False)
+    ] = None,
     workers: Annotated[int, typer.Option(min=0, max=64, help="Workers to start beside it.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -62,7 +65,9 @@ def serve(
             raise WrongUse("workers must know where the tables are", fix="give --sources FILE, or --workers 0")
         from tetraodon.server.app import Service, to_stderr
         from tetraodon.server.office import Office
+        from tetraodon.server.oidc import Provider
 
+        provider = None if oidc is None else Provider.read(existing(oidc, option="--oidc"))
         releases.mkdir(parents=True, exist_ok=True)
         office = Office.at(ledger, releases.resolve())
         listening = _listen(host, port)
@@ -74,7 +79,7 @@ def serve(
             say(f"Serving at {origin}. Ctrl-C ends it.")
         sys.stdout.flush()
         config = uvicorn.Config(
-            Service(office, origin, to_stderr).app,
+            Service(office, origin, to_stderr, provider).app,
             log_config=None,
             log_level="critical",  # a traceback may hold anything
             ws="none",

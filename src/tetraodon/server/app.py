@@ -25,6 +25,7 @@ from tetraodon.server import pages
 from tetraodon.server.bodies import Body, Credentials
 from tetraodon.server.door import Doorway
 from tetraodon.server.office import Office
+from tetraodon.server.oidc import Elsewhere, Provider
 from tetraodon.server.openapi import openapi
 from tetraodon.server.refusal import Turned, status_of
 from tetraodon.server.routes import COOKIE, DOORS, Door, Reply, Visit, cookie_for
@@ -45,7 +46,14 @@ HEADERS = {
 class Service:
     """The app over an office. `log` takes one line for each call: its route and status, and nothing that was said."""
 
-    def __init__(self, office: Office, origin: str, log: Callable[[str], object] = lambda _: None) -> None:
+    def __init__(
+        self,
+        office: Office,
+        origin: str,
+        log: Callable[[str], object] = lambda _: None,
+        provider: Provider | None = None,
+    ) -> None:
+        self.elsewhere = None if provider is None else Elsewhere(provider, f"{origin}/oidc/back")
         self.office, self.doorway, self._log = office, Doorway(office.accounts, origin), log
         self._counts: Counter[tuple[str, int]] = Counter()
         self._lock, self._since = threading.Lock(), time.monotonic()

@@ -26,7 +26,7 @@ from tetraodon.server.accounts import Person
 from tetraodon.server.bodies import Asked, NewAllotment, Petition
 from tetraodon.server.office import Office
 from tetraodon.server.petitions import moment
-from tetraodon.server.refusal import Turned, not_allowed, status_of
+from tetraodon.server.refusal import Turned, not_allowed, not_there, status_of
 from tetraodon.server.routes import COOKIE, cookie_for
 from tetraodon.studio.doorkeeper import HEADERS, REPORT_RULES, RULES
 from tetraodon.studio.pages import asset
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 RELEASE_RULES: Final = REPORT_RULES
+ATTEMPT = "__Host-tetraodon-attempt"
 MENU = {"datasets": "Data sets", "requests": "Requests", "audit": "Audit"}
 
 
@@ -79,6 +80,8 @@ async def answered(service: Service, page: str, request: Request, content: bytes
     except ValueError:
         fields = {}
     headers, cookie = dict(request.headers), request.cookies.get(COOKIE, "")
+    if page in ("oidc-start", "oidc-back"):
+        return await to_thread.run_sync(_elsewhere, service, page, request)
     if page == "sign-in":
         return await _signing_in(service, request.method, fields, headers)
     try:
@@ -102,6 +105,28 @@ async def _signing_in(service: Service, method: str, fields: Mapping[str, str], 
     except TetraodonError as error:
         return _html(page_html("sign-in", None, error=error), status_of(error))
     return _sent("/datasets", cookie_for(secret))
+
+
+def _elsewhere(service: Service, page: str, request: Request) -> Response:
+    """To the provider, and back from there.
+
+    Why  whoever comes back is shown a page first: a browser does not send a strict cookie on the way from elsewhere.
+    """
+    try:
+        if service.elsewhere is None:
+            raise not_there("page")
+        if page == "oidc-start":
+            secret, where = service.elsewhere.begin()
+            return _sent(where, f"{ATTEMPT}={secret}; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax")
+        name = service.elsewhere.known(request.cookies.get(ATTEMPT, ""), request.query_params)
+        if not service.office.accounts.role_of(name):
+            raise Turned(403, "there is no account for you here", fix="ask an admin for one")
+        secret = service.office.accounts.begin(name, "sign-in-elsewhere")
+    except TetraodonError as error:
+        return _html(page_html("sign-in", None, error=error), status_of(error))
+    found = _html(page_html("welcome", None))
+    found.headers["Set-Cookie"] = cookie_for(secret)
+    return found
 
 
 def _seen(office: Office, page: str, sight: Sight) -> Response:
@@ -232,6 +257,8 @@ ROUTES: tuple[tuple[str, list[str], str], ...] = (
     ("/assets/{asset}", ["GET"], "assets"),
     ("/sign-in", ["GET", "POST"], "sign-in"),
     ("/sign-out", ["POST"], "sign-out"),
+    ("/oidc/start", ["GET"], "oidc-start"),
+    ("/oidc/back", ["GET"], "oidc-back"),
     ("/datasets", ["GET"], "datasets"),
     ("/datasets/{dataset}", ["GET"], "dataset"),
     ("/requests", ["GET"], "requests"),
