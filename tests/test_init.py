@@ -42,6 +42,7 @@ PINNED = [
     "certify",
     "check",
     "compare",
+    "connect",
     "correlation",
     "count",
     "covariance",

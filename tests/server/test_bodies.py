@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tetraodon.server.bodies import Asked, Body, NewAllotment, NewToken, Petition
+from tetraodon.server.bodies import AskedItems, Body, NewAllotment, NewToken, Petition
 
 
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        (Asked, {"items": []}),
-        (Asked, {"items": [{}], "epsilon": "many"}),
-        (Asked, {"items": [{}], "epsilon": True}),
-        (Asked, {"items": [{}], "unknown": 1}),
+        (AskedItems, {"items": []}),
+        (AskedItems, {"items": [{}], "epsilon": "many"}),
+        (AskedItems, {"items": [{}], "epsilon": True}),
+        (AskedItems, {"items": [{}], "unknown": 1}),
         (Petition, {"items": [{}], "purpose": ""}),
         (NewAllotment, {"amount": "1", "expires": "tomorrow"}),
         (NewAllotment, {"amount": float("nan")}),
@@ -32,4 +32,4 @@ def test_bodies_that_are_refused(kind: type[Body], said: dict[str, Any]) -> None
 
 
 def test_amounts_stay_as_they_were_written() -> None:
-    assert Asked.model_validate({"items": [{"a": 1}], "epsilon": "1/3"}).document()["epsilon"] == "1/3"
+    assert AskedItems.model_validate({"items": [{"a": 1}], "epsilon": "1/3"}).document()["epsilon"] == "1/3"

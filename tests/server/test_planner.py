@@ -8,7 +8,7 @@ import pytest
 from tests.server.conftest import POLICY
 
 from tetraodon.server.limited import Limits
-from tetraodon.server.planner import MOST_REMEMBERED, Planner, Told
+from tetraodon.server.planner import MOST_REMEMBERED, Planner, Relayed
 from tetraodon.server.refusal import Turned
 
 
@@ -25,7 +25,7 @@ def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
 
 
 def test_a_refusal_is_told_as_the_same_document(tmp_path: Path) -> None:
-    with pytest.raises(Told) as refused:
+    with pytest.raises(Relayed) as refused:
         Planner(str(tmp_path / "ledger.db")).read({"dataset": "d"})
     assert refused.value.status == 422
     assert refused.value.document()["type"] == "PolicyError"

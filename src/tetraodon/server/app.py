@@ -28,7 +28,7 @@ from tetraodon.server.office import Office
 from tetraodon.server.oidc import Elsewhere, Provider
 from tetraodon.server.openapi import openapi
 from tetraodon.server.refusal import Turned, status_of
-from tetraodon.server.routes import COOKIE, DOORS, Door, Reply, Visit, cookie_for
+from tetraodon.server.routes import COOKIE, DOORS, Entrance, Reply, Visit, cookie_for
 
 MOST_BYTES = 1_000_000
 READING_SECONDS = 20.0
@@ -74,7 +74,7 @@ class Service:
 
     # -- the way of a call ----------------------------------------------------------------------------
 
-    def _answering(self, door: Door) -> Callable[[Request], Any]:
+    def _answering(self, door: Entrance) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
             headers, cookie = dict(request.headers), request.cookies.get(COOKIE, "")
             person = await to_thread.run_sync(self.doorway.let_in, door, headers, cookie, limiter=self._others)

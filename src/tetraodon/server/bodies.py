@@ -62,7 +62,7 @@ class Proposal(Body):
     curators: Annotated[list[Line], Field(min_length=1, max_length=50)]
 
 
-class Asked(Body):
+class AskedItems(Body):
     """Items as under `release` of a policy file, and an epsilon or an error."""
 
     items: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=100)]
@@ -76,7 +76,7 @@ class Asked(Body):
         return self.model_dump(include={"items", "epsilon", "error", "confidence", "records"})
 
 
-class Petition(Asked):
+class Petition(AskedItems):
     purpose: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
@@ -89,6 +89,6 @@ class NewAllotment(Body):
         return self.expires
 
 
-class Question(Body):
+class FreeQuestion(Body):
     question: Annotated[str, Field(min_length=1, max_length=2000)]
     confidence: Amount | None = None

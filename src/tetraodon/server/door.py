@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tetraodon.server.accounts import Accounts, Person, caller
 from tetraodon.server.refusal import Turned, not_allowed
-from tetraodon.server.routes import Door
+from tetraodon.server.routes import Entrance
 
 SAFE = ("GET", "HEAD")
 MOST_NAMES = 10_000
@@ -52,7 +52,7 @@ class Doorway:
     calls: Buckets = field(default_factory=lambda: Buckets(rate=50, burst=200))
     sign_ins: Buckets = field(default_factory=lambda: Buckets(rate=1 / 30, burst=10))
 
-    def let_in(self, door: Door, headers: Mapping[str, str], cookie: str) -> Person:
+    def let_in(self, door: Entrance, headers: Mapping[str, str], cookie: str) -> Person:
         """Who calls, if they may."""
         person = self.known(door.method, headers, cookie)
         if person.role not in door.roles:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tetraodon import __version__
 from tetraodon.server.bodies import Body, Credentials
-from tetraodon.server.routes import DOORS, Door
+from tetraodon.server.routes import DOORS, Entrance
 
 ERROR = {
     "type": "object",
@@ -24,7 +24,7 @@ ERROR = {
 _PART = re.compile(r"{(\w+)(?::path)?}")
 
 
-def openapi(doors: Sequence[Door] = DOORS) -> dict[str, Any]:
+def openapi(doors: Sequence[Entrance] = DOORS) -> dict[str, Any]:
     """Every route, its parameters and bodies, in OpenAPI 3.1."""
     paths: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Any] = {"Error": ERROR}
@@ -43,7 +43,7 @@ def openapi(doors: Sequence[Door] = DOORS) -> dict[str, Any]:
     }
 
 
-def _operation(door: Door, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(door: Entrance, schemas: dict[str, Any]) -> dict[str, Any]:
     parameters: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in _PART.findall(door.path)

@@ -23,7 +23,7 @@ from tetraodon.policy.source import read_source
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.server.accounts import Person
-from tetraodon.server.bodies import Asked, NewAllotment, Petition
+from tetraodon.server.bodies import AskedItems, NewAllotment, Petition
 from tetraodon.server.office import Office
 from tetraodon.server.petitions import moment
 from tetraodon.server.refusal import Turned, not_allowed, not_there, status_of
@@ -210,7 +210,7 @@ def audit(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
 
 def _asked(fields: Mapping[str, str]) -> dict[str, Any]:
     """What a form asks: items as in a policy file, and an epsilon."""
-    return Asked.model_validate({"items": _items(fields), "epsilon": fields.get("epsilon") or None}).document()
+    return AskedItems.model_validate({"items": _items(fields), "epsilon": fields.get("epsilon") or None}).document()
 
 
 def _items(fields: Mapping[str, str]) -> list[Any]:

@@ -16,7 +16,7 @@ from tetraodon.ledger.amount import amount_from_text
 from tetraodon.rational import decimal_text
 from tetraodon.server.accounts import Person
 from tetraodon.server.holdings import OPEN, STOPPED, Holdings
-from tetraodon.server.planner import Planner, Told
+from tetraodon.server.planner import Planner, Relayed
 from tetraodon.server.refusal import Turned, conflict, not_allowed, not_there
 from tetraodon.server.slots import told_at
 from tetraodon.server.state import State, requests
@@ -72,7 +72,7 @@ class Petitions:
             return self._document(before, person)
         found = self._worked_out(person, name, asked)
         if found["refusal"] is not None:
-            raise Told(found["refusal"])
+            raise Relayed(found["refusal"])
         mine = self._left(person, name)
         if mine is not None and amount_from_text(found["charge"]) > mine:
             raise _beyond()

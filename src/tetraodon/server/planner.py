@@ -19,7 +19,7 @@ MOST_REMEMBERED = 512
 PRELOADED = ("tetraodon.server.jobs", "tetraodon.cli.main")
 
 
-class Told(Turned):
+class Relayed(Turned):
     """An error of ours that another process told as a document."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -73,7 +73,7 @@ class Planner:
         finally:
             self._places.release()
         if outcome.error is not None:
-            raise Told(outcome.error)
+            raise Relayed(outcome.error)
         if outcome.died:
             raise Turned(422, "this takes more time or memory than the server gives", fix="ask for less at once")
         found: dict[str, Any] = outcome.value

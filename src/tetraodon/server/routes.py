@@ -57,7 +57,7 @@ Handler: TypeAlias = Callable[[Office, Visit], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Entrance:
     """A route: its method and path, who may come in with which scope, the kind of its body, and who answers."""
 
     method: str
@@ -162,7 +162,7 @@ def dummy(office: Office, visit: Visit) -> dict[str, Any]:
 
 
 def planned(office: Office, visit: Visit) -> dict[str, Any]:
-    return office.petitions.plan(visit.who, visit.path["dataset"], visit.said(bodies.Asked).document())
+    return office.petitions.plan(visit.who, visit.path["dataset"], visit.said(bodies.AskedItems).document())
 
 
 def requested(office: Office, visit: Visit) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def release_file(office: Office, visit: Visit) -> Reply:
 
 def ask(office: Office, visit: Visit) -> dict[str, Any]:
     folder, _ = folder_of(office, visit)
-    said = visit.said(bodies.Question)
+    said = visit.said(bodies.FreeQuestion)
     return office.planner.ask(str(folder), said.question, None if said.confidence is None else str(said.confidence))
 
 
@@ -239,43 +239,45 @@ def events(office: Office, visit: Visit) -> dict[str, Any]:
 
 ONLY = {role: frozenset((role,)) for role in EVERYBODY}
 IN = "/v1/datasets/{dataset}"
-DOORS: tuple[Door, ...] = (
-    Door("DELETE", "/v1/session", sign_out, "End the session."),
-    Door("GET", "/v1/me", me, "Who you are."),
-    Door("GET", "/v1/tokens", tokens, "Your tokens, without their secrets."),
-    Door("POST", "/v1/tokens", new_token, "A new token; its secret is told once.", body=bodies.NewToken, status=201),
-    Door("DELETE", "/v1/tokens/{token}", remove_token, "Remove a token."),
-    Door("GET", "/v1/accounts", accounts, "All accounts.", ONLY[ADMIN], "accounts"),
-    Door(
+DOORS: tuple[Entrance, ...] = (
+    Entrance("DELETE", "/v1/session", sign_out, "End the session."),
+    Entrance("GET", "/v1/me", me, "Who you are."),
+    Entrance("GET", "/v1/tokens", tokens, "Your tokens, without their secrets."),
+    Entrance("POST", "/v1/tokens", new_token, "A token; its secret is told once.", body=bodies.NewToken, status=201),
+    Entrance("DELETE", "/v1/tokens/{token}", remove_token, "Remove a token."),
+    Entrance("GET", "/v1/accounts", accounts, "All accounts.", ONLY[ADMIN], "accounts"),
+    Entrance(
         "POST", "/v1/accounts", new_account, "A new account.", ONLY[ADMIN], "accounts", bodies.NewAccount, status=201
     ),
-    Door(
+    Entrance(
         "PUT", "/v1/accounts/{user}", change_account, "Password, or disabled.", ONLY[ADMIN], "accounts",
         bodies.ChangedAccount,
     ),
-    Door("GET", "/v1/datasets", listed, "The data sets that you may see.", READERS),
-    Door("POST", "/v1/datasets", propose, "Propose a data set.", ONLY[CURATOR], "govern", bodies.Proposal, status=201),
-    Door("GET", IN, shown, "Policy, promise in words, your allotment, what is left.", READERS),
-    Door("POST", f"{IN}/open", opened, "Open what another curator proposed.", ONLY[CURATOR], "govern"),
-    Door(
+    Entrance("GET", "/v1/datasets", listed, "The data sets that you may see.", READERS),
+    Entrance(
+        "POST", "/v1/datasets", propose, "Propose a data set.", ONLY[CURATOR], "govern", bodies.Proposal, status=201
+    ),
+    Entrance("GET", IN, shown, "Policy, promise in words, your allotment, what is left.", READERS),
+    Entrance("POST", f"{IN}/open", opened, "Open what another curator proposed.", ONLY[CURATOR], "govern"),
+    Entrance(
         "GET", f"{IN}/dummy", dummy, "Made-up rows for writing code; no table is read.", READERS,
         query={"rows": f"how many, up to {MOST_ROWS}"},
     ),
-    Door("POST", f"{IN}/plan", planned, "Plan, charge and whether it fits; free.", PLANNERS, "plan", bodies.Asked),
-    Door(
+    Entrance("POST", f"{IN}/plan", planned, "Plan, charge, whether it fits.", PLANNERS, "plan", bodies.AskedItems),
+    Entrance(
         "POST", f"{IN}/requests", requested, "Ask for a release.", ONLY[ANALYST], "request", bodies.Petition,
         status=202, keyed=True,
     ),
-    Door("GET", f"{IN}/allotments", allotments, "Who may spend how much.", frozenset((CURATOR, AUDITOR))),
-    Door("PUT", f"{IN}/allotments/{{user}}", allot, "Allot.", ONLY[CURATOR], "govern", bodies.NewAllotment),
-    Door("GET", "/v1/requests", requests, "Your requests, or those of your data sets.", READERS),
-    Door("GET", "/v1/requests/{request}", request, "A request and its state.", READERS),
-    Door("POST", "/v1/requests/{request}/approve", approve, "Approve it; its slot begins.", ONLY[CURATOR], "govern"),
-    Door("POST", "/v1/requests/{request}/reject", reject, "Reject it.", ONLY[CURATOR], "govern"),
-    Door("GET", "/v1/releases/{release}", release, "The files of a release.", READERS),
-    Door("GET", "/v1/releases/{release}/files/{file:path}", release_file, "One of them.", READERS),
-    Door("POST", "/v1/releases/{release}/ask", ask, "Ask a release; free.", READERS, "plan", bodies.Question),
-    Door(
+    Entrance("GET", f"{IN}/allotments", allotments, "Who may spend how much.", frozenset((CURATOR, AUDITOR))),
+    Entrance("PUT", f"{IN}/allotments/{{user}}", allot, "Allot.", ONLY[CURATOR], "govern", bodies.NewAllotment),
+    Entrance("GET", "/v1/requests", requests, "Your requests, or those of your data sets.", READERS),
+    Entrance("GET", "/v1/requests/{request}", request, "A request and its state.", READERS),
+    Entrance("POST", "/v1/requests/{request}/approve", approve, "Approve; its slot begins.", ONLY[CURATOR], "govern"),
+    Entrance("POST", "/v1/requests/{request}/reject", reject, "Reject it.", ONLY[CURATOR], "govern"),
+    Entrance("GET", "/v1/releases/{release}", release, "The files of a release.", READERS),
+    Entrance("GET", "/v1/releases/{release}/files/{file:path}", release_file, "One of them.", READERS),
+    Entrance("POST", "/v1/releases/{release}/ask", ask, "Ask a release; free.", READERS, "plan", bodies.FreeQuestion),
+    Entrance(
         "GET", "/v1/audit", events, "Who did what.", frozenset((CURATOR, AUDITOR)),
         query={"after": "only events with a larger number"},
     ),

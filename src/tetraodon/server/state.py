@@ -117,7 +117,7 @@ audit = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Deed:
     """That somebody did something, and to what."""
 
     id: int
@@ -167,13 +167,13 @@ class State:
         made = {"moment": self.clock(), "person": person, "what": what, "dataset": dataset, "subject": subject}
         connection.execute(insert(audit).values(**made))
 
-    def events(self, *, after: int = 0, most: int = 500, among: list[str] | None = None) -> list[Event]:
+    def events(self, *, after: int = 0, most: int = 500, among: list[str] | None = None) -> list[Deed]:
         """What was done, oldest first; with `among`, to these data sets only."""
         query = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(most)
         if among is not None:
             query = query.where(audit.c.dataset.in_(among))
         with self.reading() as connection:
-            return [Event(*row) for row in connection.execute(query)]
+            return [Deed(*row) for row in connection.execute(query)]
 
 
 def guard(connection: Connection) -> None:
