@@ -31,6 +31,11 @@ PAPERS: Final = {
     "XHZK23": "Y. Xiao, G. He, D. Zhang and D. Kifer. An optimal and scalable matrix mechanism for noisy marginals "
     "under convex loss functions. NeurIPS 2023.",
     "GJK21": "J. Gillenwater, M. Joseph and A. Kulesza. Differentially private quantiles. ICML 2021.",
+    "LHM14": "C. Li, M. Hay and G. Miklau. A data- and workload-aware algorithm for range queries under differential "
+    "privacy. PVLDB 7(5), 2014.",
+    "QYL13": "W. Qardaji, W. Yang and N. Li. Differentially private grids for geospatial data. ICDE 2013.",
+    "ZXX16": "J. Zhang, X. Xiao and X. Xie. PrivTree: a differentially private algorithm for hierarchical "
+    "decompositions. SIGMOD 2016.",
     "DVGM22": "D. Desfontaines, J. Voss, B. Gipson and C. Mandayam. Differentially private partition selection. "
     "PoPETs 2022(1).",
 }

@@ -19,6 +19,7 @@ from tetraodon.policy.attribute_graph import Codes, Everything, Within
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, One, Prefix, Table
+from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
 from tetraodon.workload.linear import Split
@@ -210,6 +211,7 @@ def linear_in_code(term: Term) -> bool:
             | Among()
             | EachPerson()
             | Ranks()
+            | Divided()
         ):
             return False
         case _:

@@ -26,12 +26,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
+from tetraodon.certificate.divided_loss import divided_among
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.edge_noise import flows_attain, standing_in, total_of_flows
 from tetraodon.certificate.known.largest_square import largest_square
 from tetraodon.certificate.known.unlisted_domain import farthest_neighbours, secrets_change_known
 from tetraodon.certificate.person_loss import answers_about_people, person_loss
-from tetraodon.certificate.rank_loss import chosen_by_rank, priced_by_rank
+from tetraodon.certificate.rank_loss import chosen_by_rank, priced_in
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
@@ -59,10 +60,11 @@ def certify_measurements(
     Why   one person's step changes at most `rows_per_person` rows, each along an edge, and all of them may take
           the worst edge at once.
     """
-    currency, chosen = currency_of(measurements), chosen_by_rank(measurements)
-    if chosen and not priced_by_rank(chosen, currency):
-        return Computed(math.inf, None, "values chosen by rank by a law that is not priced", True)
-    tight = flows_attain(measurements) and not chosen
+    currency = currency_of(measurements)
+    if not priced_in(currency, measurements):
+        return Computed(math.inf, None, "values drawn by a law that is not priced", True)
+    bounded = chosen_by_rank(measurements) or (graph.known and divided_among(measurements))
+    tight = flows_attain(measurements) and not bounded
     measurements = [*standing_in(measurements, graph), *total_of_flows(measurements)]
     people = answers_about_people(graph, measurements)
     if any(measurement.scale == 0 for measurement in people):

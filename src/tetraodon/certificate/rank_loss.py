@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from tetraodon.certificate.divided_loss import counts_of_all_parts, divided_of
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import LAPLACE, Currency
 from tetraodon.workload.among import Among
@@ -38,11 +39,11 @@ def ranks_of(query: LinearQuery) -> Ranks | None:
 
 
 def dominated(measurements: Sequence[Measurement]) -> list[Measurement]:
-    """The same measurements, with linear queries that lose as much or more in place of whatever is chosen by rank.
+    """The same measurements, with linear queries that lose as much or more in place of whatever is not linear.
 
     Post  of any two data sets the loss between them is not below that of the given measurements.
     """
-    return [other for one in measurements for other in _dominating(one)]
+    return [other for one in measurements for found in _dominating(one) for other in counts_of_all_parts(found)]
 
 
 def _dominating(measurement: Measurement) -> tuple[Measurement, ...]:
@@ -70,13 +71,17 @@ def chosen_by_rank(measurements: Sequence[Measurement]) -> list[Measurement]:
     return [one for one in measurements if ranks_of(one.query) is not None]
 
 
-def priced_by_rank(chosen: Sequence[Measurement], currency: Currency) -> bool:
-    """Whether what is chosen by rank has weights that are priced. Refused beside noise that is counted in zCDP."""
-    if any(one.noise is not LAPLACE or not one.scale for one in chosen):
+def priced_in(currency: Currency, measurements: Sequence[Measurement]) -> bool:
+    """Whether all that is not linear is drawn by laws that are priced. Refused beside noise that is counted in zCDP.
+
+    Why   what dominates it does so for likelihood ratios, and squares of losses add up otherwise.
+    """
+    found = [one for one in measurements if ranks_of(one.query) is not None or divided_of(one.query) is not None]
+    if any(one.noise is not LAPLACE or not one.scale for one in found):
         return False
-    if currency is not Currency.PURE:
+    if found and currency is not Currency.PURE:
         raise Refused(
-            "values chosen by rank are not priced beside Gaussian noise",
+            "values chosen by rank and parts that are divided are not priced beside Gaussian noise",
             fix="plan with Laplace noise, or release them by themselves",
             where="release",
         )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tetraodon.errors import ReleaseError
 from tetraodon.mechanism.branches import BRANCHES
 from tetraodon.mechanism.direct import DIRECT
+from tetraodon.mechanism.divided import DIVIDED
 from tetraodon.mechanism.edges import EDGES
 from tetraodon.mechanism.exact import EXACT
 from tetraodon.mechanism.grid import GRID
@@ -37,6 +38,7 @@ MECHANISMS: dict[str, Mechanism] = {
         GRID,
         EDGES,
         RANKS,
+        DIVIDED,
         SYNOPSIS,
         MARGINS,
     )

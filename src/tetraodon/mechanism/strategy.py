@@ -126,6 +126,8 @@ class Mechanism(ABC):
     about_order:   whether its tables are of running counts, which never fall.
     each_cell:     whether all cells of its tables are told alike, by noise on each of them.
     read_together: whether its tables are planned as one, so that their errors are those of all of them together.
+    compared_as:   by what its expected error counts where proposals are compared. One that is told for the worst data
+                   counts less where the curator says that the data are not like that.
     usual:         whether plain differential privacy is said to have it. What a descent finds has digits that depend on
                    the machine, and what `verify` computes anew must not.
     """
@@ -137,6 +139,7 @@ class Mechanism(ABC):
     about_order: ClassVar[bool] = False
     each_cell: ClassVar[bool] = False
     read_together: ClassVar[bool] = False
+    compared_as: ClassVar[float] = 1.0
     usual: ClassVar[bool] = True
 
     def __str__(self) -> str:
@@ -213,6 +216,16 @@ class Mechanism(ABC):
     def box_sums(self, at: Scaled, measured: Measured, low: Ends, high: Ends, sums: Floats) -> Floats:
         """The sums that `box_reach` is about, given those of the fitted table."""
         return sums
+
+    def interval(self, at: Scaled, measured: Measured, mask: Bools, confidence: Fraction) -> tuple[float, float] | None:
+        """The centre and the reach of a sum of cells, where what was told decides them; None where the plan does."""
+        return None
+
+    def box_intervals(
+        self, at: Scaled, measured: Measured, low: Ends, high: Ends, confidence: Fraction
+    ) -> tuple[Floats, Floats] | None:
+        """The same for many boxes of cells."""
+        return None
 
     @staticmethod
     def over_boxes(at: Scaled, low: Ends, high: Ends, of: Callable[[Bools], float]) -> Floats:

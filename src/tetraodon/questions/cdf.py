@@ -12,6 +12,7 @@ from tetraodon.domain import Domain
 from tetraodon.questions.answered import Answered, Columns, labels, with_counts
 from tetraodon.questions.query import (
     BY,
+    SHAPE,
     WHOLE,
     Declared,
     Drawing,
@@ -23,6 +24,7 @@ from tetraodon.questions.query import (
     for_each,
     names_of,
     ordered,
+    shape_of,
     splits_of,
 )
 from tetraodon.workload.contribution import Prefix
@@ -35,17 +37,18 @@ class Cdf(Query):
 
     attribute: str
     by: tuple[str, ...] = ()
+    shape: str = ""
 
     words: ClassVar = ("cdf",)
-    keys: ClassVar = {"cdf": Key("text", ""), "by": BY, "whole": WHOLE}
+    keys: ClassVar = {"cdf": Key("text", ""), "by": BY, "whole": WHOLE, "shape": SHAPE}
     column: ClassVar = "at_most"
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Cdf:  # noqa: ARG003
-        return cdf(written["cdf"], by=written["by"])
+        return cdf(written["cdf"], by=written["by"], shape=written["shape"])
 
     def document(self) -> Json:
-        return {"cdf": self.attribute}
+        return {"cdf": self.attribute} | ({"shape": self.shape} if self.shape else {})
 
     def needs(self) -> tuple[str, ...]:
         return (self.attribute,)
@@ -72,9 +75,9 @@ class Cdf(Query):
         return drawn_running(table, self.attribute)
 
 
-def cdf(attribute: str, *, by: Sequence[str] = ()) -> Cdf:
-    """Running counts of an ordered attribute."""
-    return Cdf(attribute, names_of(by))
+def cdf(attribute: str, *, by: Sequence[str] = (), shape: str = "") -> Cdf:
+    """Running counts of an ordered attribute; `shape="sparse"` where most records are known to be in few places."""
+    return Cdf(attribute, names_of(by), shape_of(shape))
 
 
 def running_counts(attribute: str, by: Sequence[str], domain: Domain) -> LinearQuery:

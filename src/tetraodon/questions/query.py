@@ -45,6 +45,17 @@ class Key:
 BY = Key("names", ())
 WHOLE = Key("truth", True)
 WEIGHT = Key("text", "")
+SPARSE = "sparse"
+
+
+def shape_of(value: object) -> str:
+    """What the curator knows of where records are: nothing, or that most of them are in few places."""
+    if value not in ("", SPARSE):
+        raise QueryError("this is no shape of data that is known", fix=f"write `shape: {SPARSE}`, or leave it out")
+    return str(value)
+
+
+SHAPE = Key(shape_of, "", {"enum": [SPARSE]})
 
 
 class Declared(Protocol):
@@ -151,6 +162,11 @@ class Query(ABC):
     def by(self) -> tuple[str, ...]:
         """The attributes for each cell of which it is asked."""
         return ()
+
+    @property
+    def shape(self) -> str:
+        """What the curator says that everybody knows of where records are; see `shape_of`."""
+        return ""
 
     @classmethod
     @abstractmethod

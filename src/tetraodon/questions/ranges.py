@@ -23,6 +23,7 @@ from tetraodon.questions.answered import (
 from tetraodon.questions.cdf import drawn_running, running_columns
 from tetraodon.questions.query import (
     BY,
+    SHAPE,
     WHOLE,
     Declared,
     Drawing,
@@ -38,6 +39,7 @@ from tetraodon.questions.query import (
     names_of,
     ordered,
     plain,
+    shape_of,
     splits_of,
     titled,
 )
@@ -108,9 +110,10 @@ class Ranges(Query):
     attribute: str
     named: tuple[tuple[str, object, object], ...] = ()
     by: tuple[str, ...] = ()
+    shape: str = ""
 
     words: ClassVar = ("ranges",)
-    keys: ClassVar = {"ranges": Key(_ranges, None, _RANGES_SCHEMA), "by": BY, "whole": WHOLE}
+    keys: ClassVar = {"ranges": Key(_ranges, None, _RANGES_SCHEMA), "by": BY, "whole": WHOLE, "shape": SHAPE}
     instead: ClassVar = {"at": "write `ranges: {age: [[17, 29], [30, 64]]}`, or `cdf` for every value"}
     column: ClassVar = "count"
     more_columns: ClassVar = ("range", "low", "high", "at_most")
@@ -120,11 +123,13 @@ class Ranges(Query):
         name, listed = written["ranges"]
         found = declared.domain[name]
         answered = replace(found, separate=False, missing=0) if found.separate else found
-        return ranges(name, _called(listed, ordered(Domain((answered,)), name), declared), by=written["by"])
+        called = _called(listed, ordered(Domain((answered,)), name), declared)
+        return ranges(name, called, by=written["by"], shape=written["shape"])
 
     def document(self) -> Json:
         named = [{"name": name, "range": [plain(low), plain(high)]} for name, low, high in self.named]
-        return {"ranges": {self.attribute: named} if named else self.attribute}
+        asked: Json = {"ranges": {self.attribute: named} if named else self.attribute}
+        return asked | ({"shape": self.shape} if self.shape else {})
 
     def needs(self) -> tuple[str, ...]:
         return (self.attribute,)
@@ -197,14 +202,18 @@ def ranges(
     named: Mapping[str, Sequence[object]] | Sequence[Sequence[object]] = (),
     *,
     by: Sequence[str] = (),
+    shape: str = "",
 ) -> Ranges:
-    """Counts in ranges of an ordered attribute: `{"young": [17, 29]}`, `[[17, 29]]`, or every range there is."""
+    """Counts in ranges of an ordered attribute: `{"young": [17, 29]}`, `[[17, 29]]`, or every range there is.
+
+    With `shape="sparse"` where most records are known to be in few places.
+    """
     listed = named.items() if isinstance(named, Mapping) else ((f"{low}..{high}", (low, high)) for low, high in named)
     try:
         triples = tuple((str(name), low, high) for name, (low, high) in listed)
     except (TypeError, ValueError):
         raise QueryError("a range is not a pair", fix="write each range as [low, high]") from None
-    return Ranges(attribute, triples, names_of(by))
+    return Ranges(attribute, triples, names_of(by), shape_of(shape))
 
 
 def _called(

@@ -10,6 +10,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.questions.answered import Answered, Columns, counted
 from tetraodon.questions.query import (
+    SHAPE,
     Declared,
     Drawing,
     EveryRectangle,
@@ -18,6 +19,7 @@ from tetraodon.questions.query import (
     Query,
     Reading,
     ordered,
+    shape_of,
     splits_of,
 )
 from tetraodon.wording import listing
@@ -30,19 +32,20 @@ class Rectangles(Query):
     """How many records lie in any rectangle of two ordered attributes."""
 
     attributes: tuple[str, str]
+    shape: str = ""
 
     words: ClassVar = ("rectangles",)
-    keys: ClassVar = {"rectangles": Key("names", ())}
+    keys: ClassVar = {"rectangles": Key("names", ()), "shape": SHAPE}
     column: ClassVar = "count"
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Rectangles:  # noqa: ARG003
         if len(written["rectangles"]) != 2:
             raise QueryError("rectangles need two attributes", fix="write `rectangles: [x, y]`")
-        return rectangles(*written["rectangles"])
+        return rectangles(*written["rectangles"], shape=written["shape"])
 
     def document(self) -> Json:
-        return {"rectangles": list(self.attributes)}
+        return {"rectangles": list(self.attributes)} | ({"shape": self.shape} if self.shape else {})
 
     def needs(self) -> tuple[str, ...]:
         return self.attributes
@@ -74,8 +77,11 @@ class Rectangles(Query):
         return Drawing(table, "records", "Map", names_sides=True, adds_up=True)
 
 
-def rectangles(x: str, y: str) -> Rectangles:
-    """Counts in every rectangle of two ordered attributes, such as longitude and latitude."""
+def rectangles(x: str, y: str, *, shape: str = "") -> Rectangles:
+    """Counts in every rectangle of two ordered attributes, such as longitude and latitude.
+
+    With `shape="sparse"` where most records are known to be in few places.
+    """
     if x == y:
         raise QueryError("a rectangle has one attribute for both sides", fix="name two different attributes")
-    return Rectangles((x, y))
+    return Rectangles((x, y), shape_of(shape))

@@ -16,6 +16,7 @@ from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text, stated_number
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Beyond, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import FlowLine, Flows
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
@@ -114,6 +115,8 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
         case Ranks():
             shares = [str(share) for share in contribution.shares]
             return {"kind": "ranks", "attribute": contribution.name, "shares": shares}
+        case Divided():
+            return {"kind": "divided", "attributes": list(contribution.names)}
         case Hats():
             return {"kind": "smooth bins", "attribute": contribution.name, "width": contribution.width}
         case Ramps():
@@ -214,6 +217,9 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 attribute = domain[counts["attribute"]]
                 shares = tuple(stated_number(share) for share in counts["shares"])
                 contribution = Ranks(attribute.name, attribute.size, shares)
+            case "divided":
+                attributes = [domain[name] for name in counts["attributes"]]
+                contribution = Divided(tuple(a.name for a in attributes), tuple(a.size for a in attributes))
             case "smooth bins":
                 attribute = domain[counts["attribute"]]
                 contribution = Hats(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))

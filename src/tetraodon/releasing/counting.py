@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import assert_never
 
 from tetraodon.arrays import Ints
+from tetraodon.certificate.divided_loss import begun_with
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.domain import Domain
 from tetraodon.engine import Counts, CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
@@ -144,12 +145,12 @@ def added_by(queries: Iterable[LinearQuery]) -> dict[tuple[str, ...], list[str]]
 
 
 def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
-    """The answer, in units, from the counts by `group_of(query)`; the cells themselves for what is chosen by rank."""
+    """The answer, in units, from the counts by `group_of(query)`; the cells themselves for what is not linear."""
     if ranks_of(query) is not None:
         return query.occupied(domain, counts.codes, counts.counts)
     if added := _added(query):
         return query.evaluate_sums(domain, counts.codes, counts.counts, counts.sums[added])
-    return query.evaluate(domain, counts.codes, counts.counts)
+    return begun_with(query).evaluate(domain, counts.codes, counts.counts)
 
 
 def _added(query: LinearQuery) -> str:

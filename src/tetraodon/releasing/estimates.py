@@ -100,9 +100,21 @@ def _estimates(
     counts = {key: table for key, table in combined.tables.items() if _counts(combined, key)}
     sums = {key: table for key, table in combined.tables.items() if key not in counts}
     told = _publish(items, counts, [piece.table for piece in combined.exact if piece.counts], domain)
+    told |= _apart(items, measured, [piece.table for piece in combined.exact if piece.counts], domain)
     read = {key: _read(key, table, counts, combined) for key, table in sums.items()}
     found = _both({key: table.values for key, table in sums.items()}, read)
     return Estimates(_both(exact, exact) | told | found, combined)
+
+
+def _apart(
+    items: Mapping[str, PlannedItem], measured: Mapping[str, Measured], known: Sequence[EstimatedTable], domain: Domain
+) -> dict[Place, Estimated]:
+    """Tables that are not the truth and noise alone: each agrees with what is exact, and with no other."""
+    found: dict[Place, Estimated] = {}
+    for key, table in _noisy_tables(items, measured, domain).items():
+        if not items[key[0]].strategy.mechanism.adds_noise:
+            found |= _publish(items, {key: table}, known, domain)
+    return found
 
 
 def _both(unbiased: Mapping[Place, Floats], published: Mapping[Place, Floats]) -> dict[Place, Estimated]:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.divided_loss import divided_of
 from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.errors import ReleaseError
@@ -176,6 +177,9 @@ def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...
     for part, measurement in zip(parts, plan[name].measurements, strict=True):
         if (ranks := ranks_of(measurement.query)) is not None and not ranks.told(part):
             raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
+        if (divided := divided_of(measurement.query)) is not None:
+            for _ in divided.told(part, measurement.scale):  # raises where they do not fit together
+                pass
     return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
 

@@ -99,7 +99,7 @@ def pieces_of(items: Sequence[PlannedItem], measured: Mapping[str, Measured], do
 
 def _tables(item: PlannedItem, measured: Measured, domain: Domain) -> list[MeasuredPiece]:
     strategy = item.strategy
-    if not strategy.table or not strategy.noisy:
+    if not strategy.table or not strategy.noisy or not strategy.mechanism.adds_noise:
         return []
     at = item.scaled(domain)
     values = strategy.mechanism.fit(at, measured)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tetraodon.arrays import Ints
+from tetraodon.certificate.divided_loss import divided_of
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
@@ -165,6 +166,10 @@ def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measure
             continue
         if (ranks := ranks_of(measurement.query)) is not None:
             measured.append(draw_by_rank(array, ranks.size, ranks.shares, measurement.scale, permit.coins))
+            continue
+        if (divided := divided_of(measurement.query)) is not None:
+            told = divided.measure(array, measurement.scale, permit.noise)
+            measured.append(told.reshape(*array.shape[: len(measurement.query.by)], -1))
             continue
         measured.append(with_noise(array, measurement.noise_from(permit.noise, array.shape)))
     return tuple(measured)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
+from tetraodon.certificate.divided_loss import begun_with, divided_of
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused, did_you_mean
@@ -132,11 +133,14 @@ def _counted(query: LinearQuery, people: Mapping[str, Ints], n: int, plan: Plan)
             totals = np.minimum(first + step * people[one.attribute.name], one.cap)
         return one.answer(np.ones(1, np.int64), np.array([n]), totals)
     codes = np.stack([people[name] for name in query.names], axis=1) if query.names else np.zeros((n, 0), np.int64)
-    counted = query.evaluate if ranks_of(query) is None else query.occupied
+    counted = begun_with(query).evaluate if ranks_of(query) is None else query.occupied
     return counted(plan.policy.domain, codes, np.ones(n, np.int64))
 
 
 def _true(measurement: Measurement, exact: Ints) -> Ints:
-    """What would be told without any noise."""
+    """What would be told without any noise; parts that are small are divided no further then, too."""
     ranks = ranks_of(measurement.query)
+    if (divided := divided_of(measurement.query)) is not None:
+        told = divided.measure(exact, measurement.scale, lambda _, __, shape: np.zeros(shape, np.int64))
+        return told.reshape(*exact.shape[: len(measurement.query.by)], -1)
     return exact if ranks is None else ranks.truth(exact)

@@ -74,6 +74,9 @@ class TableAnswer:
             centre, reach = float(together[0][0]), float(together[1][0])
             group, place = self.combined
             certain = reach < NOTHING and group.certain(place, mask.reshape(1, -1))
+        elif (told := self.at.mechanism.interval(self.at, self.measured, mask, confidence)) is not None:
+            centre, reach = told
+            certain = reach == 0.0
         else:
             mechanism, at = self.at.mechanism, self.at
             centre = mechanism.sum_over(at, self.measured, self.raw, mask)
@@ -142,6 +145,7 @@ class TableAnswer:
               `most` is the most that they can be, by default all records.
         """
         together = self._boxes_together(low, high, confidence)
+        together = together or self.at.mechanism.box_intervals(self.at, self.measured, low, high, confidence)
         if together is not None:
             centre, reach = (part.reshape(values.shape) for part in together)
         else:

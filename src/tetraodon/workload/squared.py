@@ -14,6 +14,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number
@@ -125,8 +126,8 @@ def squared(contribution: Contribution) -> Measured:
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
-        case EachPerson() | Flows() | Ranks():
-            raise AssertionError("people, noise along steps and what is chosen by rank are priced by themselves")
+        case EachPerson() | Flows() | Ranks() | Divided():
+            raise AssertionError("people, noise along steps and what is not linear are priced by themselves")
         case _:
             assert_never(contribution)
 

@@ -1,0 +1,109 @@
+"""Ranges, running counts and rectangles of sparse data: parts are divided where they are found to be large.
+
+Where most records are in few places, most of the noise on a fixed table is in vain. So the budget is spent in rounds
+([QYL13], [ZXX16]): counts of wide parts first, then of the pieces of those that are large, while a part that is small
+is counted once more with all that is left for it. [LHM14] choose buckets first and measure them then; here what finds
+the parts is measured too, and used. No part is looked at outside the budget, and the whole is certified before any data
+is seen (`certificate/divided_loss.py`).
+"""
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tetraodon.arrays import Bools, Floats
+from tetraodon.certificate.kernel import sensitivity_of
+from tetraodon.mechanism.divided.intervals import LastNumbers
+from tetraodon.mechanism.divided.planned_error import mean_variance
+from tetraodon.mechanism.divided.rounds_fit import fitted, parts_of
+from tetraodon.mechanism.free_totals import free_totals
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
+from tetraodon.policy.policy import Policy
+from tetraodon.questions.query import SPARSE, EveryRange, EveryRectangle, ListedRanges, Query, RunningCounts
+from tetraodon.workload.contribution import One
+from tetraodon.workload.divided import Divided
+from tetraodon.workload.linear import LinearQuery
+
+FEWEST = 16
+"""Attributes with fewer values have no parts that are worth it."""
+LONGEST = 2**17
+MOST_CELLS = 2**22
+
+
+@dataclass(frozen=True)
+class DividedParts(Mechanism):
+    """Small parts are taken to be even inside, so that `expected_error` is that of noise alone, if all were divided."""
+
+    name = "divided"
+    words = "noise on parts that are divided where they are large"
+    adds_noise = False
+    compared_as = 2 / 3
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        reading, sides = query.reading(policy.domain), 1
+        match reading:
+            case EveryRectangle():
+                sides = 2
+            case EveryRange() | ListedRanges() | RunningCounts(shares=()):
+                pass
+            case _:
+                return
+        table = query.table(policy.domain)
+        attributes = [policy.domain[split.name] for split in table[-sides:]]
+        sizes = [split.size(policy.domain) for split in table]
+        plain = all(a.ordered and s.bins is None for a, s in zip(attributes, table[-sides:], strict=True))
+        fits = FEWEST <= max(sizes[-sides:]) <= LONGEST and math.prod(sizes) <= MOST_CELLS
+        if query.shape != SPARSE or not plain or not fits or policy.known:
+            return
+        by, exact = table[:-sides], free_totals(table, policy)
+        totals = LinearQuery(One(), by)
+        if policy.size_is_public and sensitivity_of(policy.graph, totals).value == 0:
+            exact = (totals, *(one for one in exact if one != totals))
+        parts = Divided(tuple(a.name for a in attributes), tuple(a.size for a in attributes))
+        yield Strategy(self, (LinearQuery(parts, by),), exact, table)
+
+    def expected_error(self, query: Query, at: Scaled) -> float:
+        return math.sqrt(mean_variance(query, at))
+
+    def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
+        return math.inf  # how uneven small parts are inside, no plan can know
+
+    def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        parts = parts_of(at)
+        named = " and ".join(parts.names)
+        return (
+            f"{noise} was added to the counts of parts of {named}{size}, in {parts.rounds} rounds: a part whose noisy "
+            "count was large was divided, and any other counted once more with what was left for it. A part that was "
+            "not divided is shown as even inside. The typical error is that of the noise if all parts had been "
+            "divided; where records are in few places it is smaller. An interval goes from the parts that lie inside "
+            "what is asked to all that touch it, so that it holds the truth however uneven they are."
+        )
+
+    def fit(self, at: Scaled, measured: Measured) -> Floats:
+        return fitted(at, measured)
+
+    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
+        """If all parts were divided: tables are compared by it, and no interval is."""
+        terms = int(mask.sum())
+        return at.strategy.noise.sum_quantile(at.scale * parts_of(at).rounds, terms, confidence) if terms else 0.0
+
+    def interval(self, at: Scaled, measured: Measured, mask: Bools, confidence: Fraction) -> tuple[float, float]:
+        last = LastNumbers.of(at, measured)
+        inside, touched = (last.over(mask, touching=touching) for touching in (False, True))
+        centre, reach = last.between(inside, touched, confidence)
+        return float(centre), float(reach)
+
+    def box_intervals(
+        self, at: Scaled, measured: Measured, low: Ends, high: Ends, confidence: Fraction
+    ) -> tuple[Floats, Floats]:
+        last = LastNumbers.of(at, measured)
+        inside, touched = (last.in_boxes(low, high, touching=touching) for touching in (False, True))
+        return last.between(inside, touched, confidence)
+
+
+DIVIDED = DividedParts()
