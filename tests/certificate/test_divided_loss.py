@@ -40,6 +40,7 @@ def _in_two(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts are divided in two, so that three values have two rounds."""
     for sides in divided.FAN:
         monkeypatch.setitem(divided.FAN, sides, 2)
+    monkeypatch.setattr(divided, "FEWEST", 1)
 
 
 @cache

@@ -37,14 +37,14 @@ def test_every_round_has_an_equal_part_and_small_parts_get_what_is_left() -> Non
 
 
 def test_what_was_told_is_read_back() -> None:
-    parts = Divided(("x", "y"), (20, 9))
-    cells = np.random.default_rng(1).poisson(3, (2, 20, 9))
+    parts = Divided(("x", "y"), (40, 9))
+    cells = np.random.default_rng(1).poisson(3, (2, 40, 9))
     measured = parts.measure(cells, SCALE, lambda law, scale, shape: law.draw(scale, shape))
     assert measured.shape == (2, parts.rows)
     rounds = list(parts.told(measured, SCALE))
     assert [one.width for one in rounds] == [16, 4, 1]
     covered = sum(spread(one.settled, one.width, parts.sizes).astype(int) for one in rounds)
-    assert np.array_equal(covered, np.ones((2, 20, 9)))
+    assert np.array_equal(covered, np.ones((2, 40, 9)))
     silent = list(parts.told(parts.measure(cells, Fraction(1, 100), silence), Fraction(1, 100)))
     assert np.array_equal(silent[0].counts, pooled(cells, 16, 2))
     assert np.array_equal(silent[-1].counts[silent[-1].active], cells[silent[-1].active])

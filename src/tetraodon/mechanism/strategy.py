@@ -126,8 +126,6 @@ class Mechanism(ABC):
     about_order:   whether its tables are of running counts, which never fall.
     each_cell:     whether all cells of its tables are told alike, by noise on each of them.
     read_together: whether its tables are planned as one, so that their errors are those of all of them together.
-    compared_as:   by what its expected error counts where proposals are compared. One that is told for the worst data
-                   counts less where the curator says that the data are not like that.
     usual:         whether plain differential privacy is said to have it. What a descent finds has digits that depend on
                    the machine, and what `verify` computes anew must not.
     """
@@ -139,7 +137,6 @@ class Mechanism(ABC):
     about_order: ClassVar[bool] = False
     each_cell: ClassVar[bool] = False
     read_together: ClassVar[bool] = False
-    compared_as: ClassVar[float] = 1.0
     usual: ClassVar[bool] = True
 
     def __str__(self) -> str:
@@ -159,6 +156,13 @@ class Mechanism(ABC):
 
         Inference that depends on the data (never-falling running counts) only lowers it, and is not counted on.
         """
+
+    def compared_as(self, strategy: Strategy) -> float:
+        """By what its expected error is multiplied where proposals are compared.
+
+        Why   an error that is told for the worst data counts less where the curator says that the data are not like it.
+        """
+        return 1.0
 
     @abstractmethod
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:

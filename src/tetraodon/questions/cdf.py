@@ -10,9 +10,9 @@ import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.questions.answered import Answered, Columns, labels, with_counts
+from tetraodon.questions.data_shape import SHAPE, shape_of
 from tetraodon.questions.query import (
     BY,
-    SHAPE,
     WHOLE,
     Declared,
     Drawing,
@@ -24,7 +24,6 @@ from tetraodon.questions.query import (
     for_each,
     names_of,
     ordered,
-    shape_of,
     splits_of,
 )
 from tetraodon.workload.contribution import Prefix

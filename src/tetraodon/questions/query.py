@@ -27,9 +27,6 @@ Bins: TypeAlias = tuple[tuple[object, ...], ...]
 TypedBins: TypeAlias = str | list[list[str]] | dict[str, list[str]]
 
 
-# -- in the policy file ------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Key:
     """A key of an item in the policy file. `form` says what stands there: one of the usual forms, or what reads it.
@@ -45,17 +42,6 @@ class Key:
 BY = Key("names", ())
 WHOLE = Key("truth", True)
 WEIGHT = Key("text", "")
-SPARSE = "sparse"
-
-
-def shape_of(value: object) -> str:
-    """What the curator knows of where records are: nothing, or that most of them are in few places."""
-    if value not in ("", SPARSE):
-        raise QueryError("this is no shape of data that is known", fix=f"write `shape: {SPARSE}`, or leave it out")
-    return str(value)
-
-
-SHAPE = Key(shape_of, "", {"enum": [SPARSE]})
 
 
 class Declared(Protocol):
@@ -133,9 +119,6 @@ class Drawing:
     of: Attribute | None = None
 
 
-# -- the question itself -----------------------------------------------------------------------
-
-
 class Query(ABC):
     """A question. A kind is a frozen dataclass with these methods."""
 
@@ -165,7 +148,7 @@ class Query(ABC):
 
     @property
     def shape(self) -> str:
-        """What the curator says that everybody knows of where records are; see `shape_of`."""
+        """What the curator says that everybody knows of where records are; nothing, or `sparse`."""
         return ""
 
     @classmethod

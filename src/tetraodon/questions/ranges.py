@@ -21,9 +21,9 @@ from tetraodon.questions.answered import (
     with_counts,
 )
 from tetraodon.questions.cdf import drawn_running, running_columns
+from tetraodon.questions.data_shape import SHAPE, shape_of
 from tetraodon.questions.query import (
     BY,
-    SHAPE,
     WHOLE,
     Declared,
     Drawing,
@@ -39,7 +39,6 @@ from tetraodon.questions.query import (
     names_of,
     ordered,
     plain,
-    shape_of,
     splits_of,
     titled,
 )

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.questions.answered import Answered, Columns, counted
+from tetraodon.questions.data_shape import SHAPE, shape_of
 from tetraodon.questions.query import (
-    SHAPE,
     Declared,
     Drawing,
     EveryRectangle,
@@ -19,7 +19,6 @@ from tetraodon.questions.query import (
     Query,
     Reading,
     ordered,
-    shape_of,
     splits_of,
 )
 from tetraodon.wording import listing

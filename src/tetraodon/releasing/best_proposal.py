@@ -154,7 +154,7 @@ def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = Non
     found, too_long = known or offered(item, policy, limit)
     for strategy, loss in found:
         scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
-        error = expected(item, strategy, scale, policy) * strategy.mechanism.compared_as
+        error = expected(item, strategy, scale, policy) * strategy.mechanism.compared_as(strategy)
         if best is None or error < best[0]:
             best = (error, strategy, scale)
     if best is None and too_long:

@@ -177,9 +177,9 @@ def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...
     for part, measurement in zip(parts, plan[name].measurements, strict=True):
         if (ranks := ranks_of(measurement.query)) is not None and not ranks.told(part):
             raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
-        if (divided := divided_of(measurement.query)) is not None:
-            for _ in divided.told(part, measurement.scale):  # raises where they do not fit together
-                pass
+        divided = divided_of(measurement.query)
+        if divided is not None and not divided.could_tell(part, measurement.scale):
+            raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
 

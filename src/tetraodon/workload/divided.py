@@ -28,6 +28,8 @@ Draw: TypeAlias = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
 """What draws noise of a law and a scale."""
 FAN = {1: 8, 2: 4}
 """Into how many pieces a part is divided along each side, by how many sides there are."""
+FEWEST = 2
+"""A round of so few parts along each side, or fewer, is not worth its part of the budget."""
 LARGE = 10
 """A part is divided if its noisy count is above so many times the scale of what is left for it."""
 
@@ -71,7 +73,7 @@ class Divided:
     def widths(self) -> tuple[int, ...]:
         """How many values a part has along each side, round by round."""
         fan, widths = FAN[len(self.names)], [1]
-        while widths[0] * fan < max(self.sizes):
+        while FEWEST * widths[0] * fan < max(self.sizes):
             widths.insert(0, widths[0] * fan)
         return tuple(widths)
 
@@ -132,6 +134,13 @@ class Divided:
             yield one
             if place < self.rounds - 1:
                 active = spread(divided, FAN[len(self.sizes)], self.grid(self.widths[place + 1]))
+
+    def could_tell(self, measured: Ints, scale: Fraction) -> bool:
+        """Whether these numbers could have been told: nothing is counted that was not there to be counted."""
+        try:
+            return bool(list(self.told(measured, scale)))
+        except QueryError:
+            return False
 
     def _large(self, counts: Ints, active: Bools, scale: Fraction, place: int) -> Bools:
         """Which parts are divided: whole numbers are compared, so that nothing depends on the machine."""
