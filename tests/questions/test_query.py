@@ -298,7 +298,8 @@ def test_it_is_read_and_written_in_the_policy_file(kind: type[Query]) -> None:
 def test_keys_of_other_kinds_are_refused(kind: type[Query]) -> None:
     for key in {key for other in KINDS for key in other.keys} - set(kind.keys):
         document = policy_asking(kind).document
-        given = {"shape": "sparse", **dict.fromkeys(("bins", "ranges"), {"x": [[0, 1], [2, 3]]})}
+        grouped = {"x": [[0, 1], [2, 3]]}
+        given = {"shape": "sparse", "bins": grouped, "ranges": grouped}
         document["release"][0][key] = given.get(key, 1)
         with pytest.raises(PolicyError, match=r"means nothing for|this says both|stands where|neither true|a list is"):
             td.load_policy(document)
