@@ -63,7 +63,7 @@ def test_what_doubles_cannot_hold_counts_as_infinite() -> None:
 
 
 def test_refusals() -> None:
-    for weights in ([], [-1.0], [math.nan], [0.0], [[1.0]]):
+    for weights in ([], [-1.0], [math.nan], [0.0], [[1.0]]):  # the last has an axis too many
         with pytest.raises(Refused, match="no law"):
             AnswerLaw(0, np.array(weights))
     with pytest.raises(Refused, match="well enough"):

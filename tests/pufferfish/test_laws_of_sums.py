@@ -80,6 +80,26 @@ def test_exchangeable_people_are_the_flu() -> None:
     assert close(pair.other, given(joint, 0, 0, [(0, 1)] * 4))
 
 
+def test_histograms_of_exchangeable_people_against_all_datasets() -> None:
+    """Three people with three values: calibrated noise on all counts is accepted by exact verification, less is not."""
+    world = pf.World.product((0, 1, 2), individuals=3)
+
+    def histogram(rows: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sum(row == value for row in rows) for value in (0, 1, 2))
+
+    chances = {counts: Fraction(0) for counts in map(histogram, world.datasets)}
+    weights = {dataset: Fraction(1 + 5 * (len(set(dataset)) == 1), 27 + 3 * 5) for dataset in world.datasets}
+    for dataset, weight in weights.items():
+        chances[histogram(dataset)] += weight
+    made = pf.least_noise_on(pf.exchangeable_histogram(chances), epsilon=1, promise="a value", answer=histogram)
+    level = pf.Definition(pf.pairs.values(), pf.scenarios.explicit([pf.Prior.of(weights)]), epsilon=1)
+    assert pf.verify(pf.Additive(histogram, pf.DiscreteLaplace(made.scale), world), level).holds
+    less = pf.Additive(histogram, pf.DiscreteLaplace(made.scale * Fraction(998, 1000)), world)
+    assert not pf.verify(less, level).holds
+    with pytest.raises(PolicyError, match="same people"):
+        pf.exchangeable_histogram({(1, 0): "1/2", (1, 1): "1/2"})
+
+
 def test_chains_hidden_chains_and_spins() -> None:
     assert matches(pf.chain_model(STEP, start=["2/3", "1/3"], length=7))
     assert matches(pf.chain_model(STEP, start=[1, 0], length=5, adds=[-2, 3]), about=[1, 3])

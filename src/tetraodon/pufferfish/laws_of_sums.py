@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,6 +37,29 @@ def exchangeable(chances: Sequence[Number]) -> tuple[LawPair, ...]:
     """
     law = np.array([float(chance) for chance in probabilities(chances, name="the chance of a count")])
     return _with_and_without(law, ROUNDING)
+
+
+def exchangeable_histogram(chances: Mapping[tuple[int, ...], Number]) -> tuple[LawPair, ...]:
+    """How many have each of some values, if somebody has one of them and if another: for every two values.
+
+    `chances` are those of the numbers of people who have each value; who has which is as likely one way as another.
+
+    >>> pairs = exchangeable_histogram({(2, 0, 0): "1/4", (1, 1, 0): "1/4", (0, 1, 1): "1/2"})
+    >>> [pair.words for pair in pairs]
+    ['somebody has value 0, or 1', 'somebody has value 0, or 2', 'somebody has value 1, or 2']
+    """
+    told = dict(zip(chances, probabilities(chances.values(), name="the chance of a histogram"), strict=True))
+    sizes = {(len(counts), sum(counts)) for counts in told}
+    if len(sizes) != 1 or min(min(counts) for counts in told) < 0 or max(sizes)[1] < 1:
+        raise PolicyError("the histograms are not of the same people", fix="let each have as many counts, and people")
+    values = range(max(sizes)[0])
+    having = [{counts: chance * counts[value] for counts, chance in told.items() if counts[value]} for value in values]
+    laws = [AnswerLaw.of(law) if any(law.values()) else None for law in having]
+    return tuple(
+        LawPair(one, other, f"somebody has value {x}, or {y}")
+        for (x, one), (y, other) in itertools.combinations(enumerate(laws), 2)
+        if one is not None and other is not None
+    )
 
 
 def _with_and_without(law: Floats, error: float) -> tuple[LawPair, ...]:
@@ -262,6 +285,7 @@ def ising_model(length: int, *, coupling: Number, field: Number = 0) -> TreeMode
 
 
 def as_fractions(law: AnswerLaw) -> dict[int, Fraction]:
-    """The chances of a law as they are held, normalised; for reading and tests."""
+    """The chances of a law of one number as they are held, normalised; for reading and tests."""
+    (first,) = law.corner
     total = sum((Fraction(float(weight)) for weight in law.weights), Fraction(0))
-    return {law.first + n: Fraction(float(weight)) / total for n, weight in enumerate(law.weights) if weight}
+    return {first + n: Fraction(float(weight)) / total for n, weight in enumerate(law.weights) if weight}
