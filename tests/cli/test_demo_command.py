@@ -14,6 +14,7 @@ def test_a_demonstration(run: Run, run_json: Callable[..., Any], place: Path) ->
     told = run("demo").stdout
     assert "The promise" in told
     assert "all good" in told
+    assert f"tetraodon studio {Path('demo/adult.policy.yaml')} {Path('demo/adult.parquet')} --ledger" in told
     assert f"The report: {Path('demo/release/report.html')}" in told
     assert (place / "demo/release/report.html").is_file()
     assert (place / "demo/adult.parquet").is_file()

@@ -201,6 +201,85 @@ def test_arcs_are_stretched_and_values_chosen_by_dragging(studio: Studio, visit:
     assert studio.bench.text == POLICY.replace("within: 5", "within: 8")
 
 
+# -- errors, releases that could be, and others who write the file -----------------------------------------------
+
+
+def test_an_error_is_dragged_and_epsilon_follows(studio: Studio, visit: Any) -> None:
+    page = visit(studio)
+    go(page, "budget")
+    assert page.locator("#hundred .right").count() == 74
+    before = td.plan(POLICY)["ages"].expected_error
+    page.locator("[data-item=ages] .off").focus()
+    for _ in range(3):
+        page.keyboard.press("PageUp")
+    page.locator("#certified", has_text="Being certified.").wait_for(state="detached")
+    epsilon = page.locator("#epsilon").input_value()
+    after = td.plan(POLICY, epsilon=epsilon)["ages"].expected_error
+    assert float(epsilon) < 1
+    assert after > before
+    page.locator("[data-item=ages] td", has_text=f"±{after:.3g} records").wait_for()
+    assert page.locator("#hundred .right").count() < 74
+    handle = page.locator("[data-handle=ages]").bounding_box()
+    page.mouse.move(handle["x"] + 7, handle["y"] + 7)
+    page.mouse.down()
+    page.mouse.move(handle["x"] + 7, handle["y"] + 67)
+    page.mouse.up()
+    assert float(page.locator("#epsilon").input_value()) > float(epsilon)
+    assert page.locator("[data-item=sexes] .off").count() == 0  # it is exact
+    page.get_by_role("button", name="Save epsilon").click()
+    assert float(td.load_policy(studio.bench.path).epsilon) > float(epsilon)
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_releases_that_could_be_are_drawn_anew_until_paused(studio: Studio, visit: Any, motion: str) -> None:
+    page = visit(studio, reduced_motion=motion)
+    go(page, "questions")
+    caption = page.locator("#could-be figcaption").first
+    caption.wait_for()
+    first, pause = caption.inner_text(), page.locator("#pause")
+    assert pause.get_attribute("aria-pressed") == str(motion == "reduce").lower()
+    if motion == "reduce":
+        page.locator("#could-be summary").first.click()
+        assert page.locator("#could-be tbody").first.locator("tr").count() == 40
+        assert violations(page) == {}
+        return
+    page.wait_for_function(  # forty noisy numbers are never twice the same
+        "first => document.querySelector('#could-be path').getAttribute('d') !== first",
+        arg=page.locator("#could-be path").first.get_attribute("d"),
+    )
+    pause.press("Enter")
+    assert pause.get_attribute("aria-pressed") == "true"
+    assert first.startswith("ages: the dashes are the made-up truth.")
+
+
+def test_a_change_of_the_file_by_somebody_else_is_told_while_one_looks(studio: Studio, visit: Any) -> None:
+    page = visit(studio)
+    go(page, "choose")
+    studio.bench.path.write_text(POLICY.replace("epsilon: 1", "epsilon: 2"))
+    page.get_by_role("link", name="See what is different.").click()
+    page.locator("pre", has_text="+budget: {epsilon: 2}").wait_for()
+    page.get_by_role("button", name="Take the file's text").press("Enter")
+    page.locator("#balance", has_text="The file allows epsilon 2.").wait_for()
+
+
+def test_beliefs_say_what_they_allow_and_attacks_are_played(studio: Studio, visit: Any) -> None:
+    page = visit(studio)
+    go(page, "choose")
+    page.locator("#belief [name=after]").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("#follows", has_text="allows epsilon 1.2 for each").wait_for()  # from 10% to 26%: 1.151...
+    page.locator("#belief [name=before]").focus()
+    for _ in range(3):
+        page.keyboard.press("PageUp")  # it pushes the other one on
+    assert int(page.locator("#belief [name=after]").input_value()) > int(
+        page.locator("#belief [name=before]").input_value()
+    )
+    go(page, "known")
+    page.get_by_role("button", name="Play: Restricted").press("Enter")
+    page.get_by_text("What defends").wait_for()
+    assert violations(page) == {}
+
+
 # -- from a draft to a release, by keyboard alone ----------------------------------------------------------
 
 

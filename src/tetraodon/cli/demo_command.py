@@ -110,5 +110,7 @@ def demo(
         say(f"Verified {len(checks)} hashes, certificates and answers: {good}.")
         say(f"How many with {QUESTION}? {answer_in_words(estimate)}.")
         say(f"To try things out, change {policy_file}; the table is {table_file}.")
+        say("Or see what is secret and what it costs, on a page of this machine:")
+        say(f"  tetraodon studio {policy_file} {table_file} --ledger {ledger_file}")
         say()
         heading(f"The report: {report}")

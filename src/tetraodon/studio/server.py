@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif name in ("figures", "simulate", "needed"):
             self._json(getattr(studio, name)(query))
         elif name == "status":
-            self._json(studio.child.document())
+            self._json({**studio.child.document(), "changed": bool(studio.bench.changed_elsewhere())})
         elif name == "report" and studio.child.folder is not None:
             self._report(studio.child.folder / "report.html")
         else:

@@ -2,7 +2,7 @@
   "use strict";
   // What moves on the pages of the studio. Every page works by its forms alone; here pictures follow a slider at once.
   var SPACE = "http:" + "//www.w3.org/2000/svg";
-  var body = document.body.dataset.page;
+  var body = document.body.dataset.page, MOST_ROWS = 50;
 
   function make(name, attributes, text) {
     var made = document.createElementNS(SPACE, name);
@@ -85,67 +85,110 @@
     var data = JSON.parse(document.getElementById("figures").textContent), place = document.getElementById("curves");
     var slider = document.getElementById("epsilon-slider"), input = document.getElementById("epsilon");
     var guess = document.getElementById("guess"), certified = document.getElementById("certified");
-    var ask = asker("/figures", "json");
+    var ask = asker("/figures", "json"), tall = 250, scale = null, held = null;
     if (!data.items.length) { return; }
 
-    function draw(epsilon, known) {
-      var width = Math.max(place.clientWidth, 300), tall = 250, at = +known.epsilon;
-      var names = [], items = known.items.filter(function (item) { return item.error > 0; });
+    function items() { return data.items.filter(function (item) { return item.error > 0; }); }
+
+    // Error times epsilon is nearly constant: curves are drawn from one plan, until the next one is certified.
+    function draw(epsilon) {
+      var width = Math.max(place.clientWidth, 300), at = +data.epsilon, names = [];
       var svg = make("svg", { class: "curves", viewBox: "0 0 " + width + " " + tall, "aria-hidden": "true" });
-      var top = Math.max.apply(null, items.map(function (item) { return item.error * at / 0.01; }).concat([1]));
+      var top = Math.max.apply(null, items().map(function (item) { return item.error * at / 0.01; }).concat([1]));
+      scale = { top: top, high: Math.log10(top + 1) };
       function x(e) { return 10 + (Math.log10(e) + 2) / 3 * (width - 150); }
-      function y(error) { return tall - 25 - Math.max(0, Math.log10(error + 1) / Math.log10(top + 1)) * (tall - 45); }
-      items.forEach(function (item) {
+      function y(error) { return tall - 25 - Math.max(0, Math.log10(error + 1) / scale.high) * (tall - 45); }
+      items().forEach(function (item) {
         var path = "";
         for (var k = 0; k <= 60; k += 1) {
           var e = Math.pow(10, -2 + k / 20);
           path += (k ? "L" : "M") + x(e).toFixed(1) + " " + y(item.error * at / e).toFixed(1);
         }
         svg.appendChild(make("path", { d: path }));
-        svg.appendChild(make("circle", { cx: x(epsilon), cy: y(item.error * at / epsilon), r: 4 }));
+        svg.appendChild(make("circle", { cx: x(epsilon), cy: y(item.error * at / epsilon), r: 7, "data-handle": item.name }));
         names.push([y(item.error * at / epsilon), item.name]);
       });
       var below = 12;  // names that would stand on each other are moved down
       names.sort(function (a, b) { return a[0] - b[0]; }).forEach(function (name) {
         below = Math.max(below + 14, name[0] - 4);
-        svg.appendChild(make("text", { x: Math.min(x(epsilon) + 10, width - 130), y: below }, name[1]));
+        svg.appendChild(make("text", { x: Math.min(x(epsilon) + 12, width - 130), y: below }, name[1]));
       });
       [0.01, 0.1, 1, 10].forEach(function (e) { svg.appendChild(make("text", { x: x(e), y: tall - 6, "text-anchor": "middle" }, e)); });
       place.replaceChildren(svg);
+      items().forEach(function (item) {
+        var wanted = rowOf(item.name).querySelector(".off"), error = item.error * at / epsilon;
+        wanted.min = Math.log10(item.error * at / 10);
+        wanted.max = Math.log10(item.error * at / 0.01);
+        if (document.activeElement !== wanted) { wanted.value = Math.log10(error); }
+        wanted.setAttribute("aria-valuetext", "off by about " + +error.toPrecision(3));
+      });
     }
 
-    function told(known) {
-      known.items.forEach(function (item) {
-        var row = document.querySelector('[data-item="' + CSS.escape(item.name) + '"]');
+    function rowOf(name) { return document.querySelector('[data-item="' + CSS.escape(name) + '"]'); }
+
+    function hundred(right) {
+      var svg = document.getElementById("hundred");
+      svg.replaceChildren();
+      for (var n = 0; n < 100; n += 1) {
+        svg.appendChild(make("circle", { cx: 5 + 8 * (n % 25), cy: 5 + 11 * Math.floor(n / 25), r: 3.4, class: n < right ? "right" : "wrong" }));
+      }
+    }
+
+    function told() {
+      data.items.forEach(function (item) {
+        var row = rowOf(item.name);
         if (row) { row.children[1].textContent = item.told; row.children[2].textContent = item.told_plain; }
       });
+      hundred(data.guessers);
       guess.textContent = "If 100 people guessed between two neighbouring values as well as this release allows, at most " +
-        known.guessers + " would be right; 50 without a release. Odds move at most " + known.odds + " times.";
+        data.guessers + " would be right; 50 without a release. Odds move at most " + data.odds + " times.";
     }
 
     function moved(epsilon) {
       certified.textContent = "Being certified.";
-      draw(epsilon, data);
+      draw(epsilon);
       ask({ epsilon: String(epsilon) }, function (found) {
         if (!found.items.length) { certified.textContent = found.problem || "There is nothing to tell."; return; }
         data = found;
-        told(found);
-        draw(epsilon, found);
+        told();
+        draw(epsilon);
         certified.textContent = "Certified.";
       });
     }
 
-    slider.value = Math.log10(+data.epsilon);
-    slider.addEventListener("input", function () {
-      var epsilon = +Math.pow(10, +slider.value).toPrecision(2);
+    function to(epsilon) {
+      epsilon = +Math.min(10, Math.max(0.01, epsilon)).toPrecision(2);
       input.value = epsilon;
+      slider.value = Math.log10(epsilon);
       slider.setAttribute("aria-valuetext", "epsilon " + epsilon);
       moved(epsilon);
-    });
+    }
+
+    function reaching(name, error) {
+      var item = data.items.find(function (one) { return one.name === name; });
+      to(item.error * +data.epsilon / error);
+    }
+
+    slider.value = Math.log10(+data.epsilon);
+    slider.addEventListener("input", function () { to(Math.pow(10, +slider.value)); });
     input.addEventListener("change", function () {
       if (+input.value > 0) { slider.value = Math.log10(+input.value); moved(+input.value); }
     });
-    draw(+data.epsilon, data);
+    document.querySelectorAll(".off").forEach(function (wanted) {
+      wanted.addEventListener("input", function () { reaching(wanted.closest("tr").dataset.item, Math.pow(10, +wanted.value)); });
+    });
+    place.addEventListener("pointerdown", function (event) {
+      held = event.target.dataset.handle || null;
+      if (held !== null) { place.setPointerCapture(event.pointerId); event.preventDefault(); }
+    });
+    place.addEventListener("pointermove", function (event) {
+      if (held === null) { return; }
+      var box = place.firstChild.getBoundingClientRect(), up = (box.bottom - event.clientY) / box.height * tall - 25;
+      reaching(held, Math.max(1e-6, Math.pow(10, up / (tall - 45) * scale.high) - 1));
+    });
+    ["pointerup", "pointercancel"].forEach(function (name) { place.addEventListener(name, function () { held = null; }); });
+    hundred(data.guessers);
+    draw(+data.epsilon);
   }
 
   // -- questions: three releases that could come out ------------------------------------------------------
@@ -158,10 +201,35 @@
     return make("path", { d: path, class: name });
   }
 
+  function shownNumber(value) { return (+value.toPrecision(4)).toLocaleString("en"); }
+
+  // The numbers behind a picture: a column for the made-up truth, and one for each release.
+  function numbers(item) {
+    var details = document.createElement("details"), summary = document.createElement("summary"), table = document.createElement("table");
+    var rows = item.truth.slice(0, MOST_ROWS), heads = ["place", "made-up truth", "first release", "second", "third"];
+    summary.textContent = "The same as a table: " + item.name + (item.truth.length > MOST_ROWS ? ", the first " + MOST_ROWS : "");
+    var line = table.createTHead().insertRow();
+    heads.forEach(function (head) {
+      var made = line.appendChild(document.createElement("th"));
+      made.scope = "col";
+      made.textContent = head;
+    });
+    var filled = table.createTBody();
+    rows.forEach(function (truth, place) {
+      var row = filled.insertRow();
+      [place + 1, truth].concat(item.releases.map(function (values) { return values[place]; })).forEach(function (value) {
+        row.insertCell().textContent = shownNumber(value);
+      });
+    });
+    details.append(summary, table);
+    return details;
+  }
+
   function questions() {
-    var place = document.getElementById("could-be"), ask = asker("/simulate", "json");
-    var shape = document.getElementById("shape"), people = document.getElementById("people");
+    var place = document.getElementById("could-be"), ask = asker("/simulate", "json"), pause = document.getElementById("pause");
+    var shape = document.getElementById("shape"), people = document.getElementById("people"), paused = false, waiting_;
     function drawn(found) {
+      place.setAttribute("aria-live", paused ? "polite" : "off");
       place.replaceChildren();
       if (found.problem) { place.textContent = found.problem; }
       found.items.forEach(function (item) {
@@ -173,17 +241,33 @@
           svg.appendChild(line(item.truth, low, high, "truth"));
           figure.appendChild(svg);
         }
-        var first = item.releases.map(function (values) { return (+values[0].toPrecision(4)).toLocaleString("en"); });
         caption.textContent = item.name + ": " + (item.truth.length > 1 ? "the dashes are the made-up truth. First number: " : "") +
-          first.join(", ") + "; the made-up truth is " + (+item.truth[0].toPrecision(4)).toLocaleString("en") + ".";
-        figure.appendChild(caption);
+          item.releases.map(function (values) { return shownNumber(values[0]); }).join(", ") +
+          "; the made-up truth is " + shownNumber(item.truth[0]) + ".";
+        figure.append(caption, numbers(item));
         place.appendChild(figure);
       });
+      clearTimeout(waiting_);
+      waiting_ = setTimeout(onwards, 2500);
     }
     function again() { ask({ shape: shape.value, people: people.value }, drawn); }
+    // Others are drawn by and by, unless somebody reads the numbers, is elsewhere, or wants it to stand still.
+    function onwards() {
+      if (paused) { return; }
+      if (document.hidden || place.querySelector("details[open]") || place.contains(document.activeElement)) { waiting_ = setTimeout(onwards, 2500); }
+      else { again(); }
+    }
+    function still(now) {
+      paused = now;
+      pause.setAttribute("aria-pressed", paused);
+      clearTimeout(waiting_);
+      if (!paused) { waiting_ = setTimeout(onwards, 500); }
+    }
+    pause.addEventListener("click", function () { still(!paused); });
     document.getElementById("again").addEventListener("click", again);
     shape.addEventListener("change", again);
     people.addEventListener("change", again);
+    still(matchMedia("(prefers-reduced-motion: reduce)").matches);
     again();
   }
 
@@ -268,6 +352,25 @@
       .then(function (found) { if (found.running) { setTimeout(waiting, 500); } else { location.assign("/release"); } })
       .catch(function () { setTimeout(waiting, 2000); });
   }
+
+  // -- everywhere: the file may be changed by somebody else ------------------------------------------------------
+
+  function watch() {
+    var main = document.getElementById("content");
+    if (document.getElementById("differs")) { return; }
+    if (document.hidden) { setTimeout(watch, 4000); return; }
+    fetch("/status", { credentials: "same-origin" }).then(function (answer) { return answer.json(); }).then(function (found) {
+      if (!found.changed) { setTimeout(watch, 4000); return; }
+      var told = document.createElement("p"), link = document.createElement("a");
+      told.className = "card warn";
+      told.setAttribute("role", "alert");
+      link.href = location.pathname;
+      link.textContent = "See what is different.";
+      told.append("The file was changed by somebody else. ", link);
+      main.prepend(told);
+    }).catch(function () {});
+  }
+  setTimeout(watch, 4000);
 
   document.querySelectorAll(".secret").forEach(secrets);
   document.querySelectorAll(".joint").forEach(joint);
