@@ -41,3 +41,11 @@ def test_of_long_answers_some_numbers_are_drawn_and_all_lines_are_equally_long(v
     assert MOST_POINTS // 2 <= len(ages["truth"]) <= MOST_POINTS
     assert sexes["truth"] == [250, 250]
     assert sexes["releases"] == [[250, 250]] * 3  # it is public, and exact
+
+
+def test_quantiles_are_drawn_as_quantiles(visitor: Visitor) -> None:
+    asked = POLICY.replace("- {name: sexes, histogram: sex}", "- {name: middle, median: age, by: sex}")
+    assert visitor.send("text", text=asked)[0] == 303
+    (item,) = (item for item in visitor.json("/simulate?people=4000&shape=flat")["items"] if item["name"] == "middle")
+    assert len(item["truth"]) == 2
+    assert all(20 <= value <= 59 for line in (item["truth"], *item["releases"]) for value in line)

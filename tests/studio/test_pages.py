@@ -21,6 +21,24 @@ def test_every_page_is_shown_with_strict_rules(visitor: Visitor, page: str) -> N
     )
 
 
+@pytest.mark.parametrize(
+    "together",
+    [
+        "{over: [age, sex], blocks: [" + ", ".join(["[a, b]"] * 40) + "]}",
+        "{metric: l1, over: [age]}",
+        "{over: [age, sex]}",
+        "{metric: l1, over: age}",
+        "{at most: 2}",
+        "nonsense",
+    ],
+)
+def test_every_form_of_together_can_be_looked_at(visitor: Visitor, together: str) -> None:
+    secrets = "secrets:\n  age: {within: 5}\n  sex: public\ntogether: one attribute at a time\n"
+    assert visitor.send("text", text=POLICY.replace(secrets, f"together: {together}\n"))[0] == 303
+    for page in ("choose", "secrets", "release"):
+        visitor.see(f"/{page}")
+
+
 def test_hostile_files_do_no_harm(visitor: Visitor) -> None:
     name = "<script>alert(1)</script>"
     text = POLICY.replace("sex:", f'"{name}":').replace("histogram: sex", f'histogram: "{name}"')

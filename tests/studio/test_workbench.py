@@ -74,6 +74,16 @@ def test_what_follows_from_the_text(bench: Workbench) -> None:
     assert plan_of(bench.text) is None
 
 
+def test_files_that_a_policy_names_are_beside_it(bench: Workbench) -> None:
+    (bench.path.parent / "earlier.csv").write_text("sex,count\nF,3\nM,4\n")
+    bench.edit(("attributes", "sex"), ["F", "M"])
+    bench.edit(("known",), [{"table": "earlier.csv"}])
+    assert not bench.held.problems
+    assert bench.held.policy is not None
+    assert bench.held.policy.known[0].answers == (3, 4)
+    assert isinstance(plan_of(bench.text, bench.path.parent), Plan)
+
+
 def test_files_that_cannot_be_are_refused(bench: Workbench, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="1 MB"):
         bench.replace("x" * 2_000_000)

@@ -32,7 +32,7 @@ class Held:
     left_out: tuple[KeyPath, ...] = ()
 
 
-def hold(source: str | Path) -> Held:
+def hold(source: str | Path, *, folder: Path | None = None) -> Held:
     """A policy file, or its text, as far as it goes.
 
     Why  nothing is ever released from it: releases read the file with `load_policy`, which takes all of it or none.
@@ -42,7 +42,7 @@ def hold(source: str | Path) -> Held:
     ([('attributes', 'age', 'integer', 0)], ('sex',), (('attributes', 'age'), ('dataset',)))
     """
     try:
-        return Held((), load_policy(source))
+        return Held((), load_policy(source, folder=folder))
     except TetraodonError as error:
         first = error.problems or (Problem((), 1, error.what, error.fix),)
     try:
@@ -57,7 +57,7 @@ def hold(source: str | Path) -> Held:
             break
         left_out += more
         try:
-            return Held(first, load_policy(_without(data, left_out)), tuple(left_out))
+            return Held(first, load_policy(_without(data, left_out), folder=folder), tuple(left_out))
         except TetraodonError as error:
             problems = error.problems
     return Held(first, None)

@@ -46,8 +46,10 @@ AnyPolicy: TypeAlias = Policy | str | os.PathLike[str] | Mapping[str, Any]
 """A policy, however somebody has it at hand."""
 
 
-def load_policy(source: AnyPolicy) -> Policy:
+def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
     """The policy in a YAML file, in the text of one, or in a dict of the same form; a policy stays what it is.
+
+    Files that it names are in `folder`: left out, that of the file, and for a text or a dict the one we work in.
 
     Post  `load_policy(policy.document) == policy`. Whatever takes a policy takes any of these in its place.
     Raises PolicyError with the line of everything that is wrong, and Refused for what has no safe meaning yet.
@@ -64,7 +66,8 @@ def load_policy(source: AnyPolicy) -> Policy:
     document, opened = build_open(document, problems)
     domain = build_domain(document, problems)
     _check_promises(document, problems)
-    folder = Path() if isinstance(source, Mapping) or is_text(source) else Path(source).parent
+    if folder is None:
+        folder = Path() if isinstance(source, Mapping) or is_text(source) else Path(source).parent
     with problems.part():
         _check_apart(document, domain, problems)
     with problems.part():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import PolicyError, TetraodonError
@@ -72,9 +73,9 @@ class BeliefAllowed:
 
 
 @lru_cache(maxsize=32)
-def needed(text: str) -> dict[str, Any]:
+def needed(text: str, folder: Path = Path()) -> dict[str, Any]:
     """The least epsilon that keeps every `error:` of a file, which items need it, and what the file allows."""
-    held = held_of(text)
+    held = held_of(text, folder)
     policy = held.policy
     if policy is None or held.left_out:
         return {"problem": "The file is not finished.", "needed": None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,12 @@ MOST_POINTS = 300
 """How many numbers of an answer are drawn."""
 
 
-def figures(text: str) -> dict[str, Any]:
+def figures(text: str, folder: Path = Path()) -> dict[str, Any]:
     """What a text promises and costs: odds and guesses of one step, and the error of every item beside plain DP."""
-    for problem in held_of(text).problems:
+    for problem in held_of(text, folder).problems:
         if problem.path[:1] == ("budget",):  # an epsilon that was filled in would be taken for the file's
             return {"items": [], "problem": f"{problem.what}. Fix: {problem.fix}.", "epsilon": None}
-    found = plan_of(text)
+    found = plan_of(text, folder)
     if found is None or isinstance(found, TetraodonError):
         return {"items": [], "problem": "" if found is None else str(found), "epsilon": None}
     policy = found.policy
@@ -72,9 +73,9 @@ def simulated(plan: Plan, shape: str, n: int) -> dict[str, Any]:
 
 
 def _numbers(answer: Answer) -> list[float]:
-    """What is drawn of an answer: its table of counts, which needs no interval, or else its numbers."""
+    """What is drawn of an answer: its numbers; of histograms and running counts the table, which needs no interval."""
     values = answer.values
-    if values is None:
+    if values is None or answer.kind not in ("histogram", "cdf"):
         return [float(number) for number in answer.columns[value_column(answer.columns)]]
     longest = int(np.argmax(values.shape))
     along = np.moveaxis(values, longest, -1)  # one line for each group, one behind the other

@@ -137,7 +137,8 @@ def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
             entry if isinstance(entry, dict) else {entry: "true"} if isinstance(entry, str) else {"everything": "true"}
         )
         kind = next((kind for kind in ("everything", "public", "within", "blocks") if kind in form), "other")
-        kind = "map" if isinstance(over, list) and name in over else kind
+        if isinstance(over, list) and name in over:
+            kind = "map" if "metric" in together and len(over) == 2 else "other"
         attribute = policy.domain[name] if policy is not None and name in policy.domain.names else None
         shown.append(
             {
@@ -158,7 +159,7 @@ def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
     return {
         "secrets": shown,
         "together": _together(bench),
-        "map": together if isinstance(over, list) and len(over) == 2 else None,
+        "map": together if isinstance(over, list) and len(over) == 2 and {"metric", "within"} <= {*together} else None,
         "maps": [] if policy is None else odds_maps(policy),
         "metrics": METRICS,
         "coordinates": [one["name"] for one in shown if one["attribute"] is not None and one["attribute"].adds_up],
@@ -228,18 +229,23 @@ def _questions(bench: Workbench, held: Held) -> dict[str, Any]:
         asked = next((i.asked for i in held.policy.items if i.name == name), "") if held.policy is not None else ""
         wrong = [one for one in held.problems if one.path[:2] == ("release", number)]
         items.append({"number": number, "name": name or f"item {number + 1}", "asked": asked, "problems": wrong})
-    return {"items": items, "kinds": QUESTIONS, "names": [*bench.map_of("attributes")], "figures": figures(bench.text)}
+    return {
+        "items": items,
+        "kinds": QUESTIONS,
+        "names": [*bench.map_of("attributes")],
+        "figures": figures(bench.text, bench.path.parent),
+    }
 
 
 def _budget(bench: Workbench, held: Held) -> dict[str, Any]:
     epsilon = held.policy.epsilon if held.policy is not None else Fraction(1)
-    return {"figures": figures(bench.text), "start": float(epsilon)}
+    return {"figures": figures(bench.text, bench.path.parent), "start": float(epsilon)}
 
 
 def _release(bench: Workbench, held: Held) -> dict[str, Any]:
     values: dict[str, Any] = {"table": bench.table, "ledger": bench.ledger, "gauge": None, "closed": "", "dataset": ""}
     values |= {"unopened": False, "refusal": None, "changes": bench.changes}
-    plan = plan_of(bench.text)
+    plan = plan_of(bench.text, bench.path.parent)
     if held.problems or held.policy is None or not isinstance(plan, Plan):
         return values | {"closed": str(plan) if isinstance(plan, TetraodonError) else "The file is not finished."}
     values["dataset"] = held.policy.dataset

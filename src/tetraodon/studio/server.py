@@ -73,12 +73,14 @@ class Studio:
 
     def figures(self, fields: forms.Fields) -> dict[str, Any]:
         """Errors and odds at another epsilon."""
-        return figures(edited(self.bench.text, *self.bench.budget_with(forms.one(fields, "epsilon"))))
+        return figures(
+            edited(self.bench.text, *self.bench.budget_with(forms.one(fields, "epsilon"))), self.bench.path.parent
+        )
 
     def needed(self, fields: forms.Fields) -> dict[str, Any]:
         """The least epsilon that keeps the errors of the file."""
         del fields
-        return needed(self.bench.text)
+        return needed(self.bench.text, self.bench.path.parent)
 
     def attack(self, fields: forms.Fields) -> str:
         """An attack of the gallery, played."""
@@ -86,7 +88,7 @@ class Studio:
 
     def simulate(self, fields: forms.Fields) -> dict[str, Any]:
         """Three releases that could come out."""
-        plan = plan_of(self.bench.text)
+        plan = plan_of(self.bench.text, self.bench.path.parent)
         if not isinstance(plan, Plan):
             return {"items": [], "problem": "" if plan is None else str(plan)}
         people = forms.one(fields, "people") or "1000"

@@ -96,7 +96,7 @@
       var svg = make("svg", { class: "curves", viewBox: "0 0 " + width + " " + tall, "aria-hidden": "true" });
       var top = Math.max.apply(null, items().map(function (item) { return item.error * at / 0.01; }).concat([1]));
       scale = { top: top, high: Math.log10(top + 1) };
-      function x(e) { return 10 + (Math.log10(e) + 2) / 3 * (width - 150); }
+      function x(e) { return 16 + (Math.log10(e) + 2) / 3 * (width - 150); }
       function y(error) { return tall - 25 - Math.max(0, Math.log10(error + 1) / scale.high) * (tall - 45); }
       items().forEach(function (item) {
         var path = "";

@@ -127,11 +127,11 @@ class Workbench:
     @property
     def held(self) -> Held:
         """What is wrong with the text, and what can be looked at already."""
-        return held_of(self.text)
+        return held_of(self.text, self.path.parent)
 
     def tried(self, path: Sequence[str | int], value: object) -> Held:
         """The same after a change that is not made: what a slider shows while it moves."""
-        return held_of(edited(self.text, path, value))
+        return held_of(edited(self.text, path, value), self.path.parent)
 
 
 def _difference(old: str, new: str, before: str, after: str) -> str:
@@ -139,9 +139,9 @@ def _difference(old: str, new: str, before: str, after: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def held_of(text: str) -> Held:
+def held_of(text: str, folder: Path = Path()) -> Held:
     """What is wrong with a text, and what can be looked at already."""
-    return hold(text if "\n" in text else text + "\n")
+    return hold(text if "\n" in text else text + "\n", folder=folder)
 
 
 _LAST: list[Plan] = []
@@ -149,9 +149,9 @@ _LAST: list[Plan] = []
 
 
 @lru_cache(maxsize=64)
-def plan_of(text: str) -> Plan | TetraodonError | None:
+def plan_of(text: str, folder: Path = Path()) -> Plan | TetraodonError | None:
     """The plan of a text as far as it goes; what refuses it; None where nothing is asked yet."""
-    policy = held_of(text).policy
+    policy = held_of(text, folder).policy
     if policy is None or not (policy.items or policy.names):
         return None
     try:
