@@ -129,7 +129,7 @@ WRONG = [
     ("one attribute at a time", "{metric: l1, over: [age], within: -1}", 14, "not positive"),
     ("one attribute at a time", "{metric: great circle km, over: [age], within: 1}", 14, "needs two attributes"),
     ("one row each", "two rows each", 4, "is not understood"),
-    ("one row each", "{key: id}", 4, "`at most` is missing"),
+    ("one row each", "{key: id}", 4, "does not say how many rows of a person"),
     ("one row each", "{key: id, at most: none}", 4, "not a finite number"),
     ("one row each", "{key: id, at most: 0 rows}", 4, "between 1 and"),
     ("presence: public", "presence: hidden", 5, "write one of: public, secret"),

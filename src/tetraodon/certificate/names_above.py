@@ -81,7 +81,9 @@ def names_moved(policy: Policy, column: OpenText) -> int:
           them. Otherwise rows can only come or go. A person who has more rows than allowed has no name in either table.
     """
     dependent = not isinstance(policy.attackers, Independent)
-    for place, there in (("known", policy.known), ("groups", policy.graph.groups), ("attackers", dependent)):
+    some = policy.every_row
+    places = {"known": policy.known, "groups": policy.graph.groups, "attackers": dependent, "individuals": some}
+    for place, there in places.items():
         if there:
             raise Refused(
                 f"names that nobody listed are not priced together with `{place}`",

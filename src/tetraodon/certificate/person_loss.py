@@ -57,6 +57,12 @@ def require_people(policy: Policy, measurements: Sequence[Measurement]) -> None:
         return
     if not policy.key:
         raise _no_key()
+    if policy.every_row:
+        raise Refused(
+            "answers about people are priced where all rows of a person are a secret",
+            fix="write `at most` in place of `secret`, or ask about rows",
+            where="individuals",
+        )
     if not isinstance(policy.attackers, Independent):
         raise Refused(
             "answers about people are priced for attackers to whom people are independent only",

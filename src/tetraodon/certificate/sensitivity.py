@@ -15,6 +15,7 @@ from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.axis import Term, best_edge
 from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity, certifying
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.person_loss import require_people
 from tetraodon.errors import QueryError
 from tetraodon.policy.attackers import Chain, DependentGroups, Independent
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -45,6 +46,8 @@ def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitiv
             one = sensitivity_of(complete_graph(policy.graph), asked)
             return Sensitivity(one.value, None, one.exact, "any change of one row of the chain")
         case Independent():
+            if policy.every_row:
+                require_people(policy, [Measurement(asked, Fraction(1))])
             return sensitivity_of(policy.graph, asked, rows_per_person=policy.rows_per_person)
         case _:
             assert_never(policy.attackers)

@@ -72,7 +72,7 @@ def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems
     """The items to release. Stops with every problem of the list."""
     items: list[Item] = []
     names: set[str] = set()
-    listed = 0
+    listed, rows_each = 0, (document.individuals.at_most or 0) if document.individuals else 0
     for number, section in enumerate(document.release):
         if listed > BINS_LIMIT:
             break
@@ -86,7 +86,7 @@ def build_items(document: PolicyDocument, graph: SecretGraph, problems: Problems
                     f"the bins up to here are of more than {BINS_LIMIT:,} values together",
                     fix="ask for fewer bins, or use coarser attributes",
                 )
-            items.append(_item(section, graph, document.individuals.at_most if document.individuals else 0))
+            items.append(_item(section, graph, rows_each))
             if section.name in names:
                 raise PolicyError(f"two items are called {section.name!r}", fix="give each its own name")
             names.add(section.name)

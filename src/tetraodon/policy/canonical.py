@@ -36,7 +36,7 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
         **({"population": policy.population} if policy.population else {}),
         **({"title": policy.title} if policy.title else {}),
         **({"publisher": policy.publisher.document()} if policy.publisher.document() else {}),
-        "individuals": {"key": policy.key, "at most": policy.rows_per_person} if policy.key else ONE_ROW_EACH,
+        "individuals": _individuals(policy),
         "presence": policy.presence,
         "attributes": [*(_attribute(attribute) for attribute in policy.domain), *map(_open, policy.open)],
         **_all_secrets(policy),
@@ -49,6 +49,12 @@ def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
         **({"table": {name: plain(hint) for name, hint in hints.items()}} if hints else {}),
         "release": [*(_item(item) for item in policy.items), *map(_names, policy.names)],
     }
+
+
+def _individuals(policy: Policy) -> str | Json:
+    if not policy.key:
+        return ONE_ROW_EACH
+    return {"key": policy.key, "secret" if policy.every_row else "at most": policy.rows_per_person}
 
 
 def _all_secrets(policy: Policy) -> Json:

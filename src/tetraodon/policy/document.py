@@ -39,7 +39,13 @@ class IndividualsSection(Section):
     """Whose rows belong together."""
 
     key: Text
-    at_most: Rows = Field(alias="at most")
+    at_most: Rows | None = Field(default=None, alias="at most")
+    secret: Rows | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows of a person one step may change."""
+        return self.at_most or self.secret or 1
 
 
 class AttributeSection(Section):

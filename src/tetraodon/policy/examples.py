@@ -104,7 +104,8 @@ def presence_example(policy: Policy, start: Codes | None = None) -> Example:
     """Being in the data rather than not. Pre: that is a secret of a record such as `start`."""
     record = start or (0,) * len(policy.domain.names)
     steps = int(policy.graph.distance(policy.domain.value_of(record), ABSENT))
-    x, y = ("having rows", "having none") if policy.key else ("being in the data", "not being in it")
+    rows = ("having a row", "not having it") if policy.every_row else ("having rows", "having none")
+    x, y = rows if policy.key else ("being in the data", "not being in it")
     return Example((), x, y, record, None, steps, odds(policy.epsilon, steps), chance(policy.epsilon, steps))
 
 

@@ -99,7 +99,8 @@ def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
         attackers=attackers,
         presence="public" if document.presence == "public" else "secret",
         key=document.individuals.key if document.individuals else "",
-        rows_per_person=document.individuals.at_most if document.individuals else 1,
+        rows_per_person=document.individuals.rows if document.individuals else 1,
+        every_row=document.individuals is not None and document.individuals.secret is not None,
         title=document.title or "",
         publisher=document.publisher.publisher(),
         population=document.population or "",
@@ -217,6 +218,10 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
         what = "known counts are priced for people with one row each only"
         fix = "use a table with one row for each person, without a key; do not just drop what is known"
         problems.add(("known",), Refused(what, fix=fix))
+    if document.individuals and (document.individuals.at_most is None) == (document.individuals.secret is None):
+        what = "`individuals` does not say how many rows of a person are a secret, or says it twice"
+        fix = "write `at most: 3 rows` if a person has no more and all are a secret, or `secret: 3 rows` of any number"
+        problems.add(("individuals",), PolicyError(what, fix=fix))
     _check_population(document, problems)
     _check_budget(document.budget, problems)
     for number, item in enumerate(document.release):

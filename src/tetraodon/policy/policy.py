@@ -107,6 +107,9 @@ class Policy(Displayed):
     presence: Literal["public", "secret"] = "secret"
     key: str = ""
     rows_per_person: int = 1
+    """How many rows of a person one step may change: all they may have, unless `every_row` counts."""
+    every_row: bool = False
+    """Whether a person may have any number of rows, of which a step changes `rows_per_person` at most."""
     title: str = ""
     publisher: Publisher = NOBODY
     population: str = ""

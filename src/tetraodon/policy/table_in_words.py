@@ -13,6 +13,12 @@ from tetraodon.questions import Count, Histogram
 
 def rows_in_a_step(policy: Policy) -> str:
     """What one step does to the rows of a person. Pre: there is a key."""
+    if policy.every_row:
+        return (
+            f"One step changes at most {number_of(policy.rows_per_person, 'row')} of a person, however many they have: "
+            "each along one secret, or it comes, or it goes. What more rows of theirs say together is protected less: "
+            "it takes more steps to change them all."
+        )
     return (
         f"One step may change every row of a person, up to {number_of(policy.rows_per_person, 'row')}, each along one "
         "secret; and rows of theirs may come, or rows may go. The examples below hold even if every row of the person "
@@ -24,6 +30,11 @@ def cost_of_rows(policy: Policy) -> list[str]:
     """What several rows per person cost, beyond one."""
     if policy.rows_per_person == 1:
         return []
+    if policy.every_row:
+        return [
+            f"{number_of(policy.rows_per_person, 'row')} of a person may change in one step: the loss, and with it the "
+            f"noise, is {policy.rows_per_person:,} times that of one row."
+        ]
     return [
         f"A person has up to {number_of(policy.rows_per_person, 'row')}, and all of them may change in one step: "
         f"the loss, and with it the noise, is {policy.rows_per_person:,} times that of one row."
@@ -32,6 +43,8 @@ def cost_of_rows(policy: Policy) -> list[str]:
 
 def whose_rows(policy: Policy) -> str:
     """Which rows are whose, and which of them are used. Pre: there is a key."""
+    if policy.every_row:
+        return f"The column {policy.key} says whose row it is. Every row is used."
     more = f"more than {number_of(policy.rows_per_person, 'row')}"
     if policy.cuts_rows:
         used = f"Of a person with {more} only that many are used, the first in the order of their values."

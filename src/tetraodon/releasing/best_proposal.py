@@ -108,6 +108,7 @@ class KnownOffers:
             presence=policy.presence,
             key=policy.key,
             rows_per_person=policy.rows_per_person,
+            every_row=policy.every_row,
             attackers=policy.attackers,
             delta=policy.delta,
             rho=None if policy.rho is None else Fraction(1),

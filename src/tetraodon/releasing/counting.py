@@ -120,7 +120,7 @@ def _individuals(policy: Policy) -> Individuals:
         case Chain(along=column):
             return Individuals(column, 1, cut=True)
         case Independent():
-            if not policy.key:
+            if not policy.key or policy.every_row:
                 return Individuals()
             return Individuals(policy.key, policy.rows_per_person, cut=policy.cuts_rows)
         case _:

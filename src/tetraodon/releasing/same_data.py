@@ -42,11 +42,13 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
             fix="list the same facts; what one file calls known is known to every attacker",
             where=asked.dataset,
         )
-    if (asked.key, asked.rows_per_person) != (governing.key, governing.rows_per_person):
+    if any(getattr(asked, name) != getattr(governing, name) for name in ("key", "rows_per_person", "every_row")):
         raise Refused(
             "`individuals` is not what the governing policy says", fix="write it as there", where=asked.dataset
         )
-    if asked.key and asked.cuts_rows and not governing.cuts_rows:  # leaving people out is safe under both
+    if (
+        asked.key and not asked.every_row and asked.cuts_rows and not governing.cuts_rows
+    ):  # leaving people out is safe under both
         raise Refused(
             "of people with more rows than allowed this policy counts some, and the governing policy none, because any "
             "two records are a secret here and not there",
