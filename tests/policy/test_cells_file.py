@@ -40,6 +40,8 @@ def test_cells_are_read_in_any_order(tmp_path: Path) -> None:
         (["lon,lat", "0,0"], {}, "one for the block"),
         (["lon,county,height", *CELLS], {}, "one for the block"),
         ([HEADER, *CELLS], {"cells": "other.csv"}, "cannot be read"),
+        ([HEADER, *CELLS], {"cells": "../cells.csv"}, "outside the policy's folder"),
+        ([HEADER, *CELLS], {"cells": "/cells.csv"}, "outside the policy's folder"),
         ([HEADER, *CELLS], {"blocks": "[[A, B], [A, B]]"}, "given twice"),
         ([HEADER, *CELLS], {"over": ""}, "in `over`"),
         ([HEADER, *(f"{cell[0]},{n},{cell[-1]}" for n, cell in enumerate(CELLS))], {}, "no two cells"),

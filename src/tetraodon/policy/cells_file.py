@@ -24,7 +24,13 @@ def with_cells(document: PolicyDocument, domain: Domain, folder: Path, problems:
     with problems.at("together", "cells"):
         if together.blocks:
             raise PolicyError("the blocks are given twice", fix="write `blocks` or `cells`, and not both")
-        blocks = _blocks(folder / together.cells, together, domain)
+        path = folder / together.cells
+        if Path(together.cells).is_absolute() or not path.resolve().is_relative_to(folder.resolve()):
+            raise PolicyError(
+                "the file of cells is outside the policy's folder",
+                fix="put it beside the policy, and name that: its blocks are published with every release",
+            )
+        blocks = _blocks(path, together, domain)
         together = together.model_copy(update={"blocks": blocks, "cells": None})
     problems.stop()
     return document.model_copy(update={"together": together})
