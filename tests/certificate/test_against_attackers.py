@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -140,10 +142,33 @@ def test_mechanisms_for_independent_people_are_refused() -> None:
         td.certify(here, [[1, 0, 0]], 1)
 
 
-def test_gaussian_noise_is_refused() -> None:
-    here = policy([{"groups": "home", "at most": 4}])
-    with pytest.raises(Refused, match="Gaussian noise is priced"):
-        certify_release(here, [Measurement(linear(total("x"), here.domain), Fraction(3), GAUSSIAN)])
+def test_gaussian_noise_for_a_group_by_its_exact_delta() -> None:
+    """Two people of a group of two: the rho is that of both moving together, and verification agrees at its epsilon."""
+    here = policy([{"groups": "home", "at most": 2}], budget={"epsilon": 1, "delta": "0.001"})
+    world = pf.World.product((0, 1, 2), individuals=3)
+    anything = pf.scenarios.groups([[0, 1]])
+    for query, function in ((total("x"), sum), (histogram("x"), QUERIES["histogram"][1])):
+        found = certify_release(here, [Measurement(linear(query, here.domain), Fraction(30), GAUSSIAN)])
+        moved = 4**2 if query == total("x") else 2 * 2**2
+        assert found.rho == Fraction(moved, 2 * 30**2)
+        assert found.exact
+        assert found.epsilon < math.inf
+        level = pf.Definition(pf.pairs.values(), anything, epsilon=found.epsilon, delta=found.delta)
+        assert pf.verify(Additive(function, pf.Gaussian(30), world), level).holds
+    plan = td.plan({**here.document, "release": [{"name": "h", "histogram": ["x"]}], "budget": {"rho": "0.02"}})
+    assert plan.certificate.rho <= Fraction("0.02")
+    assert plan.certificate.rho > Fraction("0.0199")
+    assert priced_for_each(plan.policy, GAUSSIAN).rho == Fraction("0.02") / 4
+
+
+def test_gaussian_noise_is_refused_under_a_chain() -> None:
+    here = read([{"chain": CHAIN}])
+    with pytest.raises(Refused, match="who know a chain"):
+        certify_release(here, [Measurement(linear(histogram("on"), here.domain), Fraction(3), GAUSSIAN)])
+    with pytest.raises(Refused, match="who know a chain"):
+        priced_for_each(dataclasses.replace(here, delta=Fraction(1, 1000)), GAUSSIAN)
+    with pytest.raises(Refused, match="who know a chain"):
+        read([{"chain": CHAIN}], budget={"epsilon": 1, "delta": "0.001"})
 
 
 def test_secret_pairs_are_the_edges() -> None:

@@ -16,11 +16,12 @@ from tetraodon.certificate.markov_quilt import quilt_budget, quilt_loss
 from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.certificate.person_loss import require_people
 from tetraodon.errors import Refused
-from tetraodon.noise.laws import Currency
+from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
+from tetraodon.zcdp import rho_at
 
 
 @certifying
@@ -38,7 +39,8 @@ def certify_release(
     Why   to whom rows are dependent, a secret of one row shows in any change of those that depend on it, whether or not
           that change is a secret itself. So rows of a group, or inside a quilt, are priced for the worst change there
           is, each of them; and so is the row itself, since counting at most so many rows of a group may put another in
-          its place.
+          its place. With Gaussian noise rows that move alike add up before the square is taken; a mixture of pairs of
+          datasets loses no more than the worst of them there, since Rényi divergence is quasi-convex.
     """
     require_people(policy, measurements)
     if names:
@@ -47,27 +49,35 @@ def certify_release(
     alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return alone
-    if currency_of(measurements) is Currency.ZCDP:
-        raise Refused(
-            "Gaussian noise is priced for attackers to whom people are independent only",
-            fix="write a budget without delta",
-            where="attackers",
-        )
-    each = certify_measurements(complete_graph(policy.graph), measurements)
-    if not each.finite or each.epsilon == 0:
+    each = certify_measurements(complete_graph(policy.graph), measurements, delta=at)
+    if (not each.finite and each.rho is None) or each.epsilon == 0:
         return each
-    cost = Fraction(each.epsilon)
+    squares = currency_of(measurements) is Currency.ZCDP
+    cost = Fraction(each.rho or 0) if squares else Fraction(each.epsilon)
     match policy.attackers:
         case DependentGroups(_, rows):
-            exact = each.exact and alone.exact and alone.epsilon == each.epsilon
+            exact = each.exact and alone.exact and (alone.epsilon, alone.rho) == (each.epsilon, each.rho)
             how = "maximum" if exact else "upper bound"
             method = f"{how} over changes of all {rows} rows of a group"
+            if squares:
+                return Computed(rows**2 * cost, None, method, exact, delta=at)
             return Computed(rows * cost, None, method, exact)
         case Chain() as chain:
+            if squares:
+                raise _no_squares()
             loss = quilt_loss(chain, secret_pairs(policy.graph), cost)
             return Computed(loss, None, "upper bound of the Markov quilt", False)
         case _:
             assert_never(policy.attackers)
+
+
+def _no_squares() -> Refused:
+    """Under a chain losses do not add up, and what releases lose together must not be read at an order chosen later."""
+    return Refused(
+        "Gaussian noise is not priced for attackers who know a chain",
+        fix="write a budget without delta",
+        where="attackers",
+    )
 
 
 def _beside_names(rest: Certificate, named: Certificate) -> Certificate | Computed:
@@ -87,21 +97,28 @@ def _beside_names(rest: Certificate, named: Certificate) -> Certificate | Comput
     return Computed(rest.epsilon + named.epsilon, None, method, False, chance=named.delta)
 
 
-def priced_for_each(policy: Policy) -> Policy:
+def priced_for_each(policy: Policy, noise: NoiseLaw = LAPLACE) -> Policy:
     """The policy under which one row is priced: independent rows, every change, and the budget of a single row.
+
+    With Gaussian noise the budget of a row is a rho.
 
     Post  a plan that keeps its budget keeps that of `policy`; it is `policy` itself where people are independent.
     """
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return policy
+    squares = noise.currency is Currency.ZCDP
+    whole = (policy.rho or rho_at(policy.epsilon, policy.delta)) if squares else policy.epsilon
     match policy.attackers:
         case DependentGroups(_, rows):
-            each = policy.epsilon / rows
+            each = whole / (rows**2 if squares else rows)
         case Chain() as chain:
-            each = quilt_budget(chain, secret_pairs(policy.graph), policy.epsilon)
+            if squares:
+                raise _no_squares()
+            each = quilt_budget(chain, secret_pairs(policy.graph), whole)
         case _:
             assert_never(policy.attackers)
-    return replace(policy, graph=complete_graph(policy.graph), attackers=INDEPENDENT, epsilon=each)
+    apart = replace(policy, graph=complete_graph(policy.graph), attackers=INDEPENDENT)
+    return replace(apart, rho=each) if squares else replace(apart, epsilon=each)
 
 
 def secret_pairs(graph: SecretGraph) -> Bools:

@@ -65,10 +65,8 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
             "people with secrets of their own are priced for attackers to whom people are independent only",
             fix="drop the key `groups`: under these attackers every change of a row is priced for everybody",
         )
-    if document.budget.delta or document.budget.rho:
-        raise Refused(
-            "a budget with delta is priced for attackers to whom people are independent only", fix="drop delta"
-        )
+    if section.kind != "groups" and (document.budget.delta or document.budget.rho):
+        raise Refused("a budget with delta is not priced for attackers who know a chain", fix="drop delta")
     if section.kind == "groups":
         if section.at_most is None:
             raise PolicyError("`at most` is missing", fix="add how large a group can be: `at most: 5`")

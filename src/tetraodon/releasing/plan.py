@@ -185,7 +185,7 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
         raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
     known = known or KnownOffers()
     names, rest = plan_names(policy)
-    priced = priced_for_each(rest)
+    priced = priced_for_each(rest, noise)
     limit = limit_of(priced, noise)
     alone = _settle(priced, limit, known) if policy.items else []
     both = zip(policy.items, planned_together(policy.items, alone, priced, limit), strict=True)
