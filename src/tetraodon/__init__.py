@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         total as total,
         total_per_person as total_per_person,
         standard_deviation as standard_deviation,
+        synthetic as synthetic,
         variance as variance,
     )
     from tetraodon.releasing.checking import check as check
@@ -105,7 +106,8 @@ _NAMES = {
     "tetraodon.publishing.publish": "publish",
     "tetraodon.publishing.view": "View load_view",
     "tetraodon.questions": "cdf correlation count covariance histogram kmeans mean mean_per_person median people "
-    "proportion quantiles ranges ratio rectangles regression standard_deviation total total_per_person variance",
+    "proportion quantiles ranges ratio rectangles regression standard_deviation synthetic total total_per_person "
+    "variance",
     "tetraodon.releasing.checking": "check",
     "tetraodon.releasing.compare": "compare",
     "tetraodon.releasing.folder": "load_release",

@@ -30,6 +30,10 @@ PAPERS: Final = {
     "queries under differential privacy. VLDB 2018.",
     "XHZK23": "Y. Xiao, G. He, D. Zhang and D. Kifer. An optimal and scalable matrix mechanism for noisy marginals "
     "under convex loss functions. NeurIPS 2023.",
+    "CR21": "M. Cesar and R. Rogers. Bounding, concentrating, and truncating: unifying privacy loss composition for "
+    "data analytics. ALT 2021.",
+    "MMSM22": "R. McKenna, B. Mullins, D. Sheldon and G. Miklau. AIM: an adaptive and iterative mechanism for "
+    "differentially private synthetic data. PVLDB 15(11), 2022.",
     "GJK21": "J. Gillenwater, M. Joseph and A. Kulesza. Differentially private quantiles. ICML 2021.",
     "LHM14": "C. Li, M. Hay and G. Miklau. A data- and workload-aware algorithm for range queries under differential "
     "privacy. PVLDB 7(5), 2014.",

@@ -9,8 +9,11 @@ import numpy as np
 import polars as pl
 
 import tetraodon as td
+from tetraodon.certificate.choice_loss import choices_of
+from tetraodon.mechanism.chosen_tables import draw_tables
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import Release, infer
+from tetraodon.workload.linear import Measurement
 
 
 def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callable[[tuple[int, ...]], Any]) -> Release:
@@ -18,13 +21,17 @@ def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callab
     plan = policy if isinstance(policy, td.Plan) else td.plan(policy)
     exact = count(plan, table)
     measured = {
-        item.name: tuple(
-            array + np.asarray(noise(array.shape), np.int64) if m.scale else array
-            for m, array in zip(item.measurements, exact[item.name], strict=True)
-        )
+        item.name: tuple(_told(m, array, noise) for m, array in zip(item.measurements, exact[item.name], strict=True))
         for item in plan
     }
     return infer(plan, measured, "2026-01-01", "1")
+
+
+def _told(measurement: Measurement, exact: Any, noise: Callable[[tuple[int, ...]], Any]) -> Any:
+    if (tables := choices_of(measurement.query)) is not None:  # the farthest off is chosen
+        draw, choose = lambda _, __, shape: noise(shape), lambda scores, _: int(np.argmax(scores))
+        return draw_tables(tables, exact, measurement.scale, measurement.noise, draw, choose)
+    return exact + np.asarray(noise(exact.shape), np.int64) if measurement.scale else exact
 
 
 def silent(shape: tuple[int, ...]) -> Any:

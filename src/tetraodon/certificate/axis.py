@@ -18,6 +18,7 @@ from tetraodon.arrays import Bools, Ints
 from tetraodon.policy.attribute_graph import Codes, Everything, Within
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.among import Among
+from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import AllRanges, Answerers, One, Prefix, Table
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
@@ -211,6 +212,7 @@ def linear_in_code(term: Term) -> bool:
             | Among()
             | EachPerson()
             | Ranks()
+            | ChosenTables()
             | Divided()
         ):
             return False

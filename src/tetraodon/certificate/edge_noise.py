@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from tetraodon.certificate.choice_loss import with_choices, without_choices
 from tetraodon.certificate.rank_loss import dominated
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
@@ -26,14 +27,18 @@ from tetraodon.workload.linear import LinearQuery, Measurement
 
 
 def standing_in(measurements: Sequence[Measurement], graph: SecretGraph | None = None) -> list[Measurement]:
-    """The measurements, with running counts in place of flows, and counts in place of what is chosen by rank.
+    """The measurements, with running counts in place of flows, and counts in place of what is chosen.
 
     Post  for any two records, what these lose is what `z` costs, or more.
     Why   neighbours under known counts differ in several records, whose running counts may cancel where their flows do
           not. So there flows are refused.
     """
     found: list[Measurement] = []
-    for one in dominated(measurements):
+    if graph is not None and graph.known and with_choices(measurements):
+        raise Refused(
+            "tables that are chosen are not priced beside known counts", fix="release histograms, or no `synthetic`"
+        )
+    for one in without_choices(dominated(measurements)):
         given = one.query.contribution
         if isinstance(given, Among) and isinstance(given.inner, Flows):
             raise Refused("noise along steps is priced for all records only", fix="ask without `where`")

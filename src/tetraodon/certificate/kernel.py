@@ -26,6 +26,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
+from tetraodon.certificate.choice_loss import with_choices
 from tetraodon.certificate.divided_loss import divided_among
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.edge_noise import flows_attain, standing_in, total_of_flows
@@ -63,7 +64,10 @@ def certify_measurements(
     currency = currency_of(measurements)
     if not priced_in(currency, measurements):
         return Computed(math.inf, None, "values drawn by a law that is not priced", True)
-    bounded = chosen_by_rank(measurements) or (graph.known and divided_among(measurements))
+    chooses = with_choices(measurements)
+    if any(not one.scale for one in chooses):
+        return Computed(math.inf, None, "tables chosen without noise", True)
+    bounded = chooses or chosen_by_rank(measurements) or (graph.known and divided_among(measurements))
     tight = flows_attain(measurements) and not bounded
     measurements = [*standing_in(measurements, graph), *total_of_flows(measurements)]
     people = answers_about_people(graph, measurements)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tetraodon.errors import ReleaseError
 from tetraodon.mechanism.branches import BRANCHES
+from tetraodon.mechanism.chosen_tables import CHOSEN
 from tetraodon.mechanism.direct import DIRECT
 from tetraodon.mechanism.divided import DIVIDED
 from tetraodon.mechanism.edges import EDGES
@@ -40,6 +41,7 @@ MECHANISMS: dict[str, Mechanism] = {
         RANKS,
         DIVIDED,
         SYNOPSIS,
+        CHOSEN,
         MARGINS,
     )
 }

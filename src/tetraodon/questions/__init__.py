@@ -19,6 +19,7 @@ from tetraodon.questions.ratio import RatioOfTotals, ratio
 from tetraodon.questions.rectangles import Rectangles, rectangles
 from tetraodon.questions.regression import Regression, regression
 from tetraodon.questions.standard_deviation import StandardDeviation, standard_deviation
+from tetraodon.questions.synthetic_records import SyntheticRecords, synthetic
 from tetraodon.questions.total import Total, total
 from tetraodon.questions.variance import Variance, variance
 from tetraodon.workload.linear import LinearQuery
@@ -40,6 +41,7 @@ KINDS: tuple[type[Query], ...] = (
     Quantiles,
     Rectangles,
     KMeans,
+    SyntheticRecords,
     PeopleCount,
     TotalPerPerson,
     MeanPerPerson,
@@ -80,6 +82,7 @@ __all__ = [
     "Rectangles",
     "Regression",
     "StandardDeviation",
+    "SyntheticRecords",
     "Total",
     "TotalPerPerson",
     "Variance",
@@ -101,6 +104,7 @@ __all__ = [
     "rectangles",
     "regression",
     "standard_deviation",
+    "synthetic",
     "total",
     "total_per_person",
     "variance",

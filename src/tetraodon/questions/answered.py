@@ -106,6 +106,9 @@ class Answered(Protocol):
     def clusters(self) -> tuple[Floats, Floats]:
         """Centres of clusters and their sizes, where clusters were asked for."""
 
+    def made_up(self, n: int) -> dict[str, Ints]:
+        """The codes of so many made-up records, by attribute, where such were asked for."""
+
 
 # -- columns -----------------------------------------------------------------------------------
 

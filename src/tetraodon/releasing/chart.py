@@ -114,9 +114,11 @@ def names_chart(answer: NamesAnswer) -> Spec | None:
 
 
 def value_column(columns: Columns) -> str:
-    """The column with the answers: the one before `lower` and `upper`, or the last where there are none."""
+    """The column with the answers: the one before `lower` and `upper`, or `records`; the first where there is none."""
     names = list(columns)
-    return names[names.index("lower") - 1] if "lower" in columns else CLUSTERS
+    if "lower" in columns:
+        return names[names.index("lower") - 1]
+    return CLUSTERS if CLUSTERS in columns else names[0]
 
 
 def picture_of(answer: Answer) -> Picture:

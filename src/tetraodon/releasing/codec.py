@@ -15,6 +15,7 @@ from tetraodon.noise.laws import law_from
 from tetraodon.questions import Query, linear
 from tetraodon.rational import decimal_text, stated_number
 from tetraodon.workload.among import Among
+from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import AllRanges, Answerers, Beyond, Contribution, One, Prefix, Table, WeightedSums
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
@@ -115,6 +116,15 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
         case Ranks():
             shares = [str(share) for share in contribution.shares]
             return {"kind": "ranks", "attribute": contribution.name, "shares": shares}
+        case ChosenTables():
+            return {
+                "kind": "chosen tables",
+                "of": [split_document(split) for split in contribution.splits],
+                "tables": contribution.rounds,
+                "most": contribution.most,
+                "free": list(contribution.free),
+                "total": contribution.total,
+            }
         case Divided():
             return {"kind": "divided", "attributes": list(contribution.names)}
         case Hats():
@@ -187,6 +197,16 @@ def _weighted_from(document: Mapping[str, Any], domain: Domain) -> WeightedSums:
     return WeightedSums.of(attribute.name, np.array(single), np.array(rows), Fraction(1, parts))
 
 
+def _chosen_from(document: Mapping[str, Any], domain: Domain) -> ChosenTables:
+    of = tuple(split_from(split, domain) for split in document["of"])
+    sizes = tuple(split.size(domain) for split in of)
+    rounds, most = (_whole(document[key], 0, len(of) ** 2) for key in ("tables", "most"))
+    free = tuple(_whole(place, 0, len(of) - 1) for place in document["free"])
+    if type(document["total"]) is not bool:
+        raise ValueError("a total that is neither told nor not")
+    return ChosenTables(of, sizes, rounds, most, free, document["total"])
+
+
 def _margins_from(document: Mapping[str, Any], domain: Domain) -> WeighedMargins:
     attributes, parts = [domain[name] for name in document["attributes"]], _whole(document["parts"], 1, FINEST)
     names, sizes = tuple(a.name for a in attributes), tuple(a.size for a in attributes)
@@ -217,6 +237,8 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 attribute = domain[counts["attribute"]]
                 shares = tuple(stated_number(share) for share in counts["shares"])
                 contribution = Ranks(attribute.name, attribute.size, shares)
+            case "chosen tables":
+                contribution = _chosen_from(counts, domain)
             case "divided":
                 attributes = [domain[name] for name in counts["attributes"]]
                 contribution = Divided(tuple(a.name for a in attributes), tuple(a.size for a in attributes))

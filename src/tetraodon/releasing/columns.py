@@ -11,9 +11,11 @@ from operator import itemgetter
 
 import numpy as np
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
+from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.domain import Domain
 from tetraodon.inference.estimate import CONFIDENCE
+from tetraodon.mechanism.chosen_tables import records_told
 from tetraodon.mechanism.kmeans import centres_of
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.rank_cuts import MOST_RECORDS, rank_reach
@@ -107,6 +109,13 @@ class AnsweredItem:
         known = (strategy.exact[0], self.measured[1]) if strategy.noisy and strategy.exact else None
         variance = strategy.noise.variance(self.item.scale) if strategy.noisy else 0.0
         return centres_of(query, self.domain, table, self.measured[0], variance, known)
+
+    def made_up(self, n: int) -> dict[str, Ints]:
+        """The codes of so many made-up records, by attribute."""
+        strategy = self.item.strategy
+        tables = choices_of(strategy.noisy[0])
+        assert tables is not None, "only from such tables"
+        return records_told(tables, self.measured[0], self.item.scale, strategy.noise, self.domain, n)
 
 
 def _rank_reach(ranks: Ranks, scale: Fraction, measured: Measured) -> float:

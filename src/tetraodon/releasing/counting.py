@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import assert_never
 
 from tetraodon.arrays import Ints
+from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.certificate.divided_loss import begun_with
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.domain import Domain
@@ -146,6 +147,8 @@ def added_by(queries: Iterable[LinearQuery]) -> dict[tuple[str, ...], list[str]]
 
 def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
     """The answer, in units, from the counts by `group_of(query)`; the cells themselves for what is not linear."""
+    if (tables := choices_of(query)) is not None:
+        return tables.counted(counts.codes, counts.counts)
     if ranks_of(query) is not None:
         return query.occupied(domain, counts.codes, counts.counts)
     if added := _added(query):

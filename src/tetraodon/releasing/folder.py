@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.certificate.divided_loss import divided_of
 from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.certificate.rank_loss import ranks_of
@@ -175,7 +176,8 @@ def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...
         raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     parts = np.split(columns["value"], np.cumsum(sizes)[:-1])
     for part, measurement in zip(parts, plan[name].measurements, strict=True):
-        if (ranks := ranks_of(measurement.query)) is not None and not ranks.told(part):
+        chosen = ranks_of(measurement.query) or choices_of(measurement.query)
+        if chosen is not None and not chosen.told(part):
             raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
         divided = divided_of(measurement.query)
         if divided is not None and not divided.could_tell(part, measurement.scale):

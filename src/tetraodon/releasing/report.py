@@ -145,7 +145,7 @@ def _figures(answer: Answer) -> list[dict[str, str]]:
     """The answer itself and how sure it is, where it is a few numbers."""
     columns, query = answer.columns, answer.item.item.query
     word = value_column(columns)
-    if word == CLUSTERS or len(columns[word]) > MOST_FIGURES:
+    if "lower" not in columns or len(columns[word]) > MOST_FIGURES:
         return []
     drawing = query.drawing(answer.domain, answer.item.strategy.table)
     title = "" if drawing is None else drawing.title
@@ -171,7 +171,8 @@ def answer_table(answer: Answer, most: int = MOST_ROWS) -> PageTable:
     decimals = places(columns["lower"], columns["upper"]) if answer.item.item.query.numbers else None
     texts = [_cells(name, column, word, decimals) for name, column in head.items()]
     told = f"the first {most} of {rows:,} rows" if rows > most else "all rows" if rows > 1 else "one row"
-    rounding = "records are rounded" if word == CLUSTERS else "intervals are rounded outwards"
+    rounding = "intervals are rounded outwards" if "lower" in columns else "every record is made up"
+    rounding = "records are rounded" if word == CLUSTERS else rounding
     rounding = "the files hold what was measured as well" if MEASURED in columns else rounding
     return PageTable(
         f"{answer.name}: {told}; {rounding}.",

@@ -7,18 +7,22 @@ import os
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from tetraodon.arrays import Ints
+from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.certificate.divided_loss import divided_of
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, shown_above
+from tetraodon.mechanism.chosen_tables import draw_tables
 from tetraodon.mechanism.strategy import Measured
+from tetraodon.noise.choice import choose_by_score
 from tetraodon.noise.rank_cuts import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releasing.counting import count
@@ -170,6 +174,11 @@ def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measure
         if (divided := divided_of(measurement.query)) is not None:
             told = divided.measure(array, measurement.scale, permit.noise)
             measured.append(told.reshape(*array.shape[: len(measurement.query.by)], -1))
+            continue
+        if (tables := choices_of(measurement.query)) is not None:
+            choose = partial(choose_by_score, coins=permit.coins)
+            told = draw_tables(tables, array, measurement.scale, measurement.noise, permit.noise, choose)
+            measured.append(told)
             continue
         measured.append(with_noise(array, measurement.noise_from(permit.noise, array.shape)))
     return tuple(measured)

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
+from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.certificate.divided_loss import begun_with, divided_of
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused, did_you_mean
 from tetraodon.gate import without_ledger
+from tetraodon.mechanism.chosen_tables import without_noise
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release, infer
@@ -133,12 +135,16 @@ def _counted(query: LinearQuery, people: Mapping[str, Ints], n: int, plan: Plan)
             totals = np.minimum(first + step * people[one.attribute.name], one.cap)
         return one.answer(np.ones(1, np.int64), np.array([n]), totals)
     codes = np.stack([people[name] for name in query.names], axis=1) if query.names else np.zeros((n, 0), np.int64)
+    if (tables := choices_of(query)) is not None:
+        return tables.counted(codes, np.ones(n, np.int64))
     counted = begun_with(query).evaluate if ranks_of(query) is None else query.occupied
     return counted(plan.policy.domain, codes, np.ones(n, np.int64))
 
 
 def _true(measurement: Measurement, exact: Ints) -> Ints:
     """What would be told without any noise; parts that are small are divided no further then, too."""
+    if (tables := choices_of(measurement.query)) is not None:
+        return without_noise(tables, exact, measurement.scale, measurement.noise)
     ranks = ranks_of(measurement.query)
     if (divided := divided_of(measurement.query)) is not None:
         told = divided.measure(exact, measurement.scale, lambda _, __, shape: np.zeros(shape, np.int64))

@@ -18,6 +18,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
 from tetraodon.workload.among import Among
+from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
@@ -267,5 +268,6 @@ Contribution: TypeAlias = (
     | Among
     | EachPerson
     | Ranks
+    | ChosenTables
     | Divided
 )
