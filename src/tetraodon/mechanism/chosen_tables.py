@@ -41,7 +41,7 @@ TURNS, FIRST_SHARE = 6, 0.7
 class ChosenForRecords(Direct):
     """Noise on tables that are chosen for what is not told yet."""
 
-    name = "chosen tables"
+    name = "chosen"
     words = "noise on tables chosen round by round"
     adds_noise = False
 
