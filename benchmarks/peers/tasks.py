@@ -20,6 +20,7 @@ from sklearn.cluster import KMeans
 from benchmarks.data import adult, quantile_columns
 from benchmarks.peers.environments import Done, Missing, work
 from benchmarks.peers.rank_methods import all_at_once, one_by_one
+from benchmarks.peers.sparse_errors import sparse_errors
 
 STATES = [f"S{number:02d}" for number in range(51)]
 OURS = "tetraodon"
@@ -134,6 +135,12 @@ def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:
             yield from _absolute(what, errors, {OURS: done.answer["version"]})
 
 
+def sparse(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
+    """Ranges and rectangles of sparse data, one record replaced, beside DAWA, AGrid and PrivTree."""
+    for what, errors in sparse_errors(4 if quick else 30, OURS):
+        yield from _absolute(what, dict(errors), {OURS: version("tetraodon")})
+
+
 def kmeans(quick: bool, folder: Path) -> Iterator[Row]:
     """Objective over that of plain k-means, on 1,000 points of (0, 1)^4 around 4 centres, sigma 0.2."""
     coins = np.random.default_rng(31_337)
@@ -191,6 +198,7 @@ TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
     "ranges": ranges,
     "quantiles": quantiles,
     "few-quantiles": few_quantiles,
+    "sparse": sparse,
     "kmeans": kmeans,
     "strategies": strategies,
 }

@@ -80,3 +80,35 @@ def test_who_promises_less_never_errs_more(secret: Any, asked: dict[str, Any], p
     if presence == "secret":
         alone = td.load_policy(document | {"secrets": {"x": "public", "y": "public"}})
         assert td.plan(alone)["i"].expected_error <= errors[0] * (1 + 1e-9)
+
+
+def planned(asked: dict[str, Any], attributes: dict[str, Any], **changes: Any) -> float:
+    document = {"dataset": "d", "presence": "public", "attributes": attributes, "budget": {"epsilon": 1}, **changes}
+    return td.plan(document | {"release": [{"name": "i", **asked}]})["i"].expected_error
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(1, 4), st.integers(5, 12), st.sampled_from(["l1", "linf"]))
+def test_near_cells_of_a_map_never_cost_more_than_all(theta: int, side: int, metric: str) -> None:
+    sides = {"x": {"integer": [0, side - 1]}, "y": {"integer": [0, 7]}}
+    near = {"metric": metric, "over": ["x", "y"], "within": theta}
+    less, more = (planned({"rectangles": ["x", "y"]}, sides, together=one) for one in (near, "all at once"))
+    assert less <= more * (1 + 1e-9)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.integers(0, 100), min_size=3, max_size=12), st.sampled_from(["histogram", "cdf"]))
+def test_a_tree_of_secrets_never_costs_more_than_all(above: list[int], asked: str) -> None:
+    """Value n + 1 hangs on one of the values up to n."""
+    values = {"x": {"integer": [0, len(above)]}}
+    pairs = [[parent % (child + 1), child + 1] for child, parent in enumerate(above)]
+    less, more = (planned({asked: "x"}, values, secrets={"x": one}) for one in ({"pairs": pairs}, "everything"))
+    assert less <= more * (1 + 1e-9)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(1, 4), st.integers(20, 90), st.sampled_from(["cdf", "ranges"]))
+def test_near_values_of_a_line_never_cost_more_than_all(theta: int, size: int, asked: str) -> None:
+    values = {"x": {"integer": [0, size - 1]}}
+    less, more = (planned({asked: "x"}, values, secrets={"x": one}) for one in ({"within": theta}, "everything"))
+    assert less <= more * (1 + 1e-9)

@@ -60,6 +60,7 @@ def _and(parts: Sequence[str]) -> str:
 def notes(plan: Plan, if_public: Mapping[str, float] | None) -> list[str]:
     """Everything a curator should know that does not fit into the table."""
     named = [f"{item.name}: {item.sentence}" for item in plan.names]
+    named += [f"The error of {item.name}: {remark}" for item in plan if (remark := item.strategy.mechanism.remark)]
     rest = [*_exact(plan), *_presence(plan, if_public), *_gain(plan)]
     return [*_total(plan), *_groups(plan), *_known(plan), *named, *rest]
 

@@ -126,6 +126,7 @@ class Mechanism(ABC):
     about_order:   whether its tables are of running counts, which never fall.
     each_cell:     whether all cells of its tables are told alike, by noise on each of them.
     read_together: whether its tables are planned as one, so that their errors are those of all of them together.
+    remark:        what is to be told beside its expected error, as a sentence.
     usual:         whether plain differential privacy is said to have it. What a descent finds has digits that depend on
                    the machine, and what `verify` computes anew must not.
     """
@@ -137,6 +138,7 @@ class Mechanism(ABC):
     about_order: ClassVar[bool] = False
     each_cell: ClassVar[bool] = False
     read_together: ClassVar[bool] = False
+    remark: ClassVar[str] = ""
     usual: ClassVar[bool] = True
 
     def __str__(self) -> str:

@@ -51,6 +51,8 @@ def error(item: PlannedItem, domain: Domain, together: float | None = None) -> s
     each = "The number" if not item.strategy.table and item.strategy.noisy[0].size(domain) == 1 else "Each number"
     told = item.item.query.off_by(off, each, domain)
     told = told if off != "1" else _of_one(told, domain)
+    if item.strategy.mechanism.remark:
+        return f"{told} {item.strategy.mechanism.remark}"
     if together is None:
         return told
     less = about(together)

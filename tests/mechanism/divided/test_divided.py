@@ -10,6 +10,7 @@ import polars
 import pytest
 
 import tetraodon as td
+from tetraodon.cli.plan_in_words import notes
 from tetraodon.errors import ReleaseError
 from tetraodon.releasing.simulated import simulate
 
@@ -91,7 +92,10 @@ def test_a_release_is_read_back_verified_and_asked() -> None:
     box = again["m"].rectangle(y=(0, 40), z=(20, 63))
     assert box.lower <= 4000 <= box.upper
     assert again.ask("x between 400 and 600").source == "r"
-    assert "even inside" in Path("out/report.html").read_text()
+    report = Path("out/report.html").read_text()
+    assert "is shown as even inside" in report
+    assert "no plan can know it" in report
+    assert any("no plan can know it" in note for note in notes(made.plan, None))
     many = again["r"].between_many([0, 400], [1499, 600])
     assert (many["lower"][0], many["upper"][0]) == (5000, 5000)
 

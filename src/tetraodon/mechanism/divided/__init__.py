@@ -43,6 +43,10 @@ class DividedParts(Mechanism):
     name = "divided"
     words = "noise on parts that are divided where they are large"
     adds_noise = False
+    remark = (
+        "That is the noise if all parts were divided. Where records are in few places there is less of it; what is "
+        "uneven inside parts that are not divided comes on top, and no plan can know it. Intervals allow for both."
+    )
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         reading, sides = query.reading(policy.domain), 1
@@ -83,8 +87,7 @@ class DividedParts(Mechanism):
         return (
             f"{noise} was added to the counts of parts of {named}{size}, in {parts.rounds} rounds: a part whose noisy "
             "count was large was divided, and any other counted once more with what was left for it. A part that was "
-            "not divided is shown as even inside. The typical error is that of the noise if all parts had been "
-            "divided; where records are in few places it is smaller. An interval goes from the parts that lie inside "
+            "not divided is shown as even inside. An interval goes from the parts that lie inside "
             "what is asked to all that touch it, so that it holds the truth however uneven they are."
         )
 
