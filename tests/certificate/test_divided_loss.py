@@ -138,7 +138,7 @@ def test_the_loss_is_that_of_the_worst_outcome_of_all_rounds(changes: dict[str, 
     ("changes", "expected"),
     [
         ({"together": {"metric": "l1", "over": ["x", "y"], "within": 1}}, 2 / SCALE),
-        ({"secrets": {"x": "public"}}, 1 / SCALE),
+        ({"secrets": {"x": "public"}}, Fraction(4, 3) / SCALE),
         ({"presence": "secret", "secrets": "none but presence"}, 1 / SCALE),
     ],
 )

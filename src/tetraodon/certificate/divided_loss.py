@@ -1,28 +1,28 @@
 """What counts of parts lose that are divided where they are large: as much as the counts of all parts would.
 
 Parts are measured in D rounds (`workload/divided.py`), from the widest to single values. Round l tells the counts of
-those parts whose whole was divided, with noise of scale D b, that is at the rate r = 1 / (D b). A part that it does not
-divide is told once more, at the rate (D - 1 - l) r, and then no more. Which parts a round looks at follows from what
+those parts whose whole was divided, with noise of scale 1 / r(l), at the rate r(l). A part that it does not divide is
+told once more, at the rate r(l + 1) + ... + r(D - 1), and then no more. Which parts a round looks at follows from what
 earlier rounds told, so that they are the same for two data sets once that is given: the logarithms of the likelihood
 ratios of all rounds add up, each as if its parts had been fixed before. Of two data sets let d(P) be by how much the
 counts of a part P differ.
 
-Bound     Round l loses at most r times the sum of |d(P)| over the parts that it looks at. A part Q that is told once
-          more loses (D - 1 - l) r |d(Q)|. As |d(Q)| is at most the sum of |d(P)| over the parts P of Q of any one later
-          round, that is no more than the D - 1 - l later rounds would lose inside Q. So all that is told loses at most
+Bound     Round l loses at most r(l) times the sum of |d(P)| over the parts that it looks at. A part Q that is told once
+          more loses its rate times |d(Q)|. As |d(Q)| is at most the sum of |d(P)| over the parts P of Q of any one
+          later round, that is no more than the later rounds would lose inside Q. So all that is told loses at most
 
-              sum over rounds l and all parts P of round l of r |d(P)|,
+              sum over rounds l and all parts P of round l of r(l) |d(P)|,
 
-          which is what Laplace noise of scale D b on the counts of all parts of every round loses. It holds for any two
-          data sets, so that several rows of a person, groups and attackers are priced as those counts are.
+          which is what Laplace noise on the counts of all parts of every round loses, at those rates. It holds for any
+          two data sets, so that several rows of a person, groups and attackers are priced as those counts are.
 
 Attained  Let the data sets differ in one record, which is u in the one and v in the other, and let round s be the first
           that has u and v in different parts. Parts that hold both are told alike. Let each of them be told as so large
           that it is divided, the parts of u as larger than any count and those of v as smaller than any. Such outputs
-          have a chance, and for them the two likelihoods differ by r for every round from s on, twice: for the part of
-          v is divided no further, and is told again at the rate of all rounds that are left. That is the bound. It is
-          the same with a record that comes or goes, where one of the two is missing, and with several rows of a person
-          that go the same way. Where known counts make several records differ at once, it is a bound only.
+          have a chance, and for them the two likelihoods differ by r(l) for every round l from s on, twice: for the
+          part of v is divided no further, and is told again at the rate of all rounds that are left. That is the bound.
+          It is the same with a record that comes or goes, where one of the two is missing, and with several rows of a
+          person that go the same way. Where known counts make several records differ at once, it is a bound only.
 
 [QYL13] divide once by noisy counts, and [ZXX16] as often as they are large; here small parts get all that is left.
 """
@@ -60,8 +60,8 @@ def counts_of_all_parts(measurement: Measurement) -> list[Measurement]:
     if not isinstance(given, Divided):
         return [measurement]
     return [
-        Measurement(LinearQuery(One(), (*query.by, *_parts(given, width))), measurement.scale * given.rounds)
-        for width in given.widths
+        Measurement(LinearQuery(One(), (*query.by, *_parts(given, width))), given.scale_of(measurement.scale, place))
+        for place, width in enumerate(given.widths)
     ]
 
 

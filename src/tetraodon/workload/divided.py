@@ -54,8 +54,8 @@ class Round:
 class Divided:
     """Noisy counts of parts of one or two ordered attributes, from `FAN` parts a side down to single values.
 
-    With noise of scale b in all, each of D rounds has noise of scale D b. A part that is divided no further is counted
-    once more, with all that later rounds would have spent on it: noise of scale D b / (rounds left).
+    Noise of scale b in all is shared among the rounds by their `weights`: one of weight w out of W has noise of scale
+    b W / w. A part that is divided no further is counted once more, with all that later rounds would have spent on it.
 
     >>> Divided(("x",), (4096,)).widths, Divided(("x", "y"), (256, 200)).widths
     ((512, 64, 8, 1), (64, 16, 4, 1))
@@ -91,9 +91,18 @@ class Divided:
         every = [math.prod(self.grid(width)) for width in self.widths]
         return 2 * sum(every) - every[-1]
 
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """What each round spends, relative to each other: the first of a map has few parts, and half as much."""
+        return (1, *(len(self.sizes) for _ in self.widths[1:]))
+
+    def scale_of(self, scale: Fraction, place: int) -> Fraction:
+        """The scale of the noise of the round at a place."""
+        return scale * sum(self.weights) / self.weights[place]
+
     def scale_again(self, scale: Fraction, place: int) -> Fraction:
         """The scale of the last noise on a part that the round at a place does not divide."""
-        return scale * self.rounds / (self.rounds - 1 - place)
+        return scale * sum(self.weights) / sum(self.weights[place + 1 :])
 
     def measure(self, cells: Ints, scale: Fraction, draw: Draw) -> Ints:
         """All rounds, one after the other; `draw` gives noise.
@@ -106,7 +115,7 @@ class Divided:
         active = np.ones((len(cells), *self.grid(self.widths[0])), np.bool_)
         for place, width in enumerate(self.widths):
             exact, last = pooled(cells, width, len(self.sizes)), place == self.rounds - 1
-            counts = _drawn(exact, active, scale * self.rounds, draw)
+            counts = _drawn(exact, active, self.scale_of(scale, place), draw)
             told.append(counts)
             if not last:
                 divided = self._large(counts, active, scale, place)

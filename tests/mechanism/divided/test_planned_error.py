@@ -15,6 +15,7 @@ from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled
 from tetraodon.questions import cdf, ranges, rectangles
 from tetraodon.questions.query import Query
+from tetraodon.workload.divided import Divided
 
 SCALE = Fraction(3)
 
@@ -54,12 +55,12 @@ def test_it_is_the_error_of_least_squares_if_all_parts_are_divided(query: Query,
     )
     (strategy,) = (one for one in proposals(query, policy) if one.mechanism.name == "divided")
     parts = strategy.noisy[0].contribution
-    rows = []
-    for width in parts.widths:  # type: ignore[union-attr]
+    assert isinstance(parts, Divided)
+    precise = np.zeros((size**sides, size**sides))
+    for place, width in enumerate(parts.widths):
         line = np.kron(np.eye(size // width), np.ones(width))
-        rows.append(line if sides == 1 else np.kron(line, line))
-    matrix = np.concatenate(rows)
-    precise = matrix.T @ matrix / strategy.noise.variance(SCALE * len(rows))
+        rows = line if sides == 1 else np.kron(line, line)
+        precise += rows.T @ rows / strategy.noise.variance(parts.scale_of(SCALE, place))
     if presence == "public":
         precise += np.ones_like(precise) * 1e7
     asked = answers(query, size)

@@ -96,8 +96,8 @@ class DividedParts(Mechanism):
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
         """If all parts were divided: tables are compared by it, and no interval is."""
-        terms = int(mask.sum())
-        return at.strategy.noise.sum_quantile(at.scale * parts_of(at).rounds, terms, confidence) if terms else 0.0
+        terms, scale = int(mask.sum()), parts_of(at).scale_of(at.scale, -1)
+        return at.strategy.noise.sum_quantile(scale, terms, confidence) if terms else 0.0
 
     def interval(self, at: Scaled, measured: Measured, mask: Bools, confidence: Fraction) -> tuple[float, float]:
         last = LastNumbers.of(at, measured)

@@ -50,7 +50,7 @@ class LastNumbers:
         by = at.shape[: len(at.shape) - len(parts.sizes)]
         for place, one in enumerate(parts.told(measured[0], at.scale)):
             last = place == parts.rounds - 1
-            scale = at.scale * parts.rounds if last else parts.scale_again(at.scale, place)
+            scale = (parts.scale_of if last else parts.scale_again)(at.scale, place)
             counts = np.where(one.settled, one.counts if last else one.again, 0).astype(np.float64)
             shape = (*by, *parts.grid(one.width))
             found.append(Settled(one.width, one.settled.reshape(shape), counts.reshape(shape), scale))

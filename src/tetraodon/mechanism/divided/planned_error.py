@@ -25,12 +25,12 @@ def mean_variance(query: Query, at: Scaled) -> float:
     """
     parts, reading = parts_of(at), query.reading(at.domain)
     assert reading is not None
-    noise = at.strategy.noise.variance(at.scale * parts.rounds)
+    noise = [at.strategy.noise.variance(parts.scale_of(at.scale, place)) for place in range(parts.rounds)]
     known = LinearQuery(One(), at.strategy.noisy[0].by) in at.strategy.exact
     total, before, cells = 0.0, _evenly(reading, parts.sizes, max(parts.sizes)) if known else 0.0, len(parts.sizes)
     for place, width in enumerate(parts.widths):
         even = _evenly(reading, parts.sizes, width)
-        precision = sum(float(narrower) ** cells for narrower in parts.widths[place:]) / noise
+        precision = sum(parts.widths[later] ** cells / noise[later] for later in range(place, parts.rounds))
         total += max(even - before, 0.0) / precision
         before = even
     return total

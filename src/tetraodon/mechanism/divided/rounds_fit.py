@@ -64,7 +64,7 @@ def fitted(at: Scaled, measured: Measured) -> Floats:
 def _own(one: Round, place: int, at: Scaled) -> Told:
     """What the counts of each part by themselves tell."""
     parts, noise = parts_of(at), at.strategy.noise
-    counts, first = one.counts.astype(np.float64), noise.variance(at.scale * parts.rounds)
+    counts, first = one.counts.astype(np.float64), noise.variance(parts.scale_of(at.scale, place))
     if place == parts.rounds - 1:
         return counts, np.full(counts.shape, first)
     last = noise.variance(parts.scale_again(at.scale, place))
