@@ -27,6 +27,7 @@ from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import Composable, Scenario
 from tetraodon.pufferfish.secret import Secret
 from tetraodon.pufferfish.simulation import Simulator, simulation
+from tetraodon.pufferfish.table_secrets import GaussianSecret, secret_share
 from tetraodon.pufferfish.template import Template, compiled
 from tetraodon.pufferfish.verdict import Verdict, Witness
 from tetraodon.pufferfish.verification import verify
@@ -43,6 +44,7 @@ __all__ = [
     "Definition",
     "DiscreteLaplace",
     "Gaussian",
+    "GaussianSecret",
     "Laplace",
     "LawPair",
     "LeastNoise",
@@ -86,6 +88,7 @@ __all__ = [
     "readings",
     "relative_sum",
     "scenarios",
+    "secret_share",
     "simulation",
     "tree_laws",
     "verify",
