@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Integers
-from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
 from tetraodon.workload.number import Number
 from tetraodon.workload.smooth import Hats, Ramps
 from tetraodon.workload.squared import Squared, squared
@@ -70,17 +68,3 @@ def test_long_numbers_are_squared_exactly() -> None:
 def test_zeros_and_ones_are_their_own_squares(contribution: Contribution) -> None:
     assert squared(contribution) is contribution
     assert Squared(Hats("a", 3, 2)).potential(np.array([0])) is None
-
-
-def test_squares_of_weighted_sums_come_from_products() -> None:
-    numbers = np.random.default_rng(2)
-    sums = WeightedSums.of("a", numbers.integers(1, 9, 6), numbers.integers(-9, 9, (3, 6)), Fraction(1, 4))
-    x, y = np.triu_indices(6)
-    slow = ((sums.matrix[:, x] - sums.matrix[:, y]) ** 2).sum(axis=0)
-    assert np.array_equal(Squared(sums).apart(x, y), slow)
-    long = WeightedSums.of("a", np.full(6, 2**27), sums.sums, Fraction(1))
-    assert long.gram is None
-    assert (
-        Squared(long).apart(np.array([0]), np.array([1]))
-        == 2 * 2**54 + ((sums.sums[:, 0] - sums.sums[:, 1]) ** 2).sum()
-    )

@@ -7,8 +7,9 @@ crossings a step along it can show, and the most that the queries living on it c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol, assert_never
 
@@ -27,6 +28,7 @@ from tetraodon.workload.linear import Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.squared import Measured, Squared
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -146,13 +148,14 @@ def best_edge(
     `same` pairs a term with the map from the axis's cells to the cells of its contribution.
     """
     best: Peak | None = None
-    terms = [term for term, _ in same]
+    common = 1 if lone.any() else math.gcd(*(term.weight for term, _ in same)) or 1  # 64 bits do for more
+    terms = [replace(term, weight=term.weight // common) for term, _ in same]
     for x, y in edges:
         apart = [term.contribution.apart(cells[x], cells[y]) for term, cells in same]
         moved = lone[x] + lone[y] + weighted(terms, apart, len(x))
         top = int(np.argmax(moved))
-        if best is None or int(moved[top]) > best.value:
-            best = Peak(int(moved[top]), int(x[top]), int(y[top]))
+        if best is None or int(moved[top]) * common > best.value:
+            best = Peak(int(moved[top]) * common, int(x[top]), int(y[top]))
     return best
 
 
@@ -214,6 +217,7 @@ def linear_in_code(term: Term) -> bool:
             | Ranks()
             | ChosenTables()
             | Divided()
+            | SmoothSums()
         ):
             return False
         case _:

@@ -51,6 +51,8 @@ class Strategy:
     noise: NoiseLaw = LAPLACE
     among: RecordsWhere | None = None
     """The records that it is about, if not all. What is measured stands here as it does over what they can be like."""
+    made_for: NoiseLaw | None = None
+    """The only noise for which it is proposed, if any: with another it would cost much."""
 
     def __post_init__(self) -> None:
         if not self.table and not self.mechanism.tells_answers:

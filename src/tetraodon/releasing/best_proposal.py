@@ -42,6 +42,8 @@ def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) ->
     for strategy, own in _proposed(item, priced, usual):
         if item.error and not strategy.mechanism.adds_noise:
             continue  # what is wanted is a bound that holds
+        if strategy.made_for not in (None, limit.noise):
+            continue
         strategy, inside = replace(strategy, noise=limit.noise), strategy.inside(policy.domain)
         if any(query.size(inside) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
             too_long = True

@@ -24,6 +24,7 @@ from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
 
@@ -102,6 +103,16 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 "kind": "weighted sums",
                 "attribute": contribution.names[0],
                 "parts": contribution.unit.denominator,
+                "single": _weights_text(contribution.single),
+                "rows": [_weights_text(row) for row in contribution.sums],
+            }
+        case SmoothSums():
+            return {
+                "kind": "smooth sums",
+                "attribute": contribution.name,
+                "parts": contribution.unit.denominator,
+                "width": contribution.width,
+                "kernel": _weights_text(contribution.kernel),
                 "single": _weights_text(contribution.single),
                 "rows": [_weights_text(row) for row in contribution.sums],
             }
@@ -207,6 +218,18 @@ def _chosen_from(document: Mapping[str, Any], domain: Domain) -> ChosenTables:
     return ChosenTables(of, sizes, rounds, most, free, document["total"])
 
 
+def _smooth_from(document: Mapping[str, Any], domain: Domain) -> SmoothSums:
+    attribute, parts = domain[document["attribute"]], _whole(document["parts"], 1, UNIT_LIMIT)
+    kernel, single, *rows = (
+        _weights_from(row, 2**31) for row in (document["kernel"], document["single"], *document["rows"])
+    )
+    size, width = attribute.size, _whole(document["width"], 1, attribute.size)
+    if len(kernel) > 2 * size or len(rows) > size:
+        raise ValueError("sums that no plan would have")
+    given = [np.array(weights, np.int64) for weights in (rows or [[]], kernel, single)]
+    return SmoothSums(attribute.name, size, width, given[0], given[1], given[2], Fraction(1, parts))
+
+
 def _margins_from(document: Mapping[str, Any], domain: Domain) -> WeighedMargins:
     attributes, parts = [domain[name] for name in document["attributes"]], _whole(document["parts"], 1, FINEST)
     names, sizes = tuple(a.name for a in attributes), tuple(a.size for a in attributes)
@@ -250,6 +273,8 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = Ramps(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
             case "weighted sums":
                 contribution = _weighted_from(counts, domain)
+            case "smooth sums":
+                contribution = _smooth_from(counts, domain)
             case "weighed margins":
                 contribution = _margins_from(counts, domain)
             case "soft bins":

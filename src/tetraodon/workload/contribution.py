@@ -25,6 +25,7 @@ from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number, writable
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
 
@@ -175,17 +176,6 @@ class WeightedSums(Table):
             moved += np.abs(row[x] - row[y])
         return moved
 
-    @cached_property
-    def gram(self) -> Ints | None:
-        """For every pair of values, the sum of the products of their weights; None where floats could not add it up.
-
-        Why   floats are exact as long as no sum of whole numbers in them reaches 2**53.
-        """
-        if len(self.matrix) * int(np.abs(self.matrix).max(initial=0)) ** 2 >= 2**53:
-            return None
-        weights = self.matrix.astype(np.float64)
-        return np.asarray(weights.T @ weights, np.int64)
-
     def add_up(self, table: Ints) -> Ints:
         """Their values, in units, for every row of counts."""
         return np.concatenate([table * self.single, table @ self.sums.T], axis=-1)
@@ -270,4 +260,5 @@ Contribution: TypeAlias = (
     | Ranks
     | ChosenTables
     | Divided
+    | SmoothSums
 )

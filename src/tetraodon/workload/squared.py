@@ -14,13 +14,14 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.workload.among import Among
 from tetraodon.workload.chosen_tables import ChosenTables
-from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
 
@@ -34,7 +35,7 @@ class Squared:
     ([1, 10], [9])
     """
 
-    of: Number | Table | Hats | Ramps | Soft | Product | WeighedMargins
+    of: Number | Table | Hats | Ramps | Soft | Product | WeighedMargins | SmoothSums
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ class Squared:
                 # the rows beyond this stretch count the record in full, and its own in part
                 whole = _wide(ramps.rows - 1 - first, ramps.size) * ramps.width**2
                 return np.where(first < ramps.rows, whole + _square(ramps.width - start), 0)
-            case Soft() | Product() as soft:
+            case Soft() | Product() | SmoothSums() as soft:
                 return soft.inner(x, x)
             case WeighedMargins() as margins:
                 return np.full(np.shape(x), margins.added(2), object)
@@ -65,8 +66,6 @@ class Squared:
         match self.of:
             case Number() as number:
                 return _square(number.values(x) - number.values(y))
-            case WeightedSums(gram=gram) if gram is not None:
-                return np.asarray(gram[x, x] + gram[y, y] - 2 * gram[x, y])
             case Table() as table:
                 moved = np.zeros(np.broadcast(x, y).shape, _square(2 * table.matrix).dtype)
                 for row in table.matrix:
@@ -84,7 +83,7 @@ class Squared:
                 apart = self.alone(low) + self.alone(high)
                 next_to = _square(w - start) + _square(start + end - w) + _square(end)
                 return np.where(near, 2 * _square(end - start), np.where(first + 1 == second, next_to, apart))
-            case Soft() | Product() as soft:
+            case Soft() | Product() | SmoothSums() as soft:
                 return np.asarray(soft.inner(x, x) + soft.inner(y, y) - 2 * soft.inner(x, y))
             case WeighedMargins() as margins:
                 return margins.apart_by(x, y, 2)
@@ -123,7 +122,7 @@ def squared(contribution: Contribution) -> Measured:
             return contribution  # zeros and ones
         case Table() as table:
             return contribution if np.isin(table.matrix, (0, 1)).all() else Squared(table)
-        case Number() | Hats() | Ramps() | Soft() | Product() | WeighedMargins():
+        case Number() | Hats() | Ramps() | Soft() | Product() | WeighedMargins() | SmoothSums():
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
@@ -157,6 +156,8 @@ def signed(contribution: Contribution) -> bool:
             return bool((table.matrix < 0).any())
         case WeighedMargins() as margins:
             return min(margins.times) < 0
+        case SmoothSums() as sums:
+            return bool(sums.sums.min(initial=0) < 0 or sums.kernel.min() < 0)
         case Among():
             return signed(contribution.inner)
         case _:

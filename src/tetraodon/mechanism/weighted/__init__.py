@@ -11,32 +11,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 
 from tetraodon.arrays import Floats
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.mechanism.hierarchical import Hierarchical
+from tetraodon.mechanism.hierarchical.banded import BandedFit
 from tetraodon.mechanism.hierarchical.intervals import fit_of
 from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
 from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
-from tetraodon.mechanism.weighted.column_search import best_rows, bumps, every_width
+from tetraodon.mechanism.weighted.column_search import best_rows, bumps
+from tetraodon.mechanism.weighted.dual_search import best_sums
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Within
+from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.query import Query
 from tetraodon.workload.contribution import One, WeightedSums
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_sums import SmoothSums
 
 LONGEST = 1024
 """Values of an attribute for which sums are searched: some seconds."""
+LONGEST_SQUARES = 4096
+"""The same for Gaussian noise."""
 SHORT = 256
-"""The same where steps are listed; and with Laplace noise where the total is known, since there smoothed counts are as
-good."""
+"""The same where steps are listed, or the total is known, since there smoothed counts are as good."""
 FEWEST = 8
 MANY_STEPS = 12
 """An attribute this many times longer than a step, with known totals, is cut by running sums into pieces that are
@@ -63,7 +66,11 @@ class Weighted(Hierarchical):
             return
         *by, last = table = query.table(policy.domain)
         attribute, along = policy.domain[last.name], graph.factor_of(last.name)
-        if not attribute.ordered or last.bins is not None or not FEWEST <= attribute.size <= LONGEST:
+        if (
+            not attribute.ordered
+            or last.bins is not None
+            or not FEWEST <= attribute.size <= (LONGEST_SQUARES if policy.delta else LONGEST)
+        ):
             return
         if not isinstance(along.graph, AttributeGraph):
             return
@@ -71,22 +78,28 @@ class Weighted(Hierarchical):
         known = policy.size_is_public and sensitivity_of(graph, totals).value == 0
         if known and not isinstance(along.graph, Everything | Within):
             return  # totals of its parts are exact, and single values use them
-        if known and isinstance(along.graph, Within) and attribute.size > MANY_STEPS * along.graph.reach:
-            return
-        laws = (LAPLACE, GAUSSIAN) if policy.delta else (LAPLACE,)
-        searches = product(_searches(along.graph, known, grouped=bool(by)), laws[1:] if policy.rho else laws)
-        for (steps, total), noise in searches:
-            if noise == GAUSSIAN and not isinstance(steps, Everything):
-                continue  # squares along other steps are left to smoothed counts
-            if noise == LAPLACE and known and attribute.size > SHORT:
-                continue
-            sums = searched_sums(last.name, steps, reading, total, noise)
-            if sums is not None:
-                yield Strategy(self, (LinearQuery(sums, tuple(by)),), (totals,) if known else (), table)
+        exact = (totals,) if known else ()
+        for sums, noise in self._sought(last.name, along.graph, reading, policy, known=known, grouped=bool(by)):
+            yield Strategy(self, (LinearQuery(sums, tuple(by)),), exact, table, made_for=noise)
+
+    @staticmethod
+    def _sought(
+        name: str, graph: AttributeGraph, reading: Sought, policy: Policy, *, known: bool, grouped: bool
+    ) -> Iterator[tuple[WeightedSums | SmoothSums, NoiseLaw]]:
+        """The sums that are found, each with the noise that it is for."""
+        far = known and isinstance(graph, Within) and graph.size > MANY_STEPS * graph.reach
+        if policy.rho is None and not far and graph.size <= (SHORT if known else LONGEST):
+            for steps, total in _searches(graph, known, grouped):
+                if (found := searched_sums(name, steps, reading, total)) is not None:
+                    yield found, LAPLACE
+        if policy.delta:
+            for steps in (graph,) if known else dict.fromkeys((graph, Public(graph.size))):
+                if (best := best_sums(name, steps, reading, absent=not known)) is not None:
+                    yield best, GAUSSIAN
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
         sums = at.strategy.noisy[0].contribution
-        assert isinstance(sums, WeightedSums)
+        assert isinstance(sums, WeightedSums | SmoothSums)
         return (
             f"{noise} was added to the weighted count of each value of {at.strategy.table[-1].name}, and to "
             f"{len(sums.sums)} weighted sums of them, made for what is asked{size}; least squares put them together, "
@@ -96,9 +109,10 @@ class Weighted(Hierarchical):
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The table that fits single values and weighted sums together best."""
         fit, unit = fit_of(at), float(at.strategy.noisy[0].contribution.unit)
-        assert isinstance(fit, WrittenOutFit)
+        assert isinstance(fit, WrittenOutFit | BandedFit)
         sums, *exact = (array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured)
-        return fit.counts(sums * unit, exact[0][:, 0] if exact else None).reshape(at.shape)
+        given = sums if isinstance(fit, BandedFit) else sums * unit
+        return fit.counts(given, exact[0][:, 0] if exact else None).reshape(at.shape)
 
     def cell_variance(self, at: Scaled) -> float:
         return float(np.mean(fit_of(at).leaves))
@@ -127,16 +141,12 @@ def _searches(graph: AttributeGraph, known: bool, grouped: bool) -> Iterator[tup
 
 
 @lru_cache(maxsize=64)
-def searched_sums(
-    name: str, graph: AttributeGraph, reading: Sought, total: float | None, noise: NoiseLaw = LAPLACE
-) -> WeightedSums | None:
-    """Single values of one attribute, and sums of them; None where no sums are worth it.
+def searched_sums(name: str, graph: AttributeGraph, reading: Sought, total: float | None) -> WeightedSums | None:
+    """Single values of one attribute, and sums of them, for Laplace noise; None where no sums are worth it.
 
     Post  the same object for the same question, so that plans agree. A total with noise is the last sum.
     """
-    squares = noise == GAUSSIAN
-    first = every_width(graph.size) if squares else _first(graph, total)
-    found = best_rows(AskedPairs(reading, graph.size), graph, first, total, squares=squares)
+    found = best_rows(AskedPairs(reading, graph.size), graph, _first(graph, total), total)
     if found is None:
         return None
     single, rows = (np.round(weights * GRAIN).astype(np.int64) for weights in found)

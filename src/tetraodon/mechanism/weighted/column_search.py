@@ -10,9 +10,6 @@ at most 2 between any two values, and 1 for presence. So non-negative rows T are
 1 / d_i = 1 + |T_i|_1: these are the p-identity strategies of [MMHM18] section 5. If both are a secret, a total of
 weight 1 is free: no step between values moves it, and presence loses 2 with it. Along other graphs all d_i are 1, and
 the largest loss is smoothed and descended together with the error.
-
-With Gaussian noise squares add up instead: d_i^2 + |B_i|_2^2 = 1, and 1 / d_i^2 = 1 + |T_i|_2^2. Any strategy has about
-this form, so that the least error is nearly reached.
 """
 
 from __future__ import annotations
@@ -28,24 +25,23 @@ from tetraodon.one_thread import searching
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 
 ROUNDS = 60
-COLUMN_ROUNDS, SQUARE_ROUNDS = 150, 40
+COLUMN_ROUNDS = 150
 SOFT = 1e-3
 NOWHERE = 100.0
 
 
 def best_rows(
-    asked: AskedPairs, graph: AttributeGraph, first: Floats, total: float | None, *, squares: bool = False
+    asked: AskedPairs, graph: AttributeGraph, first: Floats, total: float | None
 ) -> tuple[Floats, Floats] | None:
     """Weights of single values, and rows found by descent from first ones; None where nothing is a secret.
 
-    `total` is the variance of a total that is known or measured besides, and None where there is none. With `squares`,
-    the noise is Gaussian. Pre: then any two values are a secret.
+    `total` is the variance of a total that is known or measured besides, and None where there is none.
     """
     if not graph.edge_count:
         return None
     error = _Error(asked, total)
     if isinstance(graph, Everything):
-        return _descend_by_columns(error, np.maximum(first, 0.0), squares)
+        return _descend_by_columns(error, np.maximum(first, 0.0))
     x, y = (np.concatenate(ends) for ends in zip(*graph.edges(), strict=True))
     return np.ones(graph.size), _descend_by_edges(error, first, x, y, absent=total is None)
 
@@ -83,25 +79,21 @@ class _Error:
 
 
 @searching
-def _descend_by_columns(error: _Error, first: Floats, squares: bool) -> tuple[Floats, Floats]:
-    """Non-negative rows; every column adds up to one, or its squares do, with the weight of the value itself."""
+def _descend_by_columns(error: _Error, first: Floats) -> tuple[Floats, Floats]:
+    """Non-negative rows; every column adds up to one, with the weight of the value itself."""
     from scipy.optimize import minimize
-
-    def lengths(rows: Floats) -> Floats:
-        return np.asarray(np.sqrt(1 + (rows**2).sum(axis=0)) if squares else 1 + rows.sum(axis=0))
 
     def objective(parameters: Floats) -> tuple[float, Floats]:
         rows = parameters.reshape(first.shape)
-        c = lengths(rows)
-        value, in_rows, in_c = error(rows, c)
-        return value, (in_rows + in_c * (rows / c if squares else 1.0)).ravel()
+        value, in_rows, in_c = error(rows, 1 + rows.sum(axis=0))
+        return value, (in_rows + in_c).ravel()
 
-    options = {"maxiter": SQUARE_ROUNDS if squares else COLUMN_ROUNDS}
+    options = {"maxiter": COLUMN_ROUNDS}
     found = minimize(
         objective, first.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * first.size, options=options
     )
     rows = found.x.reshape(first.shape)
-    single = 1 / lengths(rows)
+    single = 1 / (1 + rows.sum(axis=0))
     return single, rows * single
 
 
@@ -157,10 +149,3 @@ def bumps(cells: int, widths: Sequence[float], height: float) -> Floats:
     near = np.concatenate(rows)
     uneven = 1 + 0.1 * np.cos(np.outer(np.arange(1, len(near) + 1), np.arange(cells)))
     return np.asarray((height * near + 0.02) * uneven)
-
-
-def every_width(cells: int) -> Floats:
-    """Bumps of all widths that are a power of 4, or of 6 on more than 256 cells, to begin with where squares count."""
-    times = 4 if cells <= 256 else 6
-    widths = [float(times**level) for level in range(1, 12) if times**level < cells]
-    return bumps(cells, widths or [cells / 2], 1.0)
