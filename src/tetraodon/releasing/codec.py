@@ -98,23 +98,14 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 **times,
                 **centred,
             }
-        case WeightedSums():
+        case WeightedSums() | SmoothSums() as sums:
             return {
-                "kind": "weighted sums",
-                "attribute": contribution.names[0],
-                "parts": contribution.unit.denominator,
-                "single": _weights_text(contribution.single),
-                "rows": [_weights_text(row) for row in contribution.sums],
-            }
-        case SmoothSums():
-            return {
-                "kind": "smooth sums",
-                "attribute": contribution.name,
-                "parts": contribution.unit.denominator,
-                "width": contribution.width,
-                "kernel": _weights_text(contribution.kernel),
-                "single": _weights_text(contribution.single),
-                "rows": [_weights_text(row) for row in contribution.sums],
+                "kind": "smooth sums" if isinstance(sums, SmoothSums) else "weighted sums",
+                "attribute": sums.names[0],
+                "parts": sums.unit.denominator,
+                "single": _weights_text(sums.single),
+                "rows": [_weights_text(row) for row in sums.sums],
+                **({"width": sums.width, "kernel": _weights_text(sums.kernel)} if isinstance(sums, SmoothSums) else {}),
             }
         case Beyond():
             return {"kind": "beyond", "attribute": contribution.names[0], "parents": list(contribution.parents)}
@@ -220,14 +211,12 @@ def _chosen_from(document: Mapping[str, Any], domain: Domain) -> ChosenTables:
 
 def _smooth_from(document: Mapping[str, Any], domain: Domain) -> SmoothSums:
     attribute, parts = domain[document["attribute"]], _whole(document["parts"], 1, UNIT_LIMIT)
-    kernel, single, *rows = (
-        _weights_from(row, 2**31) for row in (document["kernel"], document["single"], *document["rows"])
-    )
+    texts = (document["kernel"], document["single"], *document["rows"])
+    kernel, single, *rows = (np.array(_weights_from(text, 2**31)) for text in texts)
     size, width = attribute.size, _whole(document["width"], 1, attribute.size)
-    if len(kernel) > 2 * size or len(rows) > size:
+    if len(kernel) > 2 * size or not 1 <= len(rows) <= size:
         raise ValueError("sums that no plan would have")
-    given = [np.array(weights, np.int64) for weights in (rows or [[]], kernel, single)]
-    return SmoothSums(attribute.name, size, width, given[0], given[1], given[2], Fraction(1, parts))
+    return SmoothSums(attribute.name, size, width, np.array(rows), kernel, single, Fraction(1, parts))
 
 
 def _margins_from(document: Mapping[str, Any], domain: Domain) -> WeighedMargins:
