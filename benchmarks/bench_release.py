@@ -1,4 +1,7 @@
-"""A whole release of ten million rows, from the shell's prompt to the written folder, beside plain DuckDB."""
+"""A whole release of ten million rows, from the shell's prompt to the written folder, beside plain DuckDB.
+
+And releases of a small table one after the other, each charged to a SQLite ledger on the disk, without a folder.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+
+import tetraodon as td
 
 ROWS = 10_000_000
 POLICY = """
@@ -60,6 +66,46 @@ def medians(repeats: int, *runs: Callable[[], tuple[float, float]]) -> list[tupl
     return [(statistics.median(t for t, _ in times), max(m for _, m in times)) for times in found]
 
 
+SMALL = {
+    "dataset": "small",
+    "presence": "public",
+    "attributes": {"age": {"integer": [0, 99]}, "sex": ["Female", "Male"]},
+    "secrets": {"age": {"within": 5}},
+    "budget": {"epsilon": "0.001"},
+    "release": [{"name": "ages", "histogram": "age"}, {"name": "mean", "mean": "age", "by": "sex"}],
+}
+
+
+def small_releases(number: int) -> tuple[float, float]:
+    """Seconds, and seconds of processor time, for one release of a thousand rows after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = f"{folder}/people.parquet"
+        duckdb.sql(
+            "copy (select (hash(i) % 100)::int as age, if(hash(i + 1) % 2 = 0, 'Female', 'Male') as sex "
+            f"from range(1000) t(i)) to '{table}' (format parquet)"
+        )
+        plan = td.plan(SMALL)
+        with td.Ledger(f"{folder}/ledger.db") as ledger:
+            ledger.open("small", 10, SMALL)
+            td.release(plan, table, ledger=ledger)  # fills what is kept for all of them
+            start, spent = time.perf_counter(), time.process_time()
+            for _ in range(number):
+                td.release(plan, table, ledger=ledger)
+            return (time.perf_counter() - start) / number, (time.process_time() - spent) / number
+
+
+def small(quick: bool) -> dict[str, object]:
+    """The row of small releases: a hundred a second are wanted."""
+    seconds, spent = small_releases(20 if quick else 200)
+    return {
+        "name": "release of 1,000 rows with a SQLite ledger, seconds each over 0.01",
+        "ratio": seconds / 0.01,
+        "target": 1.0,
+        "reached": seconds <= 0.01,
+        "detail": {"seconds": seconds, "processor_seconds": spent, "a_second": 1 / seconds},
+    }
+
+
 def run(quick: bool) -> list[dict[str, object]]:
     """Rows for the common report."""
     with tempfile.TemporaryDirectory() as folder:
@@ -86,6 +132,14 @@ def run(quick: bool) -> list[dict[str, object]]:
         )
     allowed = 1.5 * plain[0] + 1.0
     return [
+        small(quick),
+        {
+            "name": "release of 10 million rows, seconds over those of plain DuckDB",
+            "ratio": ours[0] / plain[0],
+            "target": 3.0,
+            "reached": ours[0] <= 3 * plain[0],
+            "detail": {"plain_seconds": plain[0], "our_seconds": ours[0]},
+        },
         {
             "name": "release of 10 million rows, seconds over (1.5 x plain DuckDB + 1)",
             "ratio": ours[0] / allowed,

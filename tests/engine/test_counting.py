@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import duckdb
 import pytest
@@ -38,14 +39,16 @@ def test_a_billion_rows_are_never_written_out():
     assert len(counts.counts) == 100
 
 
-def test_nothing_stays_behind(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("small", "there"), [(0, 2), (1000, 1)], ids=["a folder of its own", "no folder at all"])
+def test_nothing_stays_behind(tmp_path, monkeypatch, small, there):
+    monkeypatch.setattr(import_module("tetraodon.engine.open_table"), "SMALL", small)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     path = tmp_path / "t.csv"
     path.write_text("age\n1\n", encoding="utf-16")
     with open_table(path, AGE) as engine:
         engine.counts([("age",)])
-        assert len(os.listdir(tmp_path)) == 2
+        assert len(os.listdir(tmp_path)) == there
     path.write_text("wrong\n1\n", encoding="utf-16")
     with pytest.raises(Exception, match="no column"):
         open_table(path, AGE)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
+from tetraodon.engine import dialect as dialect_room
 from tetraodon.engine.dialect import Door, call, name, number, op, selected, string
 from tetraodon.engine.duckdb_sql import DUCKDB
 from tetraodon.engine.postgres_source import POSTGRES
@@ -60,3 +61,24 @@ def test_a_door_leads_to_its_own_sources():
     assert not door.leads_to("people.csv")
     assert not door.leads_to(call("F"))
     assert not Door(addresses=("x:",), open=lambda source: source).leads_to(1)
+
+
+def test_a_query_is_written_once_and_read_from_any_origin(monkeypatch):
+    monkeypatch.setattr(dialect_room, "_WRITTEN", {})
+    monkeypatch.setattr(dialect_room, "MOST_WRITTEN", 2)
+    asked = []
+
+    def query(origin):
+        asked.append(origin)
+        return selected({"x": string("origin_")}, origin)
+
+    for source in ("(SELECT 1)", "(SELECT 2)"):
+        made = DUCKDB.written("one", query, source)
+        assert made == DUCKDB.text(selected({"x": string("origin_")}, exp.Table(this=exp.Var(this=source))))
+    assert len(asked) == 1
+    for key in ("two", "three", "one"):
+        DUCKDB.written(key, query, "t")
+    assert len(asked) == 4
+    assert len(dialect_room._WRITTEN) == 2
+    assert POSTGRES.written("one", query, "t")
+    assert len(asked) == 5

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -51,12 +52,25 @@ def test_what_is_not_ours_stays(place):
     assert (place / "elsewhere" / "lock").exists()
 
 
+@pytest.mark.parametrize("small", [True, False])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
-def test_no_file_is_copied(encoding, place):
+def test_no_file_is_copied(encoding, small, place, monkeypatch):
+    monkeypatch.setattr(import_module("tetraodon.engine.open_table"), "SMALL", 1000 if small else 0)
     path = place / "t.csv"
     path.write_text("age\n1\n", encoding=encoding)
     with open_table(path, Domain((Attribute("age", Integers(0, 9)),))) as engine:
         engine.counts([("age",)])
         files = [name for _, _, names in os.walk(place) for name in names]
-    assert sorted(files) == ["lock", "t.csv"]
+    assert sorted(files) == (["t.csv"] if small else ["lock", "t.csv"])
     assert os.listdir(place) == ["t.csv"]
+
+
+def test_whoever_opens_a_small_table_removes_what_was_abandoned_too(place):
+    with subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+    assert len(os.listdir(place)) == 1
+    (place / "t.csv").write_text("age\n1\n")
+    with open_table(place / "t.csv", Domain((Attribute("age", Integers(0, 9)),))):
+        assert os.listdir(place) == ["t.csv"]

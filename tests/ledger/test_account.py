@@ -10,6 +10,7 @@ import pytest
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import LONGEST_NAME, Account, Entry, RecordedRefusal, Reservation, dataset_name
 from tetraodon.ledger.document import document_hash
+from tetraodon.policy.load import load_policy
 
 NOW = "2025-01-01T00:00:00+00:00"
 
@@ -103,3 +104,11 @@ def test_names_that_cannot_be_told_apart_or_shown_are_refused(name: str) -> None
 def test_a_name_is_text() -> None:
     with pytest.raises(LedgerError, match="not text"):
         dataset_name(3)  # type: ignore[arg-type]
+
+
+def test_the_governing_policy_is_understood_once() -> None:
+    document = {"dataset": "d", "attributes": {"x": ["a", "b"]}, "budget": {"epsilon": 1}}
+    first = Account("d", Fraction(1), Fraction(0), document, document_hash(document), "")
+    again = Account("d", Fraction(2), Fraction(1), dict(reversed(document.items())), document_hash(document), "")
+    assert first.governing == load_policy(document)
+    assert again.governing is first.governing

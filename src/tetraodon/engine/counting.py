@@ -6,29 +6,30 @@ numbered afterwards: a few cells instead of every row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
 import numpy as np
 from sqlglot import exp
 
 from tetraodon.arrays import Ints
-from tetraodon.domain import Domain
+from tetraodon.domain import Attribute, Domain
 from tetraodon.engine.column import Column, ColumnReport, numbered_later, require, require_key, require_kind
 from tetraodon.engine.counts import Counts, require_sound, summed
 from tetraodon.engine.dialect import (
-    BIG,
     CountableTable,
     Sql,
     call,
-    cast,
+    grouped,
     inner,
     missing,
     name,
     negated,
     number,
     op,
+    rows_where,
     selected,
+    total,
     when,
 )
 from tetraodon.engine.expressions import answered, code, outside, present, read
@@ -87,17 +88,7 @@ class Engine:
         Where `names` are given, the columns of these attributes alone are looked at.
         """
         asked = {p: a for p, a in enumerate(self._domain) if names is None or a.name in names}
-        columns: dict[str, Sql] = {}
-        parts: dict[str, Sql] = {"n": exp.Count(this=exp.Star())}
-        for place, attribute in asked.items():
-            column, held, value = self._column(attribute.name), name(f"p{place}"), name(f"r{place}")
-            columns[f"p{place}"] = answered(attribute, column, name(column.place), self._dialect)
-            columns[f"r{place}"] = self._read(attribute.name)
-            beyond = outside(attribute, column, value, self._dialect)
-            parts[f"m{place}"] = _rows_where(negated(held))
-            parts[f"u{place}"] = _rows_where(op(exp.And, held, missing(value)))
-            parts[f"o{place}"] = _rows_where(op(exp.And, held, negated(missing(value)), beyond))
-        found = self._fetch(lambda origin: selected(parts, inner(selected(columns, origin))))
+        found = self._fetch(("fit", tuple(asked)), lambda origin: self._fit(asked, origin))
         rows = int(found["n"][0])
         reports = [
             ColumnReport(attribute.name, rows, *(int(found[f"{part}{place}"][0]) for part in "muo"))
@@ -105,6 +96,20 @@ class Engine:
         ]
         keyed = names is None and self._individuals.key
         return reports + ([self._key_report(keyed, rows)] if keyed else [])
+
+    def _fit(self, asked: Mapping[int, Attribute], origin: Sql) -> exp.Select:
+        """How many rows there are, and of each attribute how many are missing, unreadable and outside."""
+        columns: dict[str, Sql] = {}
+        parts: dict[str, Sql] = {"n": exp.Count(this=exp.Star())}
+        for place, attribute in asked.items():
+            column, held, value = self._column(attribute.name), name(f"p{place}"), name(f"r{place}")
+            columns[f"p{place}"] = answered(attribute, column, name(column.place), self._dialect)
+            columns[f"r{place}"] = self._read(attribute.name)
+            beyond = outside(attribute, column, value, self._dialect)
+            parts[f"m{place}"] = rows_where(negated(held))
+            parts[f"u{place}"] = rows_where(op(exp.And, held, missing(value)))
+            parts[f"o{place}"] = rows_where(op(exp.And, held, negated(missing(value)), beyond))
+        return selected(parts, inner(selected(columns, origin)))
 
     def per_person(self, title: str = "", *, first: int = 0, step: int = 0, cap: int = 0) -> PersonCounts:
         """By number of rows, how many individuals have so many; and the sum of an attribute, each up to a cap.
@@ -115,9 +120,10 @@ class Engine:
         key, place = self._individuals.key, f"s{self._domain.position(title)}" if title else ""
         assert key is not None, "whose row is whose is not known"
         found = self._fetch(
+            ("people", title, first, step, cap),
             lambda origin: people_query(
                 self._keyed_rows(key, (), [title] if title else [], origin, whose=True), place, first, step, cap
-            )
+            ),
         )
         return PersonCounts(found["n"], found["p"], found["t"])
 
@@ -150,8 +156,11 @@ class Engine:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _fetch(self, query: Callable[[Sql], exp.Select]) -> dict[str, Ints]:
-        return self._table.fetch(lambda origin: self._dialect.text(query(exp.Table(this=exp.Var(this=origin)))))
+    def _fetch(self, asked: Hashable, query: Callable[[Sql], exp.Select]) -> dict[str, Ints]:
+        """The answer to a query that depends on `asked`, and on how the table and its records look, alone."""
+        table = self._table
+        how = tuple(table.columns.values()), table.decimal, self._domain, self._individuals
+        return table.fetch(lambda origin: self._dialect.written((how, asked), query, origin))
 
     def _column(self, title: str) -> Column:
         return self._table.columns[title]
@@ -211,9 +220,10 @@ class Engine:
         sums = [f"s{place}" for place in self._places(add)]
         sets = [[f"c{place}" for place in self._places(titles)] for titles in needed]
         found = self._fetch(
+            ("cells", tuple(needed), add),
             lambda origin: self._numbered(
-                _grouped(self._rows(every, add, origin), sets, sums), every, sums, apart=len(sets) > 1
-            )
+                grouped(self._rows(every, add, origin), sets, sums), every, sums, apart=len(sets) > 1
+            ),
         )
         return [self._part(titles, every, add, found, apart=len(sets) > 1) for titles in needed]
 
@@ -236,7 +246,7 @@ class Engine:
         if not late:
             return numbered
         by = [title for title in (*coded, *kept) if title not in ("n", *sums)]
-        listed = {title: name(title) for title in by} | {title: _total(name(title)) for title in ("n", *sums)}
+        listed = {title: name(title) for title in by} | {title: total(name(title)) for title in ("n", *sums)}
         return selected(listed, inner(numbered)).group_by(*map(name, by), copy=False)
 
     def _part(
@@ -262,37 +272,15 @@ class Engine:
         left_out = when((many, op(exp.Sub, name("n"), number(kept))))
         keyless = when((missing(name("k")), name("n")))
         found = self._fetch(
+            ("key", key),
             lambda origin: selected(
-                {"m": _total(keyless), "o": _total(left_out)},
+                {"m": total(keyless), "o": total(left_out)},
                 inner(
                     selected(
                         {"k": name("k"), "n": exp.Count(this=exp.Star())},
                         inner(selected({"k": self._key(key)}, origin)),
                     ).group_by(name("k"), copy=False)
                 ),
-            )
+            ),
         )
         return ColumnReport(key, rows, int(found["m"][0]), 0, int(found["o"][0]))
-
-
-def _grouped(rows: exp.Select, sets: list[list[str]], sums: list[str]) -> exp.Select:
-    """Cells of each set of columns; with several sets, `g<position>` is 1 where a column is not in the set."""
-    columns = list(dict.fromkeys(title for titles in sets for title in titles))
-    listed = {title: name(title) for title in columns}
-    if len(sets) > 1:
-        listed |= {f"g{title[1:]}": call("GROUPING", name(title)) for title in columns}
-    listed |= {"n": exp.Count(this=exp.Star()), **{title: _total(name(title)) for title in sums}}
-    cells = selected(listed, inner(rows))
-    if len(sets) > 1:
-        shown = [exp.Tuple(expressions=[name(title) for title in titles]) for titles in sets]
-        return cells.group_by(exp.GroupingSets(expressions=shown), copy=False)
-    return cells.group_by(*map(name, columns), copy=False) if columns else cells
-
-
-def _rows_where(condition: Sql) -> Sql:
-    return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=condition))
-
-
-def _total(value: Sql) -> Sql:
-    """A sum as a BIGINT; of nothing it is 0."""
-    return call("COALESCE", cast(exp.Sum(this=value), BIG), number(0))

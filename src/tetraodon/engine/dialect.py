@@ -6,10 +6,11 @@ and literals, so the generator quotes them, and nothing that a policy or a recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, TypeAlias
+from uuid import uuid4
 
 from sqlglot import exp
 
@@ -19,6 +20,12 @@ from tetraodon.errors import TableError
 
 Sql: TypeAlias = exp.Expr
 BIG, TEXT, DOUBLE, DATE = "BIGINT", "TEXT", "DOUBLE", "DATE"
+
+
+MOST_WRITTEN = 256
+_WRITTEN: dict[Hashable, str] = {}
+_ORIGIN = f"origin_{uuid4().hex}"
+"""What stands for a table in queries that are kept; nobody can write it into a policy."""
 
 
 class CountableTable(Protocol):
@@ -224,3 +231,35 @@ class Dialect:
     def text(self, query: Sql) -> str:
         """The query as SQL."""
         return query.sql(dialect=self.name, copy=False)
+
+    def written(self, key: Hashable, query: Callable[[Sql], Sql], origin: str) -> str:
+        """The query of an origin as SQL; written once for every key, which is all that it depends on."""
+        found = _WRITTEN.get((self.name, key))
+        if found is None:
+            while len(_WRITTEN) >= MOST_WRITTEN:
+                _WRITTEN.pop(next(iter(_WRITTEN)), None)
+            found = _WRITTEN[self.name, key] = self.text(query(exp.Table(this=exp.Var(this=_ORIGIN))))
+        return found.replace(_ORIGIN, origin)
+
+
+def grouped(rows: exp.Select, sets: list[list[str]], sums: list[str]) -> exp.Select:
+    """Cells of each set of columns; with several sets, `g<position>` is 1 where a column is not in the set."""
+    columns = list(dict.fromkeys(title for titles in sets for title in titles))
+    listed = {title: name(title) for title in columns}
+    if len(sets) > 1:
+        listed |= {f"g{title[1:]}": call("GROUPING", name(title)) for title in columns}
+    listed |= {"n": exp.Count(this=exp.Star()), **{title: total(name(title)) for title in sums}}
+    cells = selected(listed, inner(rows))
+    if len(sets) > 1:
+        shown = [exp.Tuple(expressions=[name(title) for title in titles]) for titles in sets]
+        return cells.group_by(exp.GroupingSets(expressions=shown), copy=False)
+    return cells.group_by(*map(name, columns), copy=False) if columns else cells
+
+
+def rows_where(condition: Sql) -> Sql:
+    return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=condition))
+
+
+def total(value: Sql) -> Sql:
+    """A sum as a BIGINT; of nothing it is 0."""
+    return call("COALESCE", cast(exp.Sum(this=value), BIG), number(0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -15,7 +17,7 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.duckdb_sql import DUCKDB
-from tetraodon.engine.private_folder import PrivateFolder
+from tetraodon.engine.private_folder import PrivateFolder, remove_abandoned
 from tetraodon.errors import DataRefusal, TableError
 
 Origin: TypeAlias = Callable[[], AbstractContextManager[str]]
@@ -45,6 +47,38 @@ KINDS = {
 }
 
 
+class SmallTables:
+    """A database that small tables share, each with a cursor of its own: no other sees what is registered there.
+
+    It has no thread and no folder: it spills nothing, keeps nothing of a file, and may be there when a process forks.
+
+    Why   making a database takes longer than counting a small table.
+    """
+
+    def __init__(self, *, files: bool) -> None:
+        self._files = files
+        self._made: tuple[int, duckdb.DuckDBPyConnection] | None = None
+        self._making = threading.Lock()
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._making:
+            if self._made is None or self._made[0] != os.getpid():
+                self._made = os.getpid(), self._connected()
+            return self._made[1].cursor()
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        config = {**SETTINGS, "threads": 1, "temp_directory": "", "enable_external_file_cache": "false"}
+        made = duckdb.connect(":memory:", config=config)
+        made.execute("SET enable_progress_bar = false")
+        if not self._files:
+            made.execute("SET enable_external_access = false")
+        made.execute("SET lock_configuration = true")
+        return made
+
+
+SMALL_FILES, SMALL_FRAMES = SmallTables(files=True), SmallTables(files=False)
+
+
 class DuckDBTable:
     """What an engine needs to know of a table: its columns, and how to run a query on it.
 
@@ -53,10 +87,16 @@ class DuckDBTable:
 
     dialect = DUCKDB
 
-    def __init__(self) -> None:
-        self._folder = PrivateFolder()
-        self.connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": str(self.folder)})
-        self.connection.execute("SET enable_progress_bar = false")
+    def __init__(self, shared: SmallTables | None = None) -> None:
+        self._shared = shared
+        self._folder: PrivateFolder | None = None
+        if shared is None:
+            config = {**SETTINGS, "temp_directory": str(self.folder)}
+            self.connection = duckdb.connect(":memory:", config=config)
+            self.connection.execute("SET enable_progress_bar = false")
+        else:
+            remove_abandoned()
+            self.connection = shared.cursor()
         self.relation: duckdb.DuckDBPyRelation | None = None
         self.view = f"tetraodon_{uuid4().hex}"  # DuckDB puts it into the relation's own connection
         self.origins: tuple[Origin, ...] = ()
@@ -66,6 +106,7 @@ class DuckDBTable:
     @property
     def folder(self) -> Path:
         """A private folder that goes with the table."""
+        self._folder = self._folder or PrivateFolder()
         return self._folder.path
 
     def describe(self, origin: str) -> None:
@@ -80,6 +121,8 @@ class DuckDBTable:
 
     def lock(self, *, files: bool) -> None:
         """No setting changes from here on, and no other file is read unless the table needs files."""
+        if self._shared is not None:
+            return  # they are locked from the first
         if not files:
             self.connection.execute("SET enable_external_access = false")
         self.connection.execute("SET lock_configuration = true")
@@ -108,7 +151,8 @@ class DuckDBTable:
                 self.relation.query(self.view, f"DROP VIEW {self.view}")
             self.relation = None
         self.connection.close()
-        self._folder.remove()
+        if self._folder is not None:
+            self._folder.remove()
 
     def _run(self, sql: str) -> Run:
         if self.relation is not None:

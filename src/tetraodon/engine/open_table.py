@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -17,7 +19,7 @@ from tetraodon.engine import duckdb_source, typed_files
 from tetraodon.engine.counting import Engine
 from tetraodon.engine.csv_file import CsvFormat
 from tetraodon.engine.dialect import CountableTable, Door
-from tetraodon.engine.duckdb_table import DuckDBTable
+from tetraodon.engine.duckdb_table import SMALL_FILES, SMALL_FRAMES, DuckDBTable, SmallTables
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.row_query import QueriedTable, RowQuery, is_query, read_query
 from tetraodon.errors import TableError
@@ -46,6 +48,8 @@ ADDRESSES = tuple(prefix for door in DOORS for prefix in door.addresses)
 """How the names of tables begin that are not files; they may hold a password, so they are not shown."""
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
+SMALL, VALUE = 2**21, 8
+"""Bytes of a small table; those of a value, about."""
 DATABASE = re.compile(r"(?P<file>.+?\.(?:duckdb|ddb|db))(?:#(?P<table>.*))?", re.IGNORECASE | re.DOTALL)
 
 
@@ -89,13 +93,26 @@ def opened(source: Source, wanted: Sequence[str] = (), csv: CsvFormat | None = N
             return door.open(source)
     if isinstance(source, str) and is_query(source):
         return _queried(read_query(source), csv)
-    table = DuckDBTable()
+    table = DuckDBTable(_shared(source))
     try:
         _show(table, source, wanted, csv)
         return table
     except BaseException:
         table.close()
         raise
+
+
+def _shared(source: object) -> SmallTables | None:
+    """The database that a small table is shown to; None where it is to have its own."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        with suppress(OSError):  # whoever opens it says what is wrong
+            if path.name.lower().endswith((*CSV, *PARQUET)) and path.is_file() and path.stat().st_size <= SMALL:
+                return SMALL_FILES
+        return None
+    framed = type(source).__module__.startswith(("polars.", "pyarrow.", "pandas."))
+    shape = getattr(source, "shape", ()) if framed else ()
+    return SMALL_FRAMES if shape and math.prod(shape) * VALUE <= SMALL else None
 
 
 def _queried(query: RowQuery, csv: CsvFormat | None) -> CountableTable:

@@ -7,12 +7,15 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount, amount_from_text
 from tetraodon.ledger.compose import NOTHING, ReleaseLoss, Spent
-from tetraodon.ledger.document import document_hash
+from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.policy import Policy
 
 State: TypeAlias = Literal["reserved", "settled"]
 STATES: tuple[State, ...] = get_args(State)
@@ -227,8 +230,18 @@ class Account:
             )
 
     @property
+    def governing(self) -> Policy:
+        """The governing policy, understood: once for every account that is looked at again."""
+        return _understood(canonical_text(self.policy))
+
+    @property
     def left(self) -> Fraction:
         """What the next release may still cost; nothing where more was charged than is allowed now. With Gaussian noise
         it may cost more by itself: losses compose.
         """
         return max(self.total - self.charged, Fraction(0))
+
+
+@lru_cache(maxsize=16)
+def _understood(text: str) -> Policy:
+    return load_policy(document_from_text(text))

@@ -72,7 +72,7 @@ def perturb(
             return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, **again)
     matrices = matrices_of(policy, rational(epsilon, name="epsilon"), loss)
     asked = Fraction(certificate_of(policy, matrices).epsilon)
-    governing = load_policy(ledger.account(policy.account).policy)
+    governing = ledger.account(policy.account).governing
     check_same_data(policy, governing)
     manifest = {
         "policy": dict(policy.document),

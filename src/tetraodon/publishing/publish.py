@@ -84,7 +84,7 @@ def publish(
     chosen = adversary or policy.adversary
     if chosen is not None and not (policy.size_is_public and chosen.k is not None and chosen.records is None):
         plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
-    governing = load_policy(ledger.account(policy.account).policy)
+    governing = ledger.account(policy.account).governing
     check_same_data(policy, governing)
     check_same_size(policy, governing)
     several = chosen is not None and chosen.views > 1
@@ -188,7 +188,7 @@ def charged_plan(entry: Entry) -> ViewPlan:
 def quote_view(plan: ViewPlan, ledger: Ledger) -> Quote:
     """What a view of this plan would be charged now, and whether it would be refused. Nothing is charged."""
     account = ledger.account(plan.policy.account)
-    governing = load_policy(account.policy)
+    governing = account.governing
     try:
         check_same_data(plan.policy, governing)
         check_same_size(plan.policy, governing)

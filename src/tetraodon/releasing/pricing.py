@@ -20,7 +20,6 @@ from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
-from tetraodon.policy.load import load_policy
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.plan import Plan
@@ -37,7 +36,7 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
 
     Pre   the plan's attributes mean the same in both policies; otherwise what was measured could not be compared.
     """
-    governing = load_policy(account.policy)
+    governing = account.governing
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
     certificate = certify_release(
@@ -74,7 +73,7 @@ def charge_for(
     Post  with those of all earlier releases it sums to no less than the loss of all of them together, for whoever the
           governing policy calls an attacker.
     """
-    governing = load_policy(account.policy)
+    governing = account.governing
     if adds_up(governing.attackers):
         return Charge(charge_of(certificate), ADDS_UP)
     measured = [m for item in plan for m in item.measurements]
@@ -119,7 +118,7 @@ def terms(plan: Plan, certificate: Certificate, account: Account, entries: Calla
         plan.policy.epsilon,
         plan.policy.document,
         plan_document(plan),
-        certificate_document(certificate, load_policy(account.policy).domain)["witness"],
+        certificate_document(certificate, account.governing.domain)["witness"],
         lambda: charge_for(plan, certificate, account, entries),
     )
 

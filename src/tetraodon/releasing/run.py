@@ -125,8 +125,8 @@ def _measure(
         permit = way.spend(asked, owner=owner)
     progress("counting")
     with way.counting():
-        exact = count(plan, table, load_policy(account.policy), warn)
-        named = count_names(plan, table, load_policy(account.policy))
+        exact = count(plan, table, account.governing, warn)
+        named = count_names(plan, table, account.governing)
     if not owner:
         progress("charging the ledger")
         permit = way.spend(asked)
