@@ -125,10 +125,16 @@ def test_near_secrets_need_less_noise() -> None:
     assert found.expected_error < 0.8 * found.baseline_error
 
 
-def test_what_is_known_is_refused_before_anything_is_spent() -> None:
-    with pytest.raises(Refused, match="something is known") as told:
-        td.plan(policy(known=[{"marginal": ["kind"]}]))
-    assert told.value.fix
+def test_what_is_known_is_priced(table: pl.DataFrame, tmp_path: Path) -> None:
+    """What no secret changes costs nothing; how many are far makes two records change at once."""
+    plain, free, dear = (
+        td.plan(policy(known=known))["k"] for known in ([], [{"marginal": ["kind"]}], [{"count": "x > 49"}])
+    )
+    assert free.expected_error == plain.expected_error
+    assert dear.expected_error > plain.expected_error
+    found = released(policy(known=[{"count": "x > 49"}]), table, tmp_path)
+    assert len(found["k"].columns["x"]) == 3
+    assert all(check.passed for check in td.verify(tmp_path / "release"))
 
 
 def test_too_small_a_budget_is_refused() -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from tetraodon.certificate import combinations
+from tetraodon.certificate import combinations, oracle
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
-from tetraodon.mechanism.kmeans.certificates import certify_synopsis
+from tetraodon.mechanism.kmeans import certificates
+from tetraodon.mechanism.kmeans.certificates import certify_records, certify_synopsis, dearer_by
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import count
+from tetraodon.questions import count, histogram
 
 UNIT = Grid(Fraction(0), Fraction(1), Fraction(1, 100))
 
@@ -187,7 +189,55 @@ def test_as_many_clusters_as_points_are_allowed() -> None:
     assert plan_kmeans(policy_of(Everything(3), Everything(2), at_most=2), 1, 6).clusters == 6
 
 
-def test_known_counts_are_refused() -> None:
+KNOWN = {
+    "a count": policy_of(Within(4, 1), Everything(2), known=(Known(count("x0 > 1")),)),
+    "a table": policy_of(Within(4, 1), Everything(2), known=(Known(histogram("x1")),)),
+    "and presence": policy_of(Everything(3), Public(2), absent=True, known=(Known(histogram("x1")),)),
+    "presence alone": policy_of(Public(4), Public(2), absent=True),
+}
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_known_counts_and_presence_alone_are_priced_as_the_oracle_does(kind: str) -> None:
+    policy = KNOWN[kind]
+    near = oracle.changes(oracle.world(policy.graph, policy.known, 3 if policy.known else 1))
+    assert near
+    for clusters, epsilon in ((2, 4), (3, 50)):
+        plan = plan_kmeans(policy, epsilon, clusters, method="table")
+        assert plan.synopsis is not None
+        moved = oracle.largest(near, plan.synopsis.query, policy.domain)
+        assert plan.certificate.exact
+        assert plan.epsilon == moved / plan.scale == epsilon
+
+
+@pytest.mark.parametrize("method", ["auto", "refined", "steps", "synopsis"])
+def test_every_table_that_a_record_adds_one_to_is_priced_where_counts_are_known(method: Any) -> None:
+    """A known count of who is far: two records change, so that twice the noise is needed."""
+    plain = policy_of(Within(20, 3), Within(20, 3))
+    aware = replace(plain, graph=replace(plain.graph, known=(Known(count("x0 > 9")),)))
+    plan = plan_kmeans(aware, 1, 3, method=method)
+    assert 0 < plan.epsilon <= 1
+    assert certify_records(aware, aware.domain.names, [Fraction(1)]).epsilon == 4
+    assert certify_records(plain, plain.domain.names, [Fraction(1)]).epsilon == 2
+    assert (dearer_by(aware, aware.domain.names), dearer_by(plain, plain.domain.names)) == (2, 1)
+
+
+def test_shares_are_refused_where_counts_are_known() -> None:
     policy = policy_of(Everything(5), known=(Known(count("x0 = 1")),))
-    with pytest.raises(Refused, match="Fix: drop `known`"):
-        plan_kmeans(policy, 1, 2)
+    with pytest.raises(Refused, match="shares of records are not certified"):
+        plan_kmeans(policy, 1, 2, method="soft")
+
+
+def test_what_is_known_stays_known_where_every_pair_is_taken_for_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = policy_of(Within(6, 1), known=(Known(count("x0 > 2")),))
+    priced, tried = certificates._priced, []
+
+    def refuses_first(of: Policy, graph: SecretGraph, measured: Any) -> Any:
+        tried.append(graph)
+        if len(tried) == 1:
+            raise Refused("too many", fix="none")
+        return priced(of, graph, measured)
+
+    monkeypatch.setattr(certificates, "_priced", refuses_first)
+    assert certify_records(policy, ["x0"], [Fraction(1)]).epsilon == 4
+    assert [graph.known for graph in tried] == [policy.known] * 2

@@ -34,15 +34,18 @@ def _every_sequence(counted: tuple[Vector, ...], vectors: tuple[Vector, ...], en
 
     Why   as `minimal_sequences`, but from each start; and of those that a symmetry maps to each other one is extended.
           A symmetry changes the order of a fact's counts, or the sign of all of them, and maps moves to moves. It keeps
-          products of moves, so that what it maps to each other is extended alike. In products a fact of many counts
-          weighs more, which leaves less to extend.
+          products of moves, so that what it maps to each other is extended alike. In products a fact that splits the
+          classes into many parts weighs more, which leaves less to extend.
     """
     pairs = list(itertools.permutations(range(len(vectors)), 2))
     whole = {_step(vectors[a], vectors[b]): _step(counted[a], counted[b]) for a, b in pairs}
     names = tuple(sorted(whole))
     moves = np.array([whole[name] for name in names], np.int64)
-    widths = np.diff((0, *ends))
-    slopes = moves * np.repeat(widths, widths) @ moves.T
+    slopes = np.zeros((len(moves), len(moves)), np.int64)
+    for start, end in itertools.pairwise((0, *ends)):
+        part = moves[:, start:end]
+        parts = len({row[start:end] for row in counted})
+        slopes += 2 * parts // max(1, int((part**2).sum(axis=1).max())) * (part @ part.T)
     back, left = _symmetries(moves, ends), STATES
     code = [sum(entry * _BASE**place for place, entry in enumerate(name)) for name in names]
     level, found = _one_of_each(np.eye(len(names), dtype=np.int16), back), [np.zeros((0, len(names)), np.int16)]

@@ -31,7 +31,7 @@ def certify_synopsis(
     `totals` are told exactly besides. `further` are the scales of other tables that are released as well, as in
     `certify_records`.
     """
-    refuse_known(policy)
+    require_same_secrets(policy)
     told = [Measurement(totals.query, Fraction(0))] if totals else []
     return _certify(policy, [Measurement(synopsis.query, scale), *told, *_records(synopsis.names, further)])
 
@@ -39,9 +39,10 @@ def certify_synopsis(
 def certify_records(policy: Policy, names: Sequence[str], scales: Sequence[Fraction]) -> Certificate:
     """The loss of several tables, each with its noise, in which every record adds at most one in total.
 
-    Why   whatever a record adds, changing it moves such a table by at most 2, as it moves the table of its values.
+    Why   whatever a record adds is told by its values: so a table moves by at most one for every record more or less in
+          the table of values, whether one record changes or, where counts are known, several do.
     """
-    refuse_known(policy)
+    require_same_secrets(policy)
     return _certify(policy, _records(names, scales))
 
 
@@ -55,7 +56,12 @@ def certify_rates(
     Why   running counts of a column move by exactly the length of a step along it, so they stand in for such answers.
           A record adds much more to them than it does to the answers, so that presence is judged by itself.
     """
-    refuse_known(policy)
+    require_same_secrets(policy)
+    if policy.known:  # changes of several records may cancel in running counts, and not in what these stand for
+        raise Refused(
+            "shares of records are not certified for data about which something is known",
+            fix="cluster a table, or by steps: method='auto', 'table', 'refined' or 'steps'",
+        )
     moving = [
         Measurement(LinearQuery(Prefix(name, policy.domain[name].size, policy.domain[name].size - 1)), 1 / rate)
         for name, rate in zip(names, rates, strict=True)
@@ -73,15 +79,9 @@ def certify_nothing(policy: Policy) -> Certificate:
     return _certify(policy, [])
 
 
-def refuse_known(policy: Policy) -> None:
-    """Stop where steps change several records, since something is known or people are not independent, and where groups
-    have secrets of their own: nothing here says so."""
+def require_same_secrets(policy: Policy) -> None:
+    """Stop where people are not independent, or groups have secrets of their own: nothing here says so."""
     require_independent(policy, "k-means")
-    if policy.known:
-        raise Refused(
-            "k-means is not certified for data about which something is known",
-            fix="drop `known` from the policy, or release counts instead",
-        )
     if policy.graph.groups is not None:
         raise Refused(
             "k-means is not certified for people with secrets of their own",
@@ -89,17 +89,29 @@ def refuse_known(policy: Policy) -> None:
         )
 
 
+def dearer_by(policy: Policy, names: Sequence[str]) -> Fraction:
+    """How many times as much a table of some columns loses because of what is known. At least 1."""
+    if not policy.known:
+        return Fraction(1)
+    aware, plain = (
+        Fraction(_certify(policy, _records(names, [Fraction(1)]), graph).epsilon)
+        for graph in (policy.graph, replace(policy.graph, known=()))
+    )
+    return max(Fraction(1), aware / plain) if plain else Fraction(1)
+
+
 def _records(names: Sequence[str], scales: Sequence[Fraction]) -> list[Measurement]:
-    query = LinearQuery(One(), splits(names))
-    return [Measurement(query, scale) for scale in scales]
+    """All of them as one table: each moves as the others do, so their losses add up."""
+    rate = sum((1 / scale for scale in scales), Fraction(0))
+    return [Measurement(LinearQuery(One(), splits(names)), 1 / rate)] if rate else []
 
 
 def _certify(policy: Policy, measurements: Sequence[Measurement], graph: SecretGraph | None = None) -> Certificate:
     graph = policy.graph if graph is None else graph
     try:
         return _priced(policy, graph, measurements)
-    except Refused:  # too many secrets to look at: taking every pair for one is safe
-        return _priced(policy, complete_graph(graph), measurements)
+    except Refused:  # too many secrets to look at: taking every pair for one is safe, if what is known stays known
+        return _priced(policy, replace(complete_graph(graph), known=graph.known), measurements)
 
 
 def _priced(policy: Policy, graph: SecretGraph, measurements: Sequence[Measurement]) -> Certificate:

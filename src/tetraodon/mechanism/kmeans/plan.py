@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, did_you_mean
-from tetraodon.mechanism.kmeans.certificates import certify_nothing, certify_synopsis, refuse_known
+from tetraodon.mechanism.kmeans.certificates import certify_nothing, certify_synopsis, dearer_by, require_same_secrets
 from tetraodon.mechanism.kmeans.grid_choice import KMeansColumn, choose_grid, coarseness, columns_of, finest, totals_of
 from tetraodon.mechanism.kmeans.lloyd_steps import (
     NARROW,
@@ -99,7 +99,7 @@ def plan_kmeans(
     rounds = _whole(rounds, "rounds", USUAL_ROUNDS)
     if method not in get_args(Method):
         raise QueryError(f"there is no method {method!r}", fix=did_you_mean(str(method), get_args(Method)))
-    refuse_known(policy)
+    require_same_secrets(policy)
     columns = columns_of(policy, chosen)
     found = []
     if method in ("auto", "table", "exact"):
@@ -113,7 +113,7 @@ def plan_kmeans(
     found.extend(_candidates(policy, columns, price, clusters, rows, rounds, method))
     # shares help where a record moves little; pricing them looks at every set of columns that may change at once
     near = _at_once(policy) == 1 and min((score for score, _ in found), default=0.0) > BLIND
-    if method == "soft" or (method == "auto" and near):
+    if method == "soft" or (method == "auto" and near and not policy.known):
         found.append(_soft(policy, chosen, price, clusters, rows, rounds))
     return min(found, key=lambda one: one[0])[1]
 
@@ -159,7 +159,7 @@ def _with_synopsis(
 ) -> tuple[float, KMeansPlan]:
     names = tuple(column.attribute.name for column in columns)
     free = policy.size_is_public
-    synopsis, score = choose_grid(columns, _at_once(policy), price, rows, free=free)
+    synopsis, score = choose_grid(columns, _at_once(policy), price / dearer_by(policy, names), rows, free=free)
     if synopsis.cells == 1:
         return score, KMeansPlan("public", names, clusters, certify_nothing(policy))
     totals = totals_of(columns, synopsis) if free else None
