@@ -102,8 +102,10 @@ def dearer_by(policy: Policy, names: Sequence[str]) -> Fraction:
 
 def _records(names: Sequence[str], scales: Sequence[Fraction]) -> list[Measurement]:
     """All of them as one table: each moves as the others do, so their losses add up."""
-    rate = sum((1 / scale for scale in scales), Fraction(0))
-    return [Measurement(LinearQuery(One(), splits(names)), 1 / rate)] if rate else []
+    if not scales:
+        return []
+    scale = 1 / sum((1 / scale for scale in scales), Fraction(0)) if all(scales) else Fraction(0)
+    return [Measurement(LinearQuery(One(), splits(names)), scale)]
 
 
 def _certify(policy: Policy, measurements: Sequence[Measurement], graph: SecretGraph | None = None) -> Certificate:
