@@ -10,19 +10,17 @@ import urllib.request
 from pathlib import Path
 
 from tests.cli.conftest import Run
+from typer.testing import CliRunner
+
+from tetraodon.cli.main import app
 
 
 def test_one_command_serves_and_ends_with_its_worker(tmp_path: Path) -> None:
     (tmp_path / "sources.yaml").write_text("people: people.csv\n")
     command = [sys.executable, "-m", "tetraodon.cli.main"]
-    made = subprocess.run(
-        [*command, "account", "ada", "--role", "admin", "--json"],
-        cwd=tmp_path,
-        input="a long first password\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ledger = str(tmp_path / "tetraodon.db")
+    adding = ["account", "ada", "--role", "admin", "--json", "--ledger", ledger]
+    made = CliRunner().invoke(app, adding, input="a long first password\n")
     assert json.loads(made.stdout) == {"name": "ada", "role": "admin"}
     words = ["serve", "--sources", "sources.yaml", "--port", "0", "--json"]
     with subprocess.Popen(

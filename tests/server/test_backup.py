@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 
 from tests.server.conftest import World
+from typer.testing import CliRunner
+
+from tetraodon.cli.main import app
 
 
 def audited(world: World, *words: str) -> tuple[int, dict[str, object]]:
-    command = [
-        sys.executable,
-        "-m",
-        "tetraodon.cli.main",
-        "ledger",
-        "audit",
-        "--ledger",
-        world.ledger,
-        "--json",
-        *words,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, json.loads(done.stdout)
+    done = CliRunner().invoke(app, ["ledger", "audit", "--ledger", world.ledger, "--json", *words])
+    return done.exit_code, json.loads(done.stdout)
 
 
 def test_a_restored_ledger_works_and_an_older_one_is_noticed(open_world: World) -> None:

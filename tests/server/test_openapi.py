@@ -34,7 +34,7 @@ def test_whatever_the_document_allows_is_answered_without_an_error_of_the_server
 
     def exercise(operation: Any, token: str) -> None:
         @seed(1)
-        @settings(max_examples=3, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+        @settings(max_examples=2, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())
         def call(case: Any) -> None:
             for part in set(known) & set(case.path_parameters or {}):
@@ -49,5 +49,5 @@ def test_whatever_the_document_allows_is_answered_without_an_error_of_the_server
         operation = found.ok()
         door = doors.get((operation.method.lower(), operation.path))
         exercise(operation, open_world.tokens["ann" if door is None else ROLES[sorted(door.roles)[0]]])
-    assert sum(seen.values()) >= 60
+    assert sum(seen.values()) >= 40
     assert seen[200] >= 10
