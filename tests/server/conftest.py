@@ -56,12 +56,13 @@ class World:
     """The server, its people's tokens, and its worker."""
 
     folder: Path
+    ledger: str = ""
     clock: Hand = field(default_factory=Hand)
     tokens: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.ledger = f"sqlite:///{self.folder / 'ledger.db'}"
+        self.ledger = self.ledger or f"sqlite:///{self.folder / 'ledger.db'}"
         self.table = self.folder / "people.csv"
         pl.DataFrame({"age": [20 + i % 40 for i in range(200)], "sex": ["Female", "Male"] * 100}).write_csv(self.table)
         self.sources = self.folder / "sources.yaml"

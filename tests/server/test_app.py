@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 from tests.server.conftest import ITEMS, World
+from tests.server.test_queue import fresh_database
+from tests.services import needs_postgres
 
 import tetraodon as td
 from tetraodon.server import app as app_module
 
 
-def test_an_analyst_plans_asks_and_gets_a_release_that_verifies(open_world: World, tmp_path: Path) -> None:
-    world = open_world
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def test_an_analyst_plans_asks_and_gets_a_release_that_verifies(kind: str, tmp_path: Path) -> None:
+    world = World(tmp_path, fresh_database() if kind == "postgres" else "").opened()
     plan = world.call("ann", "POST", "/v1/datasets/people/plan", {"items": ITEMS, "epsilon": 1})
     assert (plan["charge"], plan["fits"], plan["slot"]) == ("1", True, 10)
     key = world.asked(approve=False)
@@ -42,6 +45,7 @@ def test_an_analyst_plans_asks_and_gets_a_release_that_verifies(open_world: Worl
     assert world.call("ann", "GET", "/v1/datasets/people")["allotment"]["left"] == "1"
     world.call("amy", "GET", f"/v1/releases/{key}", expect=404)
     assert world.told()[-3:] == ["requested", "approved", "released"]
+    world.close()
 
 
 def test_errors_are_the_documents_of_the_command_line(open_world: World) -> None:
