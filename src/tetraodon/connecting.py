@@ -129,12 +129,17 @@ class RemoteData:
     ) -> Plan:
         """The plan of some items; free. It is worked out here too, and refused where the server's is another."""
         asked = _asked(items, epsilon, error, confidence, records)
-        theirs = self.server.call("POST", f"{self._path}/plan", asked)
+        theirs = self.quote(**asked)
         mine = asked_plan(self.policy, asked)
         stated = plan_document(mine)
         if not all(same_numbers(stated[part], theirs.get(part)) for part in ("epsilon", "certificate")):
             raise ReleaseError("the server plans this in another way", fix="use the server's version of tetraodon")
         return mine
+
+    def quote(self, items: Sequence[Item], **asked: Any) -> dict[str, Any]:
+        """The server's own document of a plan: with `charge`, whether it `fits`, and its `slot`."""
+        found: dict[str, Any] = self.server.call("POST", f"{self._path}/plan", {"items": list(items)} | asked)
+        return found
 
     def release(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tetraodon.cli import remote_commands
 from tetraodon.cli.command_boundary import Edge, WrongUse, existing
 from tetraodon.cli.output import Json, emit, say, table, working
 
@@ -18,7 +19,8 @@ MOST_ROWS = 100
 
 def ask(
     folder: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="A release folder, or a view folder.", show_default=False)
+        str,
+        typer.Argument(metavar="FOLDER", help="A release or view folder; on a server, a data set.", show_default=False),
     ],
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help='Such as "age between 30 and 39".', show_default=False)
@@ -47,9 +49,12 @@ def ask(
       {"condition", "item", "groups": [{"group", "value", "lower", "upper", "confidence"}]}.
     """
     with Edge(as_json):
-        existing(folder, option="FOLDER", folder=True)
         if not question.strip():
             raise WrongUse("the question is empty", fix='write one such as "age between 30 and 39"')
+        if (chosen := remote_commands.server()) is not None:
+            _answer(question, chosen.dataset(folder).ask(question, confidence=confidence), as_json)
+            return
+        existing(folder, option="FOLDER", folder=True)
         from tetraodon.publishing.view import MANIFEST
 
         if (Path(folder) / MANIFEST).exists():

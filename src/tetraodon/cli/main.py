@@ -23,6 +23,7 @@ from tetraodon.cli import (
     policy_commands,
     publish_command,
     release_commands,
+    remote_commands,
     reprice_command,
     serve_command,
     studio_command,
@@ -52,11 +53,17 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
+    server: Annotated[
+        str | None, typer.Option(metavar="URL", help="Ask a server: for plan, release and ask.", show_default=False)
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Say what is secret, then publish statistics with a certified privacy loss."""
+    del version
+    remote_commands.choose(server, context.invoked_subcommand)
 
 
 _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tetraodon.cli import remote_commands
 from tetraodon.cli.ask_ledger import ask_ledger
 from tetraodon.cli.command_boundary import Edge, WrongUse, existing_policy, typed_number
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl
@@ -71,6 +72,11 @@ def plan(
         if error and epsilon is not None:
             raise WrongUse("--error finds an epsilon, so --epsilon cannot be given too", fix="give one of them")
         budget = typed_number(epsilon, option="--epsilon", above=0)
+        if (chosen := remote_commands.server()) is not None:
+            if error or delta is not None:
+                raise WrongUse("on a server plans are made for an epsilon", fix="leave --error and --delta out")
+            remote_commands.plan(chosen, policy, budget, as_json=as_json)
+            return
         forgiven = typed_number(delta, option="--delta", least=0, below=1)
         from tetraodon.policy.load import load_policy
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tetraodon.cli import remote_commands
 from tetraodon.cli.command_boundary import Edge, WrongUse, existing, existing_policy, existing_table, fail
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, listed, note, say, table, working, wrapped
@@ -58,14 +59,17 @@ def note_unsigned(folder: Path) -> None:
 def release(
     policy: PolicyPath,
     data: Annotated[
-        str, typer.Argument(metavar="TABLE", help="A file, or the address of a table.", show_default=False)
-    ],
+        str | None, typer.Argument(metavar="TABLE", help="A file, or the address of a table.", show_default=False)
+    ] = None,
     out: Annotated[Path, typer.Option(help="The release folder to write.")] = Path("release"),
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier release folder.")] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Finish a release that was charged and interrupted.")
     ] = False,
     allow_dearer: AllowDearer = False,
+    purpose: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="On a server: what it is for.", show_default=False)
+    ] = None,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -90,6 +94,11 @@ def release(
     with Edge(as_json) as edge:
         edge.state = STATES["counting"]
         existing_policy(policy, data)
+        if (chosen := remote_commands.server()) is not None:
+            remote_commands.release(chosen, policy, purpose, out, as_json=as_json)
+            return
+        if data is None:
+            raise WrongUse("there is no table to release from", fix="give a TABLE, or a --server before the command")
         source = existing_table(data)
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.load import load_policy
