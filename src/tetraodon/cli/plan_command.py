@@ -75,7 +75,7 @@ def plan(
         if (chosen := remote_commands.server()) is not None:
             if error or delta is not None:
                 raise WrongUse("on a server plans are made for an epsilon", fix="leave --error and --delta out")
-            remote_commands.plan(chosen, policy, budget, as_json=as_json)
+            remote_commands.plan(chosen, policy, budget, show_plan, as_json=as_json)
             return
         forgiven = typed_number(delta, option="--delta", least=0, below=1)
         from tetraodon.policy.load import load_policy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from tetraodon.connecting import RemoteData, Server
+    from tetraodon.releasing.plan import Plan
 
 TOKEN = "TETRAODON_TOKEN"
 SERVED = ("plan", "release", "ask")
@@ -48,17 +50,15 @@ def _asked(chosen: Server, policy: str, epsilon: Fraction | None) -> tuple[Remot
     return chosen.dataset(read.dataset), list(read.document["release"]), str(read.epsilon)
 
 
-def plan(chosen: Server, policy: str, epsilon: Fraction | None, *, as_json: bool) -> None:
+def plan(chosen: Server, policy: str, epsilon: Fraction | None, show: Callable[[Plan], None], *, as_json: bool) -> None:
     """The items and the budget of a policy file, planned under the policy that governs the data set on the server."""
-    from tetraodon.cli.plan_command import show_plan
-
     with working("planning"):
         people, items, price = _asked(chosen, policy, epsilon)
         found, told = people.plan(items, epsilon=price), people.quote(items, epsilon=price)
     if as_json:
         emit(told)
         return
-    show_plan(found)
+    show(found)
     fits = "it fits" if told["fits"] else f"it does not fit: {told['ledger']['why_not']}"
     left = "" if told["allotment_left"] is None else f", of which {told['allotment_left']} is left for you"
     listed([f"On the server this would be charged epsilon {told['charge']}{left}, and {fits}."])

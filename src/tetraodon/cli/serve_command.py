@@ -132,6 +132,7 @@ def work(
     sources: Sources = None,
     seconds: Annotated[int, typer.Option(min=1, help="How long a job may take.")] = 3600,
     megabytes: Annotated[int, typer.Option(min=256, help="How much memory a job may have.")] = 8192,
+    as_json: Json = False,
 ) -> None:
     """Run what curators approved on a server, one job after the other. It ends with Ctrl-C, or when it is terminated.
 
@@ -140,8 +141,11 @@ def work(
     \b
     Example:
       tetraodon work --sources sources.yaml
+
+    \b
+    --json gives {"releases"}, once, before it works.
     """
-    with Edge(False):
+    with Edge(as_json):
         _uvicorn()
         if sources is None:
             raise WrongUse("a worker must know where the tables are", fix="give --sources FILE")
@@ -153,6 +157,8 @@ def work(
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         state = State(ledger)
         releases.mkdir(parents=True, exist_ok=True)
+        if as_json:
+            emit({"releases": str(releases)})
         Worker(state, ledger, releases.resolve(), sources, Limits(seconds, megabytes)).serve()
 
 
