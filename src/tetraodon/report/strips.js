@@ -114,15 +114,23 @@
     var drawn = make("svg", { width: width, height: tall, viewBox: box, class: "line", "aria-hidden": "true", "data-low": low, "data-high": high });
     var floor = ARCS + HIGH, put = function (made) { drawn.appendChild(made); };
     function x(code) { return SIDE + (code - low + 0.5) * wide; }
+    var last = null;  // cells without gaps that are equally dark are one
     for (var n = 0; n < cells; n += 1) {
       var a = low + Math.floor(n * span / cells), b = low + Math.floor((n + 1) * span / cells) - 1;
       var away = Math.max(steps(data, chosen, a), steps(data, chosen, b));
       if (!data.reach && blockOf(data, a) !== blockOf(data, b)) { away = data.most === null ? Infinity : data.most; }
       var shade = dark(data, away), high_ = FLAT + (HIGH - FLAT) * shade;
       var left = SIDE + (a - low) * wide, gap = wide * (b - a + 1) > 5 ? 1 : 0;
+      if (last && !gap && last.shade === shade) { last.right = left + wide * (b - a + 1); continue; }
+      close_(last);
+      last = { left: left, right: left + Math.max(wide * (b - a + 1) - gap, 0.5), high: high_, shade: shade };
+    }
+    close_(last);
+    function close_(cell) {
+      if (!cell) { return; }
       put(make("rect", {
-        x: left, y: floor - high_, width: Math.max(wide * (b - a + 1) - gap, 0.5), height: high_,
-        class: shade ? "hidden" : "open", "fill-opacity": shade ? 0.25 + 0.75 * shade : 1
+        x: cell.left, y: floor - cell.high, width: cell.right - cell.left, height: cell.high,
+        class: cell.shade ? "hidden" : "open", "fill-opacity": cell.shade ? 0.25 + 0.75 * cell.shade : 1
       }));
     }
     put(make("line", { x1: x(chosen), x2: x(chosen), y1: ARCS - 2, y2: floor, class: "chosen" }));

@@ -10,7 +10,10 @@
     if (!down && !right) { return 0; }
     if (!data.sides) { away = kilometres(data, chosen, [row, column]) <= data.within * (1 + 1e-9) ? 1 : Infinity; }
     else {
-      data.sides.forEach(function (side) { away = Math.max(away, Math.ceil((side[0] * down + side[1] * right) / side[2])); });
+      for (var n = 0; n < data.sides.length; n += 1) {
+        var side = data.sides[n];
+        away = Math.max(away, Math.ceil((side[0] * down + side[1] * right) / side[2]));
+      }
       if ((down && data.fixed[0]) || (right && data.fixed[1])) { away = Infinity; }
     }
     if (data.most !== null) { away = Math.min(away, data.most); }
@@ -43,6 +46,16 @@
     return 4 * far > size ? [0, size - 1] : [Math.max(0, chosen - far), Math.min(size - 1, chosen + far)];
   }
 
+  // The codes along an axis of which cells are drawn: a cell that stands for several is as far as its farthest.
+  function farthest(range, cells, chosen) {
+    var found = [], span = range[1] - range[0] + 1;
+    for (var n = 0; n < cells; n += 1) {
+      var low = range[0] + Math.floor(n * span / cells), up = range[0] + Math.floor((n + 1) * span / cells) - 1;
+      found.push(Math.abs(low - chosen) > Math.abs(up - chosen) ? low : up);
+    }
+    return found;
+  }
+
   function start(place) {
     var data = JSON.parse(place.querySelector("script").textContent), canvas = place.querySelector("canvas");
     var inputs = place.querySelectorAll("input[data-axis]"), words = place.querySelector(".told"), pen = canvas.getContext("2d");
@@ -52,24 +65,20 @@
       var at = chosen(), rows = part(data, at[0], 0), columns = part(data, at[1], 1), style = getComputedStyle(place);
       var tall = Math.min(rows[1] - rows[0] + 1, MOST), wide = Math.min(columns[1] - columns[0] + 1, MOST), grid = [], r, c;
       shown = { rows: rows, columns: columns };
-      canvas.width = canvas.height = SIDE;
+      pen.globalAlpha = 1;
       var high = SIDE / tall, long = SIDE / wide;
       pen.fillStyle = style.getPropertyValue("--wash");
       pen.fillRect(0, 0, SIDE, SIDE);
       pen.fillStyle = style.getPropertyValue("--accent");
+      var downs = farthest(rows, tall, at[0]), rights = farthest(columns, wide, at[1]);
       for (r = 0; r < tall; r += 1) {
-        grid.push([]);
-        for (c = 0; c < wide; c += 1) {  // a cell that stands for several is as far as its farthest
-          var top = [rows, columns].map(function (range, axis) {
-            var n = axis ? c : r, cells = axis ? wide : tall, span = range[1] - range[0] + 1;
-            var low = range[0] + Math.floor(n * span / cells), up = range[0] + Math.floor((n + 1) * span / cells) - 1;
-            return Math.abs(low - at[axis]) > Math.abs(up - at[axis]) ? low : up;
-          });
-          var away = steps(data, at, top[0], top[1]);
-          grid[r].push(away);
-          pen.globalAlpha = dark(data, away) ? 0.15 + 0.85 * dark(data, away) : 0;
-          var left = Math.round(c * long), under = Math.round(SIDE - r * high), over = Math.round(SIDE - (r + 1) * high);
-          pen.fillRect(left, over, Math.round((c + 1) * long) - left, under - over);
+        var under = Math.round(SIDE - r * high), over = Math.round(SIDE - (r + 1) * high), from = 0;
+        grid.push(rights.map(function (column) { return steps(data, at, downs[r], column); }));
+        for (c = 1; c <= wide; c += 1) {  // cells beside each other that are equally dark are one
+          if (c < wide && grid[r][c] === grid[r][from]) { continue; }
+          pen.globalAlpha = dark(data, grid[r][from]) ? 0.15 + 0.85 * dark(data, grid[r][from]) : 0;
+          pen.fillRect(Math.round(from * long), over, Math.round(c * long) - Math.round(from * long), under - over);
+          from = c;
         }
       }
       pen.globalAlpha = 1;

@@ -275,6 +275,12 @@
 
   function logit(share) { return Math.log(share / (1 - share)); }
 
+  // Three digits, and never more than is allowed: as what is written to the file.
+  function roundedDown(epsilon) {
+    var unit = Math.floor(Math.log10(epsilon)) - 2;
+    return (Math.floor(epsilon / Math.pow(10, unit)) * Math.pow(10, unit)).toFixed(Math.max(0, -unit));
+  }
+
   function choose() {
     var form = document.getElementById("belief"), follows = document.getElementById("follows");
     var balance = document.getElementById("balance"), allowed = balance.dataset.allowed;
@@ -290,7 +296,7 @@
       });
       var parts = Math.max(1, Math.floor(+form.elements.steps.value || 1)) * Math.max(1, Math.floor(+form.elements.releases.value || 1));
       var epsilon = (logit(percent("after")) - logit(percent("before"))) / parts;
-      follows.textContent = "epsilon × steps × releases = logit after − logit before: that allows epsilon " + epsilon.toPrecision(2) + " for each release.";
+      follows.textContent = "epsilon × steps × releases = logit after − logit before: that allows epsilon " + roundedDown(epsilon) + " for each release.";
     }
     form.addEventListener("input", show);
     show();
