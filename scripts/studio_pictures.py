@@ -65,7 +65,7 @@ def _settle(page: Any, where: str) -> None:
     if where == "questions":
         page.locator("#could-be svg").first.wait_for()
     if where == "choose":
-        page.locator("#balance", has_text="need").wait_for()
+        page.locator("#balance", has_text="need epsilon").wait_for()
     if where == "known":
         page.locator("[data-attack]").first.click()
         page.get_by_text("What defends").wait_for()

@@ -75,10 +75,10 @@ def test_the_file_stands_beside_and_may_be_edited(studio: Studio, visit: Any) ->
     go(page, "budget")
     beside = page.locator("#beside")
     assert beside.input_value() == POLICY
-    beside.fill(POLICY.replace("epsilon: 1", "epsilon: 2  # so agreed"))
+    beside.fill(POLICY.replace("epsilon: 1}", "epsilon: 2}  # so agreed"))
     page.locator("aside").get_by_role("button", name="Save the file").press("Enter")
     page.locator("#epsilon").and_(page.locator("[value='2']")).wait_for()
-    assert studio.bench.path.read_text() == POLICY.replace("epsilon: 1", "epsilon: 2  # so agreed")
+    assert studio.bench.path.read_text() == POLICY.replace("epsilon: 1}", "epsilon: 2}  # so agreed")
 
 
 def test_the_picture_follows_the_slider_and_nothing_is_saved_until_asked(studio: Studio, visit: Any) -> None:
