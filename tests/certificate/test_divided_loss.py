@@ -24,8 +24,8 @@ from tetraodon.workload.divided import Divided
 from tetraodon.workload.linear import LinearQuery, Measurement
 from tetraodon.workload.records_where import records_where
 
-SCALE = Fraction(1, 20)
-"""So that parts of more than one record are divided."""
+SCALE = Fraction(1, 40)
+"""So that parts of a line are divided that are told as more than one record, and of a map as more than none."""
 WORLDS: dict[tuple[int, ...], tuple[int, ...]] = {(3,): (-1, 0, 1, 2, 3), (3, 2): (0, 2)}
 """What each number may be told as: less than any count, all counts, and more; for a map, the ends alone."""
 Outcomes = dict[tuple[int, ...], Fraction]

@@ -52,7 +52,7 @@ def test_what_was_told_is_read_back() -> None:
 
 def test_a_part_is_divided_above_the_limit_alone() -> None:
     parts = Divided(("x",), (64,))
-    for count, divided in ((2 * LARGE * 3, False), (2 * LARGE * 3 + 1, True)):
+    for count, divided in ((2 * LARGE[1] * 3, False), (2 * LARGE[1] * 3 + 1, True)):
         cells = np.zeros(64, np.int64)
         cells[3] = count
         first, _ = parts.told(parts.measure(cells, SCALE, silence), SCALE)

@@ -30,8 +30,8 @@ FAN = {1: 8, 2: 4}
 """Into how many pieces a part is divided along each side, by how many sides there are."""
 FEWEST = 2
 """A round of so few parts along each side, or fewer, is not worth its part of the budget."""
-LARGE = 10
-"""A part is divided if its noisy count is above so many times the scale of what is left for it."""
+LARGE = {1: 20, 2: 10}
+"""A part is divided if its noisy count is above so many times the scale of what is left for it, by how many sides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class Divided:
 
     def _large(self, counts: Ints, active: Bools, scale: Fraction, place: int) -> Bools:
         """Which parts are divided: whole numbers are compared, so that nothing depends on the machine."""
-        return np.asarray(active & (counts > math.floor(LARGE * self.scale_again(scale, place))))
+        return np.asarray(active & (counts > math.floor(LARGE[len(self.sizes)] * self.scale_again(scale, place))))
 
     def alone(self, x: Ints) -> NoReturn:
         raise _not_linear()
