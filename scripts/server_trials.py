@@ -58,7 +58,7 @@ class Hand:
 class Trial:
     """An office with two data sets that differ in one person's age by a secret step, two curators and analysts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, analysts: int) -> None:
         self.clock, self.ledger, self.sources = Hand(), str(folder / "ledger.db"), folder / "sources.yaml"
         (folder / "releases").mkdir()
         self.office = Office.at(self.ledger, folder / "releases", self.clock)
@@ -70,13 +70,13 @@ class Trial:
             table.write_text(f"age,sex\n{text}\n")
             lines.append(f"{name}: {table}")
         self.sources.write_text("\n".join([*lines, ""]))
-        for name, role in (("carl", "curator"), ("cora", "curator"), *((f"a{i}", "analyst") for i in range(ANALYSTS))):
+        for name, role in (("carl", "curator"), ("cora", "curator"), *((f"a{i}", "analyst") for i in range(analysts))):
             self.office.accounts.add("trial", name, role, "")
         for name in ("one", "other"):
             policy = POLICY | {"dataset": name}
             self.office.holdings.propose(self.person("carl", "curator"), policy, 1000, 0, 2001, ["cora"])
             self.office.holdings.open(self.person("cora", "curator"), name)
-            for i in range(ANALYSTS):
+            for i in range(analysts):
                 self.office.holdings.allot(self.person("carl", "curator"), name, f"a{i}", 1000, None)
 
     @staticmethod
@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=20)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        trial = Trial(Path(place))
+        trial = Trial(Path(place), ANALYSTS if chosen.trial == "load" else 1)
         match chosen.trial:
             case "kills":
                 found = kills(trial, chosen.number)
