@@ -27,6 +27,24 @@ def adult(column: str) -> NDArray[np.int64]:
     return pl.read_parquet(path, columns=[column])[column].to_numpy().astype(np.int64)
 
 
+ADULT_CODES = {"age": (17, 5), "hours_per_week": (1, 5), "capital_gain": (0, 2500), "capital_loss": (0, 250)}
+"""Where the numbers of Adult begin, and how wide their bins are; the last bin holds all above 25 of them."""
+
+
+def adult_codes() -> tuple[NDArray[np.int64], list[int]]:
+    """Adult as codes, one column for each attribute, and how many values each has: texts by value, numbers in bins."""
+    frame = pl.read_parquet(real("adult.parquet") or files("tetraodon.demo") / "adult.parquet")
+    columns = []
+    for name in frame.columns:
+        if name in ADULT_CODES:
+            first, width = ADULT_CODES[name]
+            columns.append(np.clip((frame[name].to_numpy().astype(np.int64) - first) // width, 0, 24))
+        elif frame[name].dtype == pl.String and name != "split":
+            columns.append(np.unique(frame[name].to_numpy(), return_inverse=True)[1])
+    codes = np.stack(columns, axis=1).astype(np.int64)
+    return codes, [int(size) for size in codes.max(axis=0) + 1]
+
+
 def quantile_columns() -> dict[str, tuple[NDArray[np.int64], int]]:
     """Columns that quantiles are asked of, in whole steps from 0, each with its largest possible value."""
     found = {"fnlwgt": (adult("fnlwgt"), 1_500_000)}

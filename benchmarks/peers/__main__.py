@@ -28,7 +28,7 @@ def main() -> None:
     wanted = [name for name in sys.argv[1:] if not name.startswith("-")] or list(TASKS)
     console = Console()
     HOME.mkdir(exist_ok=True)
-    for peer in ASKED:
+    for peer in ASKED if wanted == list(TASKS) else ():  # others are set up when a comparison needs them
         with console.status(f"setting up {peer}"):
             python_of(peer)
     for name in wanted:

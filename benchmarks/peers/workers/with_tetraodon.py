@@ -89,6 +89,24 @@ def kmeans(points: str, clusters: int, epsilon: float) -> dict[str, Any]:
     return {"seconds": seconds, "centres": made}
 
 
+def synthetic(table: str, sizes: list[int], changes: dict[str, Any], repeats: int, out: str) -> dict[str, Any]:
+    """As many made-up records as there are, under a policy with these changes."""
+    import polars as pl
+
+    codes = np.load(table)
+    names = [f"a{place}" for place in range(len(sizes))]
+    attributes = {name: {"integer": [0, size - 1]} for name, size in zip(names, sizes, strict=True)}
+    item = {"name": "people", "synthetic": {"records": len(codes)}}
+    policy = td.load_policy({**_document(attributes, 1, item), **changes})
+    plan, frame = td.plan(policy), pl.DataFrame(dict(zip(names, codes.T, strict=True)))
+    with tempfile.TemporaryDirectory() as folder:
+        book = td.Ledger(Path(folder) / "ledger.db")
+        book.open(policy.dataset, 20 * repeats, policy.document, delta=repeats * policy.delta)
+        made, seconds = timed(lambda: td.release(plan, frame, ledger=book)["people"].columns, repeats)
+    np.save(out, np.array([[one[name] for name in names] for one in made]).transpose(0, 2, 1))
+    return {"seconds": seconds, "noise": plan["people"].strategy.noise.name}
+
+
 def strategy(size: int) -> dict[str, Any]:
     """Squared errors with Laplace noise at epsilon 1 and with Gaussian noise at rho 1/2."""
     document = _document({"x": {"integer": [0, size - 1]}}, 1, {"name": "r", "ranges": "x"})
@@ -107,5 +125,6 @@ if __name__ == "__main__":
             "quantiles": quantiles,
             "kmeans": kmeans,
             "strategy": strategy,
+            "synthetic": synthetic,
         },
     )
