@@ -24,6 +24,7 @@ import tetraodon as td
 from reproduce.fig_ranges import policy
 from tetraodon.gate import without_ledger
 from tetraodon.inference.running import monotone_counts
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.estimates import raw_table
 from tetraodon.releasing.many_ranges import many_ranges
@@ -70,7 +71,10 @@ def _presence_alone() -> list[dict[str, Any]]:
     for asked, published in ALONE.items():
         document = {"dataset": "alone", "attributes": {"x": {"integer": [0, 1023]}}, "secrets": "none but presence"}
         item = td.plan({**document, "budget": {"epsilon": 1}, "release": [{"name": "r", asked: "x"}]})["r"]
-        parts = {"planned": item.expected_error**2, "published": published, "mechanism": item.mechanism}
+        terms = {"ranges": 342, "cdf": 512.5}[asked]  # values in a range drawn at random, or in a running count
+        each = terms * LAPLACE.variance(Fraction(1))
+        planned = {"planned": item.expected_error**2, "mechanism": item.mechanism}
+        parts = {**planned, "published": published, "each value": each}
         name = f"presence alone, {asked} of 1,024 values: planned / HDMM as published"
         rows.append(_row(name, item.expected_error**2 / published, 1.0, parts))
     return rows

@@ -114,6 +114,16 @@ def _ranges(rows: Mapping[str, Row]) -> str:
     return _table(("theta", *kinds), cells)
 
 
+def _presence(rows: Mapping[str, Row]) -> str:
+    words = {"ranges": "a range drawn at random", "cdf": "a running count"}
+    name, parts = (
+        "presence alone, {} of 1,024 values: planned / HDMM as published",
+        ("planned", "published", "each value"),
+    )
+    cells = [(told, *(f"{rows[name.format(key)]['detail'][p]:.0f}" for p in parts)) for key, told in words.items()]
+    return _table(("", "planned", "HDMM, as published", "each value"), cells)
+
+
 def _kmeans(rows: Mapping[str, Row]) -> str:
     kinds = ("full", "one attribute at a time", "theta = 0.25", "theta = 0.1", "blocks of 0.1")
     names = {kind: f"objective, {kind}, epsilon {{}}" for kind in kinds}
@@ -176,6 +186,7 @@ def _counts_bias(rows: Mapping[str, Row]) -> str:
 BLOCKS: dict[str, Callable[[Mapping[str, Row]], str]] = {
     "engines": _engines,
     "ranges": _ranges,
+    "presence": _presence,
     "kmeans": _kmeans,
     "kmeans-many": _kmeans_many,
     "attackers": _attackers,
