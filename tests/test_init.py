@@ -82,6 +82,7 @@ PINNED = [
     "simulate",
     "standard_deviation",
     "synthesize",
+    "synthetic",
     "total",
     "total_per_person",
     "variance",
