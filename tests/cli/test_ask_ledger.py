@@ -53,7 +53,7 @@ def test_a_plan_that_fits_and_one_that_does_not(run: Run, run_json: Callable[...
 @pytest.mark.usefixtures("released")
 def test_the_governing_policy_decides(run: Run, run_json: Callable[..., Any], place: Path) -> None:
     (place / "weak.yaml").write_text(POLICY.replace("loss: {within: 10}", "loss: {within: 5}"))
-    assert "what counts is the policy that governs the data" in flat(run, "plan", "weak.yaml")
+    assert "under the policy that governs the data, which `tetraodon ledger show" in flat(run, "plan", "weak.yaml")
     (place / "none.yaml").write_text(POLICY.replace("loss: {within: 10}", "loss: public"))
     found = run_json("plan", "none.yaml")["ledger"]
     assert (found["charge"], found["fits"]) == (None, False)

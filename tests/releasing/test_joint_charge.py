@@ -65,9 +65,9 @@ def test_at_most_so_many_rows_of_a_group_are_counted(tmp_path: Path) -> None:
 def test_what_cannot_be_read_again_is_refused(tmp_path: Path, chained: Policy) -> None:
     made = td.plan(chained)
     with td.Ledger(tmp_path / "l.db") as book:
-        account = book.open("power", 5, chained.document)
+        book.open("power", 5, chained.document)
         td.release(made, TABLE, ledger=book)
-        (entry,) = book.entries("power")
+        account, (entry,) = book.account("power"), book.entries("power")
         strange = replace(entry, document={**entry.document, "plan": {"views": []}})
         certificate = governing_certificate(made, account)
         with pytest.raises(Refused, match="how this release composes with entry 1"):

@@ -50,6 +50,6 @@ def quote_in_words(quote: Quote, name: str, own: Fraction) -> str:
     if quote.charge in (None, own):
         return told
     return (
-        f"{told} By itself, under this file, it loses {shown_above(own)}; what counts is the policy that governs the "
-        f"data, which `tetraodon ledger show {account.dataset}` prints."
+        f"{told} By itself, under this file, it loses {shown_above(own)}; what counts is what it adds to earlier "
+        f"releases under the policy that governs the data, which `tetraodon ledger show {account.dataset}` prints."
     )

@@ -27,7 +27,8 @@ from tetraodon.errors import BudgetExhausted, Charged, Overtaken, ReleaseError, 
 from tetraodon.gate.permit import Permit, Terms, permit_for, require_not_dearer
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import OLD, Pending
-from tetraodon.ledger import Entry, Reservation, document_hash
+from tetraodon.ledger import Entry, Reservation
+from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.signature import stamp
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 Fill = Callable[[Path, Entry], object]
 """Fills an empty folder, told the ledger's entry that pays for it. Its manifest is JSON."""
+
+TRIES = 10
+"""How often a release that others overtake is priced again."""
 
 COMPLETE = "nothing to do"
 """What `progress` is told when a release to be resumed was finished already."""
@@ -221,23 +225,33 @@ class Passage:
             raise ReleaseError("the numbers of this charge have been drawn already", fix="publish those")
         if self.entry is None:
             self.entry = self._charged(terms, owner)
-        elif self.entry.owner != owner or not _same(self.entry, terms):
+        elif self.entry.owner != owner or not terms.charged_in(self.entry):
             assert self._pending is not None
             raise _another(self._pending)
         self._permit = permit_for(terms.certificate, self.entry)
         return self._permit
 
     def _charged(self, terms: Terms, owner: str) -> Entry:
+        """Charge; where another release comes in between, at what the price is after it."""
         token = secrets.token_hex(16)
-        bill = terms.bill(owner, gate={"token": token, "request": self._request})
-        if not self._allow_dearer:
-            require_not_dearer(bill, self._dataset)
+        bill = self._bill(terms, owner, token)
         if self._pending is not None:
             opened = self._ledger.account(self._dataset).opened
             self._begun = True
             mark = {"token": token, "request": self._request, "account": opened, "force": self._force}
             self._pending.begin(mark | {"dataset": self._dataset})
+        for _ in range(TRIES):
+            try:
+                return self._ledger.entry(self._ledger.reserve(self._dataset, bill))
+            except Overtaken:
+                bill = self._bill(terms, owner, token)
         return self._ledger.entry(self._ledger.reserve(self._dataset, bill))
+
+    def _bill(self, terms: Terms, owner: str, token: str) -> Bill:
+        bill = terms.bill(owner, gate={"token": token, "request": self._request})
+        if not self._allow_dearer:
+            require_not_dearer(bill, self._dataset)
+        return bill
 
     def keep(self, write: Callable[[Path], object]) -> Path | None:
         """Put what was drawn on the disk, before any of it is published; nothing more is drawn after this.
@@ -275,21 +289,6 @@ class Passage:
     @staticmethod
     def _reservation(entry: Entry) -> Reservation:
         return Reservation(entry.id, entry.dataset, entry.asked, entry.charged, entry.when)
-
-
-def _same(entry: Entry, terms: Terms) -> bool:
-    """Whether a charge was made for the same policy and plan."""
-    try:
-        kept = {"policy": _drawn_for(entry.document["policy"]), "plan": entry.document["plan"]}
-    except KeyError:
-        return False
-    return document_hash(kept) == document_hash({"policy": _drawn_for(terms.policy), "plan": terms.plan})
-
-
-def _drawn_for(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """A policy without `whole`, which says how answers are written and not what is drawn: its default has changed."""
-    listed = [{key: told for key, told in item.items() if key != "whole"} for item in policy.get("release", [])]
-    return {**policy, "release": listed}
 
 
 def _another(pending: Pending) -> ReleaseError:

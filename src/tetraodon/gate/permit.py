@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.ledger import Entry, shown_above
+from tetraodon.ledger import Entry, document_hash, shown_above
 from tetraodon.ledger.account import ADDS_UP
 from tetraodon.ledger.bill import Bill
 from tetraodon.noise.argument import Size
@@ -64,6 +64,20 @@ class Terms:
             "witness": self.witness,
         }
         return Bill(self.asked, charge.amount, item | more, charge.after, owner)
+
+    def charged_in(self, entry: Entry) -> bool:
+        """Whether a charge was made for the same policy and plan."""
+        try:
+            kept = {"policy": _drawn_for(entry.document["policy"]), "plan": entry.document["plan"]}
+        except KeyError:
+            return False
+        return document_hash(kept) == document_hash({"policy": _drawn_for(self.policy), "plan": self.plan})
+
+
+def _drawn_for(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy without `whole`, which says how answers are written and not what is drawn: its default has changed."""
+    listed = [{key: told for key, told in item.items() if key != "whole"} for item in policy.get("release", [])]
+    return {**policy, "release": listed}
 
 
 def require_not_dearer(bill: Bill, account: str) -> None:

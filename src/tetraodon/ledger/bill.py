@@ -124,7 +124,7 @@ def check_affordable(account: Account, new: Entry, *, after: int | None) -> Spen
         _check_delta(account, new)
     elif new.loss.rho is not None and account.delta and account.spent.delta >= account.delta:
         raise BudgetExhausted("earlier releases took all of the delta", fix="leave delta out of the policy's budget")
-    elif new.delta != (account.delta if new.delta else 0) or (after is not None and account.delta):
+    elif new.delta != (account.delta if new.delta else 0):
         opened = f"for a delta of {shown_below(account.delta)}" if account.delta else "without a delta"
         raise BudgetExhausted(
             f"this release does not fit a data set that was opened {opened}",

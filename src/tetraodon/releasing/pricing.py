@@ -1,8 +1,8 @@
 """What a release costs: under the policy that governs its data set, beside others, and before any data is touched.
 
-Where losses add up, a release costs its own loss. Where they do not, the loss of all releases together is computed from
-what each of them measured, and the new one is charged the difference ([KM12] section 8). Where that cannot be done, it
-is refused.
+The loss of all releases together is computed from what each of them measured, and the new one is charged the difference
+(docs/promise.md, "Releases one after the other"). Where losses add up, that is done where it is cheaper than its own
+loss. Where they do not, it is what must be charged ([KM12] section 8), and what cannot be priced so is refused.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
+from tetraodon.policy.attackers import Independent
+from tetraodon.policy.policy import Policy
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.plan import Plan
@@ -29,6 +31,9 @@ from tetraodon.zcdp import sqrt_above
 
 if TYPE_CHECKING:
     from tetraodon.ledger import Ledger
+
+MOST_TOGETHER = 100
+"""Of more earlier releases than this the joint loss is not computed any more: what comes then is added up."""
 
 
 def governing_certificate(plan: Plan, account: Account) -> Certificate:
@@ -75,9 +80,11 @@ def charge_for(
     """
     governing = account.governing
     if adds_up(governing.attackers):
-        return Charge(charge_of(certificate), ADDS_UP)
+        alone = Charge(charge_of(certificate), ADDS_UP)
+        beside = _beside(plan, certificate, account, governing, entries)
+        return beside if beside is not None and beside.amount < alone.amount else alone
     measured = [m for item in plan for m in item.measurements]
-    for entry in (entry for entry in entries() if entry.id <= account.spent.last):
+    for entry in _up_to(account, entries):
         try:
             measured += entry_measurements(entry, governing)
         except TetraodonError as error:
@@ -89,6 +96,42 @@ def charge_for(
             ) from error
     together = certify_release(governing, measured)
     return Charge(max(Fraction(together.epsilon) - account.charged, Fraction(0)), JOINTLY, account.spent.last)
+
+
+def _beside(
+    plan: Plan, certificate: Certificate, account: Account, governing: Policy, entries: Callable[[], Sequence[Entry]]
+) -> Charge | None:
+    """What a release adds to the loss of those before it that it is priced together with; None where there are none.
+
+    Post  the charges of these and the new one sum to no less than what all of them lose together, over the worst pair
+          of neighbours. Every other entry was charged all of its own loss, and whatever follows may be.
+    Why   for each pair of neighbours losses add up, whoever chose what is released next ([HMD14] Thm 4.2 over time).
+          Charges of another table's releases, or where the rows of a person are cut, pay for other pairs.
+    """
+    pure = certificate.rho is None and not certificate.delta
+    if not (pure and isinstance(governing.attackers, Independent) and not governing.cuts_rows and account.spent.last):
+        return None
+    measured, paid = [m for item in plan for m in item.measurements], Fraction(0)
+    earlier = [e for e in _up_to(account, entries) if e.wave == plan.policy.dataset and not e.delta]
+    if len(earlier) > MOST_TOGETHER:
+        return None
+    for entry in earlier:
+        try:
+            measured += entry_measurements(entry, governing)
+            paid += entry.charged
+        except TetraodonError:
+            if entry.composition != ADDS_UP:
+                return None  # others were charged less because of it
+    try:
+        together = certify_release(governing, measured)
+    except Refused:
+        return None
+    return Charge(max(Fraction(together.epsilon) - paid, Fraction(0)), JOINTLY, account.spent.last)
+
+
+def _up_to(account: Account, entries: Callable[[], Sequence[Entry]]) -> list[Entry]:
+    """The entries that an account was read with, and none that came later."""
+    return [entry for entry in entries() if entry.id <= account.spent.last]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +154,20 @@ class Quote:
         }
 
 
-def terms(plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]) -> Terms:
-    """What is charged for a release whose certificate under the governing policy is given."""
+def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger) -> Terms:
+    """What is charged for a release whose certificate under the governing policy is given, at the time of asking."""
+
+    def price() -> Charge:
+        now = ledger.account(account.dataset)
+        return charge_for(plan, certificate, now, lambda: ledger.entries(now.dataset))
+
     return Terms(
         certificate,
         plan.policy.epsilon,
         plan.policy.document,
         plan_document(plan),
         certificate_document(certificate, account.governing.domain)["witness"],
-        lambda: charge_for(plan, certificate, account, entries),
+        price,
     )
 
 
@@ -128,7 +176,7 @@ def quote(plan: Plan, ledger: Ledger) -> Quote:
     account = ledger.account(plan.policy.account)
     try:
         certificate = governing_certificate(plan, account)
-        return checked(account, ledger, terms(plan, certificate, account, lambda: ledger.entries(account.dataset)))
+        return checked(account, ledger, terms(plan, certificate, account, ledger))
     except Refused as refusal:
         return Quote(account, None, refusal)
 

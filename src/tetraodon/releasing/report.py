@@ -246,6 +246,6 @@ def _together(release: Release) -> Iterator[str]:
     charged = stated_number(release.charged)
     if charged != plan.epsilon:
         yield (
-            f"{epsilon_text(charged)} was charged to the data set's budget: the loss of this release under the policy "
-            "that governs the data set."
+            f"{epsilon_text(charged)} was charged to the data set's budget: what this release adds to the loss of "
+            "those before it, under the policy that governs the data set."
         )

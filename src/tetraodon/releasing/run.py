@@ -118,7 +118,7 @@ def _measure(
     """Count, charge, draw, and keep what was drawn; for an owner, charge first."""
     account = ledger.account(plan.policy.account)
     certificate = governing_certificate(plan, account)
-    asked = terms(plan, certificate, account, lambda: ledger.entries(account.dataset))
+    asked = terms(plan, certificate, account, ledger)
     way.check_price(asked)
     if owner:
         progress("charging the ledger")
