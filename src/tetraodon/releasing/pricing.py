@@ -108,8 +108,8 @@ def _beside(
     Why   for each pair of neighbours losses add up, whoever chose what is released next ([HMD14] Thm 4.2 over time).
           Charges of another table's releases, or where the rows of a person are cut, pay for other pairs.
     """
-    pure = certificate.rho is None and not certificate.delta
-    if not (pure and isinstance(governing.attackers, Independent) and not governing.cuts_rows and account.spent.last):
+    alike = isinstance(governing.attackers, Independent) and not (governing.key and governing.cuts_rows)
+    if certificate.rho is not None or certificate.delta or not alike or not account.spent.last:
         return None
     measured, paid = [m for item in plan for m in item.measurements], Fraction(0)
     earlier = [e for e in _up_to(account, entries) if e.wave == plan.policy.dataset and not e.delta]
