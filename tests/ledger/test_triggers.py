@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, make_url
 from tests.ledger.certificates import FREE
 from tests.ledger.test_chain import spend_together
 from tests.ledger.test_postgres import address as address  # the fixture
@@ -125,3 +126,37 @@ def test_a_ledger_without_its_tables_is_refused_in_words(address: str) -> None:
         connection.execute("DROP TABLE refusals")
     with pytest.raises(LedgerError, match="damaged"):
         Ledger(address).refusals("adult")
+
+
+@needs_postgres
+def test_a_role_that_charges_can_change_and_delete_nothing(
+    address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fill(address, monkeypatch, tmp_path)
+    role, owner = "charger of " + "".join(filter(str.isalnum, address))[-12:], address.replace("+psycopg", "")
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(sql.Identifier(role)))
+    with Ledger(address) as book:
+        book.grant(role)
+    theirs = make_url(address).set(username=role, password="secret")
+    with Ledger(theirs.render_as_string(hide_password=False)) as book:
+        made = book.reserve("adult", Bill(asked=1, charged=Fraction(1, 2), item=ITEM, owner="ann"))
+        book.settle(made, manifest_hash="cd")
+        book.record_refusal("adult", "table-refused")
+        book.allot("adult", "bob", 1)
+        assert (book.left("adult"), book.audit().holds) == (Fraction(1, 2), True)
+        with pytest.raises(LedgerError):
+            book.grant("postgres")
+    tries = [*CHANGES, "DROP TABLE running", "DROP TRIGGER entries_keep ON entries", "UPDATE meta SET value = '9'"]
+    tries += ["ALTER TABLE entries DISABLE TRIGGER ALL", "UPDATE accounts SET opened = ''", "DELETE FROM entries"]
+    refused = psycopg.errors.InsufficientPrivilege, psycopg.errors.IntegrityConstraintViolation
+    plain = {"host": theirs.host, "port": theirs.port, "user": role, "password": "secret", "dbname": theirs.database}
+    with psycopg.connect(**plain, autocommit=True) as connection:  # type: ignore[arg-type]
+        for change in tries:
+            with pytest.raises(refused):
+                connection.execute(sql.SQL(change))  # type: ignore[arg-type]
+
+
+def test_a_file_has_no_roles(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError, match=r"a file has no roles.*Fix: keep the ledger on a Postgres server"):
+        ledger.grant("charger")

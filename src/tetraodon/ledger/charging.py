@@ -36,7 +36,8 @@ def fitting(connection: Connection, dataset: str, bill: Bill, when: str, *, lock
     """
     new = bill.entry(dataset, when)
     account = account_of(connection, new.dataset, lock=lock)
-    check_wave(connection, new.dataset, new.document["policy"])
+    if account.dataset != new.dataset or population_in(new.document["policy"]):
+        check_wave(connection, new.dataset, new.document["policy"])
     new = replace(new, dataset=account.dataset)
     spent = check_affordable(account, new, after=bill.after)
     return Fitting(new, spent, check_allotment(connection, account, new, spent, lock=lock))

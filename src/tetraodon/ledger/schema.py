@@ -206,6 +206,23 @@ def guard(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
+def grant(connection: Connection, role: str) -> None:
+    """Let a role of a Postgres server use the ledger here: read it, add to it, settle what is reserved, and no more.
+
+    Why  a row is locked only by whoever may change some column of it; of accounts and allotments none can be changed,
+         whoever may, because the triggers refuse, and the role owns neither these nor the tables.
+    """
+    if connection.dialect.name == "sqlite":
+        raise LedgerError("a file has no roles", fix="keep the ledger on a Postgres server")
+    to = connection.dialect.identifier_preparer.quote(role)
+    connection.exec_driver_sql(f"GRANT SELECT ON {', '.join(table.name for table in tables.sorted_tables)} TO {to}")
+    connection.exec_driver_sql(f"GRANT INSERT ON {', '.join(table.name for table in GUARDED)} TO {to}")
+    for table, columns in ((entries, sorted(_SETTLING)), (accounts, ["opened"]), (allotments, ["allotted_at"])):
+        connection.exec_driver_sql(f"GRANT UPDATE ({', '.join(columns)}) ON {table.name} TO {to}")
+    for table in (entries, refusals, keys, corrections, allotments):
+        connection.exec_driver_sql(f"GRANT USAGE ON SEQUENCE {table.name}_id_seq TO {to}")
+
+
 def _sqlite() -> Iterator[str]:
     for table in GUARDED:
         key = next(iter(table.primary_key)).name

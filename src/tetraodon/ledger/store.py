@@ -25,7 +25,7 @@ from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_hash
 from tetraodon.ledger.population import check_wave, governing_document, join, population_in, standing_for, waves_of
 from tetraodon.ledger.rows import corrections_of, entry_in, entry_of, refusal_in, same_entry, statement_of, unknown
-from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
+from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, grant, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
 from tetraodon.ledger.standing import account_of, names
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -63,16 +63,18 @@ class Ledger:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
     def close(self) -> None:
         """Let go of the database."""
         self._database.close()
+
+    def grant(self, role: str) -> None:
+        """Let a role of the Postgres server charge: it may read and add, and change or delete nothing."""
+        with self._database.writing() as connection:
+            grant(connection, role)
 
     def open(self, dataset: str, total: Number, policy: AnyPolicy, *, delta: Number = 0) -> Account:
         """Set the total and the governing policy of a data set, once. Releases with Gaussian noise need a delta.
