@@ -91,9 +91,12 @@ BROWSER_FLAGS = (
 
 
 class Postgres:
-    """A Postgres server for one run of the tests. `reader` may only read; `owner` may do everything."""
+    """A Postgres server for one run of the tests. `reader` may only read; `owner` may do everything. Only a
+    `durable` one waits until what it keeps is on the disk.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, durable: bool = False) -> None:
+        self._durable = durable
         programs = postgres_programs()
         if programs is None:
             raise SystemExit("Postgres is not installed. Fix: python -m scripts.services")
@@ -127,7 +130,7 @@ class Postgres:
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
             "unix_socket_directories": str(self._home),
-            "fsync": "off",
+            "fsync": "on" if self._durable else "off",
             "timezone": "Asia/Kathmandu",
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
