@@ -6,21 +6,28 @@ names the case; `python -m scripts.audit.audit --seed S --only N` makes it again
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scripts.audit import audit
 from scripts.audit.counting import quickly
+from scripts.audit.ranks import rank_loss
 
+import tetraodon as td
+from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.engine import Individuals, csv_file
 from tetraodon.errors import TableError
 from tetraodon.releasing import counting as releasing_counting
 from tetraodon.releasing import pricing
+from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.workload.ranks import Ranks
 
 PARTS, CASES = 10, int(os.environ.get("TETRAODON_AUDIT_CASES", "1000"))
 
@@ -37,6 +44,35 @@ def test_no_certificate_is_below_what_neighbours_lose(part: int, tmp_path: Path)
     assert done["cases"] == len(numbers)
     assert done["neighbours"] > len(numbers)
     assert min(done[what] for what in ("exact", "exact over all", "of another file", "spelt anew")) > 0
+
+
+def test_what_ranks_lose_is_worked_out_from_all_cuts() -> None:
+    """A quarter of one record, at 0.5 or at 3.5 of [0, 4): U is 1/2 for cuts before it and 3/2 behind."""
+    ranks = Ranks("x", 4, (Fraction(1, 4),))
+    before, behind = math.exp(-1 / 4), math.exp(-3 / 4)
+    sums = 0.5 * before + 3.5 * behind, 3.5 * before + 0.5 * behind
+    lost = float(rank_loss(ranks, [((0, 1),)], [((3, 1),)], Fraction(2)))
+    assert lost == pytest.approx(math.log(sums[1] / sums[0]))  # cuts before both places, or behind both
+    assert rank_loss(ranks, [((0, 1),), ((2, 3),)], [((0, 1),), ((2, 3),)], Fraction(2)) == 0
+
+
+@pytest.mark.parametrize("presence", ["public", "secret"])
+@pytest.mark.parametrize("shares", [("1/2",), ("1/4",), ("0.1", "1/3", "0.9")])
+def test_no_certificate_of_ranks_is_below_what_all_small_tables_lose(shares: tuple[str, ...], presence: str) -> None:
+    """All tables of up to three records of four values, and all that are one step away."""
+    here = td.load_policy(
+        {"dataset": "d", "presence": presence, "attributes": {"x": {"integer": [0, 3]}}, "budget": {"epsilon": 1}}
+    )
+    ranks = Ranks("x", 4, tuple(Fraction(share) for share in shares))
+    certificate = certify_measurements(here.graph, [Measurement(LinearQuery(ranks), Fraction(3))])
+    worst = Fraction(0)
+    for size in range(1, 4):
+        for table in combinations_with_replacement(range(4), size):
+            others = [sorted((*table[1:], code)) for code in range(4)] + [table[1:]] * (presence == "secret")
+            for other in others:
+                counts = [[tuple(Counter(one).items())] for one in (table, other)]
+                worst = max(worst, rank_loss(ranks, *counts, Fraction(3)))
+    assert certificate.epsilon / 5 < worst <= certificate.epsilon
 
 
 def test_the_same_answers_come_from_a_database_of_their_own(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import duckdb
 import numpy as np
 from scipy.optimize import linprog
 
+from scripts.audit.ranks import rank_loss
+from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import duckdb_table
 from tetraodon.errors import DataRefusal
 from tetraodon.policy.policy import Policy
@@ -24,9 +26,11 @@ from tetraodon.workload.flows import PARTS, Flows
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What came of counting a table: the answers, measurement by measurement, or the words of a refusal."""
+    """What came of counting a table: the answers, measurement by measurement, or the words of a refusal. Where values
+    are chosen by rank, an answer is the codes that somebody has, with how many do.
+    """
 
-    answers: tuple[tuple[int, ...], ...]
+    answers: tuple[tuple[Any, ...], ...]
     refusal: str = ""
 
 
@@ -38,7 +42,13 @@ def count(plan: Plan, content: bytes, folder: Path, governing: Policy | None = N
         found = counting.count(plan, path, governing)
     except DataRefusal as refusal:
         return Told((), str(refusal))
-    return Told(tuple(tuple(int(n) for n in array.ravel()) for item in plan for array in found[item.name]))
+    return Told(tuple(tuple(_plain(n) for n in array.ravel()) for item in plan for array in found[item.name]))
+
+
+def _plain(answer: Any) -> int | tuple[tuple[int, int], ...]:
+    if isinstance(answer, np.ndarray):
+        return tuple((int(code), int(many)) for code, many in answer)
+    return int(answer)
 
 
 def loss(plan: Plan, one: Told, two: Told) -> Fraction | float:
@@ -48,6 +58,9 @@ def loss(plan: Plan, one: Told, two: Told) -> Fraction | float:
     assert names in (set(), {"laplace"}, {"gaussian"}), "one law of noise in a plan"
     total = Fraction(0)
     for measurement, here, there in zip(measurements, one.answers, two.answers, strict=True):
+        if (ranks := ranks_of(measurement.query)) is not None:
+            total += rank_loss(ranks, here, there, measurement.scale)
+            continue
         gaps = [abs(a - b) for a, b in zip(here, there, strict=True)]
         if isinstance(measurement.query.contribution, Flows):
             moved = [Fraction(a - b, PARTS) for a, b in zip(here, there, strict=True)]

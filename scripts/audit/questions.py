@@ -118,8 +118,9 @@ def make_item(dice: random.Random, attributes: Attributes, name: str) -> dict[st
         case _:
             asked = [dice.choice(ordered).name]
             item[kind] = asked[0]
-            if kind == "quantiles" and dice.random() < 0.5:
-                item["at"] = ["0.1", "1/3", "0.9"]
+            if kind == "quantiles":
+                item["at"] = ["0.1", "1/3", "0.9"] if dice.random() < 0.5 else ["1/3"]
+                item["bounds"] = False  # by rank where that is better, and else off counts
     free = [name for name in names if name not in asked]
     if free and kind not in ("rectangles", "count") and dice.random() < 0.25:
         item["by"] = dice.choice(free)

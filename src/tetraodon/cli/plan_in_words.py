@@ -132,8 +132,9 @@ def _total(plan: Plan) -> list[str]:
 
 def _kind_of_noise(plan: Plan) -> list[str]:
     if plan.certificate.rho is not None:
+        why = ", whose errors are smaller for these items than those of Laplace noise" if plan.policy.rho is None else ""
         return [
-            f"The noise is Gaussian: the loss is rho {float(plan.certificate.rho):.4g} in zCDP, and epsilon is what "
+            f"The noise is Gaussian{why}: the loss is rho {float(plan.certificate.rho):.4g} in zCDP, and epsilon is what "
             f"follows from it at delta {float(plan.certificate.delta):g}."
         ]
     if plan.policy.delta and not plan.names:
