@@ -62,3 +62,28 @@ def test_it_is_said_why_counts_of_keyed_rows_are_not_exact() -> None:
     keyed = {"individuals": {"key": "id", "at most": 3}, "release": [{"name": "n", "count": "all"}]}
     told = " ".join(notes(td.plan(td.load_policy(policy | keyed)), None))
     assert "how many rows a person has, even though presence is public" in told
+
+
+@pytest.mark.parametrize(
+    ("budget", "many", "said"),
+    [
+        ({"epsilon": 1, "delta": "1e-6"}, 1, "The noise is Laplace noise: for these items its errors are smaller"),
+        (
+            {"epsilon": 1, "delta": "1e-6"},
+            30,
+            "Gaussian, whose errors are smaller for these items than those of Laplace",
+        ),
+        ({"rho": "1/2"}, 1, "The noise is Gaussian: the loss is rho 0.5 in zCDP"),
+    ],
+)
+def test_which_noise_was_taken_and_why(budget: dict[str, object], many: int, said: str) -> None:
+    names = [f"a{place}" for place in range(many)]
+    plan = td.plan(
+        {
+            "dataset": "d",
+            "attributes": {name: {"integer": [0, 1]} for name in names},
+            "budget": budget,
+            "release": [{"name": name, "histogram": name} for name in names],
+        }
+    )
+    assert [note for note in notes(plan, None) if said in note]

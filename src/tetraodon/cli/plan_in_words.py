@@ -132,10 +132,10 @@ def _total(plan: Plan) -> list[str]:
 
 def _kind_of_noise(plan: Plan) -> list[str]:
     if plan.certificate.rho is not None:
-        why = ", whose errors are smaller for these items than those of Laplace noise" if plan.policy.rho is None else ""
+        why = "" if plan.policy.rho else ", whose errors are smaller for these items than those of Laplace noise"
         return [
-            f"The noise is Gaussian{why}: the loss is rho {float(plan.certificate.rho):.4g} in zCDP, and epsilon is what "
-            f"follows from it at delta {float(plan.certificate.delta):g}."
+            f"The noise is Gaussian{why}: the loss is rho {float(plan.certificate.rho):.4g} in zCDP, and epsilon is "
+            f"what follows from it at delta {float(plan.certificate.delta):g}."
         ]
     if plan.policy.delta and not plan.names:
         return ["The noise is Laplace noise: for these items its errors are smaller, and no delta is used."]
