@@ -136,8 +136,11 @@ def quickly() -> Iterator[None]:
         return _Shared(database)
 
     duckdb.connect = shared  # type: ignore[assignment]
+    small = [(tables, tables._made) for tables in (duckdb_table.SMALL_FILES, duckdb_table.SMALL_FRAMES)]
     try:
         yield
     finally:
         duckdb.connect = connect
+        for tables, made in small:  # what was made meanwhile is a part of the database that ends here
+            tables._made = made
         database.close()
