@@ -86,10 +86,13 @@ class AnswerSpace(PushBounds):
 
     @cached_property
     def still(self) -> bool:
-        """Whether every answer follows from the known counts and the number of people: then no neighbours differ."""
-        if self.diameters.any():
-            return False
+        """Whether every answer follows from the known counts and the number of people: then no neighbours differ.
+
+        Why  where nobody in a class is apart from the first of it, no two of them are apart (triangle inequality).
+        """
         heads = [int(cells[0]) for cells in self.classes.members]
+        if self.apart(np.arange(len(self.classes.class_of)), np.array(heads)[self.classes.class_of]).any():
+            return False
         told = [[1] * len(heads), *(list(row) for row in zip(*self.classes.vectors, strict=True))]
         rows = self.rows[:, heads].tolist()
         return max(independent_coordinates([*told, *rows], len(told)), default=0) < len(told)
