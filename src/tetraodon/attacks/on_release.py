@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.arrays import Floats
+from tetraodon.attacks.play import Dice
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate, Dataset
 from tetraodon.errors import TetraodonError
@@ -173,7 +174,7 @@ def played(policy: Policy, measured: Sequence[Measurement], certificate: Certifi
     """
     if certificate.witness is None or not certificate.finite:
         return None if certificate.finite else 1.0
-    dice = np.random.default_rng(0)
+    dice = Dice(0)
     evidence = np.zeros(DRAWS)
     for measurement in measured:
         moved = _moved(policy, measurement, certificate.witness)
@@ -200,12 +201,11 @@ def _moved(policy: Policy, measurement: Measurement, pair: tuple[Any, Any]) -> F
     return np.asarray(apart[apart != 0], np.float64)
 
 
-def _evidence(measurement: Measurement, step: float, dice: np.random.Generator) -> Floats:
+def _evidence(measurement: Measurement, step: float, dice: Dice) -> Floats:
     """The logarithm of how much more likely an answer is under the truth, for many draws of its noise."""
     scale = float(measurement.scale)
     if measurement.noise == LAPLACE:
-        stop = -math.expm1(-1 / scale)
-        noise = dice.geometric(stop, DRAWS) - dice.geometric(stop, DRAWS)
+        noise = dice.laplace(measurement.scale, (DRAWS,))
         return np.asarray((np.abs(noise + step) - np.abs(noise)) / scale, np.float64)
-    noise = np.rint(dice.normal(0, scale, DRAWS))
-    return np.asarray(((noise + step) ** 2 - noise**2) / (2 * scale**2), np.float64)
+    near = np.rint(dice.random.normal(0, scale, DRAWS))
+    return np.asarray(((near + step) ** 2 - near**2) / (2 * scale**2), np.float64)

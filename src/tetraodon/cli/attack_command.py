@@ -52,12 +52,10 @@ def attack(
       tetraodon attack --on view --knows neighbours.csv --secret income
 
     \b
-    With --on, --json gives {"on", "attackers": [{"name", "who", "key", "epsilon_exact", "exact", "most", "got",
-      "why"}]} of a release, {"on", "linking": {"people", "secret", "before", "strongest", "allowed", "above",
-      "right", "key"}} of a view.
-    \b
     --json gives {"attacks": [{"name", "title", "paper"}]}, or with NAME {"name", "title", "paper", "words", "defence",
-      "measure", "attacked", "allowed", "defended", "succeeded", "held", "numbers", "chart"}.
+      "measure", "attacked", "allowed", "defended", "succeeded", "held", "numbers", "chart"}. With --on it is {"on",
+      "attackers": [{"name", "who", "key", "epsilon_exact", "exact", "most", "got", "why"}]} of a release, {"on",
+      "linking": {"people", "secret", "before", "strongest", "allowed", "above", "right", "key"}} of a view.
     """
     with Edge(as_json):
         if on is not None:
