@@ -1,15 +1,20 @@
-"""What holds for all tests: none fails for being slow, a file's tests share a process, what is long begins first."""
+"""What holds for all tests: none fails for being slow, a file's tests share a process, what is long begins first.
+
+Hypothesis tries the same examples in every run; `TETRAODON_EXAMPLES=searching` looks for others.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("searching", settings.get_profile("patient"), derandomize=False)
+settings.load_profile(os.environ.get("TETRAODON_EXAMPLES", "patient"))
 
 LONG = (
     "spark",
