@@ -3,7 +3,8 @@
 A third of rho goes to counts by each attribute, a third to the choice of the tree, by the exponential mechanism in each
 step of Kruskal's algorithm, and a third to counts by the pairs of the tree; all with Gaussian noise, add or remove one
 record. Records are drawn from the tree that these counts make: the first attribute, then each after its neighbour. What
-the paper has besides, merging of rare values and a fit of all counts at once, is not here.
+the paper has besides, merging of rare values and a fit of all counts at once, is not here: noisy counts are moved to
+the nearest ones that are not negative and have the right total, each table by itself.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def spanning_tree(codes: Codes, sizes: list[int], epsilon: float, delta: float, 
     many, n = len(sizes), len(codes)
     sigma = math.sqrt(many / (2 * rho / 3))
     alone = [np.bincount(codes[:, a], minlength=sizes[a]) + rng.normal(0, sigma, sizes[a]) for a in range(many)]
-    shares = [np.maximum(one, 0) / np.maximum(one, 0).sum() for one in alone]
+    total = float(np.mean([one.sum() for one in alone]))
+    shares = [nearest(one, total) / total for one in alone]
     scores = {
         (a, b): float(np.abs(counted(codes, sizes, (a, b)) - n * np.outer(shares[a], shares[b])).sum())
         for a, b in combinations(range(many), 2)
@@ -46,8 +48,16 @@ def spanning_tree(codes: Codes, sizes: list[int], epsilon: float, delta: float, 
     tables: dict[Pair, NDArray[np.float64]] = {}
     for pair in _tree(scores, many, math.sqrt(8 * (rho / 3) / (many - 1)), rng):
         noisy = counted(codes, sizes, pair) + rng.normal(0, sigma, (sizes[pair[0]], sizes[pair[1]]))
-        tables[pair] = np.maximum(noisy, 0)
+        tables[pair] = nearest(noisy, total)
     return _drawn(tables, shares, n, rng)
+
+
+def nearest(noisy: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """The nearest counts that are not negative and add up to a total: all fall by the same, down to zero."""
+    falling = np.sort(noisy, axis=None)[::-1]
+    by = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
+    found: NDArray[np.float64] = np.maximum(noisy - by[falling > by][-1], 0)
+    return found
 
 
 def _tree(scores: dict[Pair, float], many: int, epsilon: float, rng: np.random.Generator) -> list[Pair]:
