@@ -19,7 +19,7 @@ from tetraodon.questions import Histogram, count, histogram
 
 
 def test_keys_are_those_that_curators_write() -> None:
-    assert IndividualsSection.keys() == ["key", "at most"]
+    assert IndividualsSection.keys() == ["key", "at most", "secret"]
 
 
 def test_the_kind_is_the_one_that_was_written() -> None:
