@@ -13,7 +13,7 @@ from tests.releasing.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans.certificates import refuse_known
+from tetraodon.mechanism.kmeans.certificates import require_same_secrets
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.releasing.reprice import reprice
 
@@ -83,4 +83,4 @@ def test_what_is_not_certified_for_groups_is_refused() -> None:
     with pytest.raises(Refused, match="everybody has the same secrets"):
         td.compare(policy, theta=[1, 2], attribute="age")
     with pytest.raises(Refused, match="secrets of their own"):
-        refuse_known(policy)
+        require_same_secrets(policy)
