@@ -71,24 +71,34 @@
       pen.fillRect(0, 0, SIDE, SIDE);
       pen.fillStyle = style.getPropertyValue("--accent");
       var downs = farthest(rows, tall, at[0]), rights = farthest(columns, wide, at[1]);
+      var shades = {};  // one path for each shade: few calls for many cells
       for (r = 0; r < tall; r += 1) {
         var under = Math.round(SIDE - r * high), over = Math.round(SIDE - (r + 1) * high), from = 0;
         grid.push(rights.map(function (column) { return steps(data, at, downs[r], column); }));
         for (c = 1; c <= wide; c += 1) {  // cells beside each other that are equally dark are one
           if (c < wide && grid[r][c] === grid[r][from]) { continue; }
-          pen.globalAlpha = dark(data, grid[r][from]) ? 0.15 + 0.85 * dark(data, grid[r][from]) : 0;
-          pen.fillRect(Math.round(from * long), over, Math.round(c * long) - Math.round(from * long), under - over);
+          var shade = dark(data, grid[r][from]);
+          if (shade) {
+            shades[shade] = shades[shade] || new Path2D();
+            shades[shade].rect(Math.round(from * long), over, Math.round(c * long) - Math.round(from * long), under - over);
+          }
           from = c;
         }
       }
+      Object.keys(shades).forEach(function (shade) {
+        pen.globalAlpha = 0.15 + 0.85 * shade;
+        pen.fill(shades[shade]);
+      });
       pen.globalAlpha = 1;
       pen.fillStyle = style.getPropertyValue("--ink");
+      var borders = new Path2D();
       for (r = 0; r < tall; r += 1) {
         for (c = 0; c < wide; c += 1) {
-          if (c + 1 < wide && grid[r][c] !== grid[r][c + 1]) { pen.fillRect((c + 1) * long - 0.5, SIDE - (r + 1) * high, 1, high); }
-          if (r + 1 < tall && grid[r][c] !== grid[r + 1][c]) { pen.fillRect(c * long, SIDE - (r + 1) * high - 0.5, long, 1); }
+          if (c + 1 < wide && grid[r][c] !== grid[r][c + 1]) { borders.rect((c + 1) * long - 0.5, SIDE - (r + 1) * high, 1, high); }
+          if (r + 1 < tall && grid[r][c] !== grid[r + 1][c]) { borders.rect(c * long, SIDE - (r + 1) * high - 0.5, long, 1); }
         }
       }
+      pen.fill(borders);
       var x = (at[1] - columns[0] + 0.5) * SIDE / (columns[1] - columns[0] + 1), y = SIDE - (at[0] - rows[0] + 0.5) * SIDE / (rows[1] - rows[0] + 1);
       pen.beginPath();
       pen.arc(x, y, 6, 0, 7);
