@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.server.conftest import World
+from tests.server.conftest import PROPOSAL, World
 
 from tetraodon.server.routes import COOKIE
 
@@ -41,6 +41,16 @@ def test_an_analyst_plans_and_asks_and_a_curator_approves_on_pages(open_world: W
     assert world.http.post("/act", data=allotting, headers=carl).status_code == 303
     assert "2099-01-01" in world.http.get("/datasets/people", headers=browser(world, "otto")).text
     assert "approved" in world.http.get("/audit", headers=browser(world, "otto")).text
+
+
+def test_a_proposed_data_set_is_shown_and_opened_on_its_page(world: World) -> None:
+    world.call("carl", "POST", "/v1/datasets", PROPOSAL, 201)
+    cora = browser(world, "cora")
+    assert "Proposed by carl" in world.http.get("/datasets/people", headers=cora).text
+    assert world.http.get("/datasets/people", headers=browser(world, "otto")).status_code == 200
+    done = world.http.post("/act", data={"form": "open", "dataset": "people"}, headers=cora)
+    assert (done.status_code, done.headers["location"]) == (303, "/datasets/people")
+    assert "3 is left" in world.http.get("/datasets/people", headers=cora).text
 
 
 def test_names_that_would_be_code_stay_names(open_world: World) -> None:

@@ -147,14 +147,14 @@ class Holdings:
             "left": None,
             "allotment": None,
         }
+        if person.role != "analyst":
+            found["curators"] = [one.person for one in self._state.all(curators, curators.c.dataset == name)]
+            found["proposed_by"] = row.proposed_by
         if row.state == PROPOSED:
             return found
         found["left"] = decimal_text(self.ledger.left(name))
         if person.role == "analyst":
             found["allotment"] = self._mine(name, person.name)
-        else:
-            found["curators"] = [one.person for one in self._state.all(curators, curators.c.dataset == name)]
-            found["proposed_by"] = row.proposed_by
         return found
 
     def _mine(self, name: str, owner: str) -> dict[str, Any] | None:
