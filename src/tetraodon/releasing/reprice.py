@@ -6,11 +6,13 @@ is multiplied by distances in a graph. What was told exactly and moves there cos
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from tetraodon.certificate.against_attackers import certify_release
@@ -117,19 +119,29 @@ def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
             fix="plan the same items under the other policy with `tetraodon plan`",
         )
     try:
-        asked = load_policy(entry.document["policy"])
-        documents: list[dict[str, Any]] = list(entry.document["plan"]["queries"])
-        items = {item.name: item for item in asked.items}
+        texts = (json.dumps(entry.document[part], sort_keys=True) for part in ("policy", "plan"))
+        asked, measured = _stated(*texts)
         check_same_data(replace(asked, graph=replace(asked.graph, known=())), policy)  # it may know less, or more
-        return [
-            _measured(measured, items[document["name"]], asked.domain)
-            for document in documents
-            for measured in document["measurements"]
-        ]
+        return list(measured)
     except (KeyError, TypeError):
         raise LedgerError(
             f"entry {entry.id} does not say what was measured", fix="restore the ledger from a backup"
         ) from None
+
+
+@lru_cache(maxsize=256)
+def _stated(policy: str, plan: str) -> tuple[Policy, tuple[Measurement, ...]]:
+    """The policy of an entry and what was measured, from their texts.
+
+    Why   remembered, since every release that is priced together with earlier ones reads them all again.
+    """
+    asked = load_policy(json.loads(policy))
+    items = {item.name: item for item in asked.items}
+    return asked, tuple(
+        _measured(measured, items[document["name"]], asked.domain)
+        for document in json.loads(plan)["queries"]
+        for measured in document["measurements"]
+    )
 
 
 def _measured(document: dict[str, Any], item: Item, domain: Domain) -> Measurement:
