@@ -19,6 +19,7 @@ PAPERS: Final = {
     "publishing. VLDB 2007.",
     "Mir12": "I. Mironov. On significance of the least significant bits for differential privacy. CCS 2012.",
     "SWC17": "S. Song, Y. Wang and K. Chaudhuri. Pufferfish privacy mechanisms for correlated data. SIGMOD 2017.",
+    "GV14": "Q. Geng and P. Viswanath. The optimal mechanism in differential privacy. ISIT 2014.",
     "ZOC22": "W. Zhang, O. Ohrimenko and R. Cummings. Attribute privacy: framework and mechanisms. FAccT 2022.",
     "BS16": "M. Bun and T. Steinke. Concentrated differential privacy: simplifications, extensions, and lower bounds. "
     "TCC 2016.",

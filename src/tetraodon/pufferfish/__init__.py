@@ -27,6 +27,7 @@ from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.scenario import Composable, Scenario
 from tetraodon.pufferfish.secret import Secret
 from tetraodon.pufferfish.simulation import Simulator, simulation
+from tetraodon.pufferfish.staircase import Staircase, first_accepted, least_staircase
 from tetraodon.pufferfish.table_secrets import GaussianSecret, secret_share
 from tetraodon.pufferfish.template import Template, compiled
 from tetraodon.pufferfish.verdict import Verdict, Witness
@@ -55,6 +56,7 @@ __all__ = [
     "Scenario",
     "Secret",
     "Simulator",
+    "Staircase",
     "Template",
     "Told",
     "TreeModel",
@@ -70,6 +72,7 @@ __all__ = [
     "epidemic",
     "exchangeable",
     "exchangeable_histogram",
+    "first_accepted",
     "hidden_chain_model",
     "if_the_scenario_is_wrong",
     "ising_model",
@@ -77,6 +80,7 @@ __all__ = [
     "least_accepted",
     "least_noise",
     "least_noise_on",
+    "least_staircase",
     "long_chain",
     "meaning",
     "mixture",
