@@ -9,8 +9,8 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import PolicyError
 from tetraodon.policy.build_joint import regions
+from tetraodon.policy.joint_graph import Regions
 from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.policy.regions import Regions
 
 
 def joint(**together: Any) -> object:

@@ -9,7 +9,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import PolicyError
-from tetraodon.policy.regions import Regions
+from tetraodon.policy.joint_graph import Regions
 
 HEADER = "lon,county,lat"
 CELLS = ["0,A,0", "1,A,0", "0,B,1", "1,A,1"]

@@ -72,6 +72,3 @@ def test_parts_are_of_one_or_two_attributes() -> None:
     for names, sizes in ((("x",), (3, 4)), (("x", "y", "z"), (9, 9, 9)), (("x",), (0,))):
         with pytest.raises(QueryError, match="one or two attributes"):
             Divided(names, sizes)
-    for ask in (Divided(("x",), (9,)).alone, Divided(("x",), (9,)).potential):
-        with pytest.raises(QueryError, match="no sums over records"):
-            ask(np.zeros(1, np.int64))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.errors import QueryError, Refused
+from tetraodon.errors import QueryError
 from tetraodon.workload.flows import LONGEST, PARTS, FlowLine, Flows
 from tetraodon.workload.linear import LinearQuery, Measurement
 
@@ -115,9 +115,3 @@ def test_noise_that_is_not_known_is_refused(wrong: tuple[int, ...]) -> None:
     size, *rest = wrong
     with pytest.raises(QueryError, match="Fix:"):
         FlowLine(size, *(number if n == 1 else Fraction(number) for n, number in enumerate(rest)))
-
-
-def test_as_a_query_it_has_no_loss() -> None:
-    for ask in (lambda: MAPS[0].alone(0), lambda: MAPS[0].apart(0, 1), lambda: MAPS[0].potential(0), MAPS[0].columns):
-        with pytest.raises(Refused, match="all records only"):
-            ask()  # type: ignore[no-untyped-call]

@@ -7,7 +7,6 @@ graph here is written out unless it was given pair by pair.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,8 @@ from tetraodon.errors import PolicyError
 Codes: TypeAlias = NDArray[np.int64]
 INFINITE = math.inf
 """Distance between values that no chain of edges joins: nothing protects that pair."""
+AT_ONCE = 2_000
+"""Vertices of a block whose pairs are listed in one piece."""
 
 
 class Remembering:
@@ -159,19 +160,19 @@ class WithinOrMissing:
         yield np.arange(self.size - 1), np.full(self.size - 1, self.size - 1)
 
 
-@dataclass(frozen=True)
-class Blocks(Remembering):
-    """Two values are a secret when they are in the same block of a partition ([HMD14] Eq. 6)."""
+class Partition(Remembering):
+    """Two vertices are a secret when they are in the same block of a partition ([HMD14] Eq. 6)."""
 
     blocks: tuple[int, ...]
 
-    @property
-    def size(self) -> int:
-        return len(self.blocks)
+    @cached_property
+    def sizes(self) -> Codes:
+        """How many vertices each block has that has any, in the order of the blocks' numbers."""
+        return np.unique(self._array, return_counts=True)[1]
 
     @cached_property
     def edge_count(self) -> int:
-        return sum(size * (size - 1) // 2 for size in Counter(self.blocks).values())
+        return sum(math.comb(size, 2) for size in self.sizes.tolist())
 
     def is_edge(self, x: int, y: int) -> bool:
         return x != y and self.blocks[x] == self.blocks[y]
@@ -193,11 +194,25 @@ class Blocks(Remembering):
         return np.array(self.blocks, np.int64)
 
     def edges(self) -> Iterator[tuple[Codes, Codes]]:
-        for block in np.unique(self._array):
-            members = np.flatnonzero(self._array == block)
-            for position in range(len(members) - 1):
-                others = members[position + 1 :]
-                yield np.full(len(others), members[position]), others
+        order = np.argsort(self._array, kind="stable")
+        for members in np.split(order, np.cumsum(self.sizes)[:-1]):
+            if 1 < len(members) <= AT_ONCE:
+                first, second = np.triu_indices(len(members), 1)
+                yield members[first], members[second]
+            elif len(members) > AT_ONCE:
+                for place in range(len(members) - 1):
+                    yield np.full(len(members) - 1 - place, members[place]), members[place + 1 :]
+
+
+@dataclass(frozen=True)
+class Blocks(Partition):
+    """Values of one attribute in the same block are secrets."""
+
+    blocks: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.blocks)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from tetraodon.domain.attribute import MISSING
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.build_domain import VALUES_LIMIT
 from tetraodon.policy.document import Together
+from tetraodon.policy.joint_graph import Regions
 from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.policy.regions import Regions
 from tetraodon.policy.secret_graph import Factor
 
 

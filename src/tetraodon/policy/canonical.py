@@ -14,12 +14,11 @@ from tetraodon.policy.build_domain import SEPARATE
 from tetraodon.policy.build_items import groups_of
 from tetraodon.policy.category_tree import tree_document
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, VERSION
-from tetraodon.policy.joint_graph import JointGraph
+from tetraodon.policy.joint_graph import JointGraph, Regions
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.open_text import NamesItem, OpenText
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.policy.regions import Regions
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.questions import Count, Histogram
 from tetraodon.questions.query import Json, plain

@@ -11,10 +11,10 @@ from tetraodon.policy.attackers import Chain
 from tetraodon.policy.attackers_in_words import against_whom, cost_of_dependence, how_releases_add_up, view_sentences
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.examples import Example, factor_examples, presence_example, record_examples
+from tetraodon.policy.joint_graph import Regions
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.other_readings import other_readings
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.regions import Regions
 from tetraodon.policy.secrets_in_words import (
     People,
     forgiven,

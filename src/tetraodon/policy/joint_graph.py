@@ -1,15 +1,17 @@
-"""Graphs of secrets over the cells of several attributes together."""
+"""Graphs of secrets over the cells of several attributes together, and those of blocks: the counties of a map."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.policy.attribute_graph import Codes, Remembering
+from tetraodon.errors import PolicyError
+from tetraodon.policy.attribute_graph import Codes, Partition, Remembering
 
 
 class JointGraph(Remembering, ABC):
@@ -53,3 +55,30 @@ class JointGraph(Remembering, ABC):
     @abstractmethod
     def components(self) -> Codes:
         """Labels of the connected parts."""
+
+
+@dataclass(frozen=True)
+class Regions(Partition, JointGraph):
+    """Two cells are a secret when they are in the same block of a partition ([HMD14] Eq. 6, for whole cells).
+
+    `blocks` has the number of each cell's block, row by row; `names` what the blocks are called.
+
+    >>> map = Regions((2, 3), (0, 0, 1, 0, 1, 1), ("north", "south"))
+    >>> map.is_edge(0, 3), map.is_edge(0, 2), map.distance(0, 5), map.edge_count
+    (True, False, inf, 6)
+    """
+
+    shape: tuple[int, ...]
+    blocks: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.blocks) != self.size or list(dict.fromkeys(self.blocks)) != list(range(len(self.names))):
+            raise PolicyError(
+                "the blocks are not those of all cells, in the order of their first cells",
+                fix="give every cell one block, and number them from 0 as they come up",
+            )
+
+    @property
+    def has_edges(self) -> bool:
+        return len(self.names) < self.size

@@ -10,10 +10,9 @@ from typing import assert_never
 
 from tetraodon.domain import Attribute, Dates, Grid, Integers
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within, WithinOrMissing
-from tetraodon.policy.joint_graph import JointGraph
+from tetraodon.policy.joint_graph import JointGraph, Regions
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.regions import Regions
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.policy.words import length, listing, odds, one_in
 from tetraodon.rational import decimal_text

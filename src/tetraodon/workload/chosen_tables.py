@@ -5,8 +5,6 @@ attributes is drawn with chances that rise with how far off its counts still are
 (`mechanism/chosen_tables.py`). What that costs is at most what linear queries cost (`certificate/choice_loss.py`).
 """
 
-# ruff: noqa: ARG002 - every contribution is asked in the same way
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,13 +12,14 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import isqrt
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
 from tetraodon.noise.laws import Currency, NoiseLaw
+from tetraodon.workload.not_linear import NotLinear
 
 if TYPE_CHECKING:
     from tetraodon.workload.linear import Split
@@ -34,7 +33,7 @@ WIDER = {Currency.PURE: (Fraction(4), Fraction(9)), Currency.ZCDP: (Fraction(2),
 
 
 @dataclass(frozen=True)
-class ChosenTables:
+class ChosenTables(NotLinear):
     """Counts by each of some attributes, then by `rounds` pairs of them that are chosen.
 
     free:  places of attributes that no secret changes. They are told exactly, alone and two by two.
@@ -49,6 +48,8 @@ class ChosenTables:
     free: tuple[int, ...] = ()
     total: bool = False
     unit: Fraction = Fraction(1)
+
+    refusal: ClassVar = (QueryError, "tables that are chosen are no sums over records", "certify what dominates them")
 
     def __post_init__(self) -> None:
         places = range(len(self.splits))
@@ -155,19 +156,3 @@ class ChosenTables:
         found[:2] = (-1, -1) if pair is None else pair
         found[2 : 2 + len(cells)] = cells
         return found
-
-    def alone(self, x: Ints) -> NoReturn:
-        raise _no_sum()
-
-    def apart(self, x: Ints, y: Ints) -> NoReturn:
-        raise _no_sum()
-
-    def potential(self, x: Ints) -> NoReturn:
-        raise _no_sum()
-
-    def columns(self) -> NoReturn:
-        raise _no_sum()
-
-
-def _no_sum() -> QueryError:
-    return QueryError("tables that are chosen are no sums over records", fix="certify what dominates them")

@@ -4,8 +4,6 @@ This is no linear query. What is measured in a round depends on what was told in
 together lose what the counts of every part of every size would (`certificate/divided_loss.py`).
 """
 
-# ruff: noqa: ARG002 - every contribution is asked in the same way
-
 from __future__ import annotations
 
 import math
@@ -13,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NoReturn, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +20,7 @@ from tetraodon.arrays import Bools, Ints
 from tetraodon.errors import QueryError
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.whole_sums import with_noise
+from tetraodon.workload.not_linear import NotLinear
 
 Kind = TypeVar("Kind", bound=np.generic)
 Draw: TypeAlias = Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints]
@@ -51,7 +50,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Divided:
+class Divided(NotLinear):
     """Noisy counts of parts of one or two ordered attributes, from `FAN` parts a side down to single values.
 
     Noise of scale b in all is shared among the rounds by their `weights`: one of weight w out of W has noise of scale
@@ -64,6 +63,8 @@ class Divided:
     names: tuple[str, ...]
     sizes: tuple[int, ...]
     unit: Fraction = Fraction(1)
+
+    refusal: ClassVar = (QueryError, "counts of divided parts are no sums over records", "certify what dominates them")
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.sizes) or len(self.names) not in FAN or min(self.sizes) < 1:
@@ -155,18 +156,6 @@ class Divided:
         """Which parts are divided: whole numbers are compared, so that nothing depends on the machine."""
         return np.asarray(active & (counts > math.floor(LARGE[len(self.sizes)] * self.scale_again(scale, place))))
 
-    def alone(self, x: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def apart(self, x: Ints, y: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def potential(self, x: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def columns(self) -> NoReturn:
-        raise _not_linear()
-
 
 def pooled(cells: NDArray[Kind], width: int, sides: int) -> NDArray[Kind]:
     """Sums over parts of a width along each of the last sides."""
@@ -187,7 +176,3 @@ def _drawn(exact: Ints, there: Bools, scale: Fraction, draw: Draw) -> Ints:
     found = np.zeros(exact.shape, np.int64)
     found[there] = with_noise(exact[there], draw(LAPLACE, scale, (int(there.sum()),)))
     return found
-
-
-def _not_linear() -> QueryError:
-    return QueryError("counts of divided parts are no sums over records", fix="certify what dominates them")

@@ -4,12 +4,11 @@ This is no linear query over rows. It is priced for the step of one person (`cer
 by grouping rows by their key before anything is added up.
 """
 
-# ruff: noqa: ARG002 - every contribution is asked in the same way
-
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
 from tetraodon.whole_sums import fits
+from tetraodon.workload.not_linear import NotLinear
 from tetraodon.workload.number import Number
 
 LONGEST_CODE, LONGEST_VALUE = 2**26, 2**40
@@ -24,7 +24,7 @@ LONGEST_CODE, LONGEST_VALUE = 2**26, 2**40
 
 
 @dataclass(frozen=True)
-class EachPerson:
+class EachPerson(NotLinear):
     """Without an attribute, every person counts one: in one answer, or in that of as many rows as they have.
 
     With one, a person adds the sum of their rows' values, at most `cap`, in units.
@@ -38,6 +38,12 @@ class EachPerson:
     attribute: Attribute | None = None
     cap: int = 0
     rows: int = 1
+
+    refusal: ClassVar = (
+        Refused,
+        "what people have each is no matter of single rows",
+        "ask about rows, or name it by itself in a release",
+    )
 
     def __post_init__(self) -> None:
         if self.attribute is None:
@@ -90,22 +96,3 @@ class EachPerson:
         found = np.zeros(self.rows, np.int64)
         np.add.at(found, rows - 1, people)
         return found
-
-    # -- what is asked of any contribution, and has no meaning for a single row ------------------------
-
-    def alone(self, x: Ints) -> Ints:
-        raise self._not_a_row()
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        raise self._not_a_row()
-
-    def potential(self, x: Ints) -> Ints | None:
-        raise self._not_a_row()
-
-    def columns(self) -> Ints:
-        raise self._not_a_row()
-
-    def _not_a_row(self) -> Refused:
-        return Refused(
-            "what people have each is no matter of single rows", fix="ask about rows, or name it by itself in a release"
-        )

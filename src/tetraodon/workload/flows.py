@@ -16,20 +16,19 @@ Why   one more record's step adds one to its place and, in units of 1/width, its
       the error alone: it is that of least squares, in whole numbers.
 """
 
-# ruff: noqa: ARG002 - a contribution is asked for its loss, and this one has none
-
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.errors import QueryError, Refused
+from tetraodon.workload.not_linear import NotLinear
 from tetraodon.workload.smooth import Hats
 
 PARTS = 1 << 16
@@ -102,7 +101,7 @@ class FlowLine:
 
 
 @dataclass(frozen=True)
-class Flows:
+class Flows(NotLinear):
     """The counts in the cells of a map, in parts of a record, which get noise along the steps of the map.
 
     `first` is what borders between values of the first attribute have, place by place along the second; `second` the
@@ -112,6 +111,12 @@ class Flows:
     names: tuple[str, str]
     first: FlowLine
     second: FlowLine
+
+    refusal: ClassVar = (
+        Refused,
+        "noise along steps is priced for tables of all records only",
+        "ask for it by other means",
+    )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -158,18 +163,3 @@ class Flows:
     def _by_line(self, noises: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         count = len(self.first.scales)
         return noises[:count], noises[count:]
-
-    def alone(self, x: Ints) -> Ints:
-        raise self._not_a_loss()
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        raise self._not_a_loss()
-
-    def potential(self, x: Ints) -> Ints | None:
-        raise self._not_a_loss()
-
-    def columns(self) -> Ints:
-        raise self._not_a_loss()
-
-    def _not_a_loss(self) -> Refused:
-        return Refused("noise along steps is priced for tables of all records only", fix="ask for it by other means")

@@ -5,28 +5,27 @@ those that were asked for (`noise/rank_cuts.py`), and what that costs is at most
 (`certificate/rank_loss.py`).
 """
 
-# ruff: noqa: ARG002 - every contribution is asked in the same way
-
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
+from tetraodon.workload.not_linear import NotLinear
 
 MOST_SHARES = 64
 """With more of them than this, running counts tell more; and the chances take long to work out."""
 
 
 @dataclass(frozen=True)
-class Ranks:
+class Ranks(NotLinear):
     """The codes of an ordered attribute below which given shares of the records lie, the shares rising.
 
     >>> Ranks("age", 74, (Fraction(1, 10), Fraction(1, 2))).gaps
@@ -37,6 +36,8 @@ class Ranks:
     size: int
     shares: tuple[Fraction, ...]
     unit: Fraction = Fraction(1)
+
+    refusal: ClassVar = (QueryError, "values chosen by rank are no sums over records", "certify what dominates them")
 
     def __post_init__(self) -> None:
         rising = all(a < b for a, b in pairwise(self.shares))
@@ -74,19 +75,3 @@ class Ranks:
             ranks = [max(1, math.ceil(share * int(upto[-1]))) for share in self.shares] if len(upto) else []
             found.append(line[np.searchsorted(upto, ranks), 0] if ranks else np.zeros(self.rows, np.int64))
         return np.array(found, np.int64).reshape(*occupied.shape, self.rows)
-
-    def alone(self, x: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def apart(self, x: Ints, y: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def potential(self, x: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def columns(self) -> NoReturn:
-        raise _not_linear()
-
-
-def _not_linear() -> QueryError:
-    return QueryError("values chosen by rank are no sums over records", fix="certify what dominates them")
