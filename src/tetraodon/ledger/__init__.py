@@ -4,6 +4,10 @@
 values.
 """
 
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation
@@ -18,6 +22,7 @@ __all__ = [
     "RecordedRefusal",
     "Reservation",
     "document_hash",
+    "opened",
     "shown_above",
     "shown_below",
 ]
@@ -32,3 +37,12 @@ else:  # hidden from the type check, so that a misspelt name is still found
 
             return Ledger
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def opened(ledger: Ledger | str | os.PathLike[str]) -> AbstractContextManager[Ledger]:
+    """A ledger that is open stays so; the one at a place is opened, and closed after its use."""
+    if isinstance(ledger, str | os.PathLike):
+        from tetraodon.ledger.store import Ledger
+
+        return Ledger(ledger)
+    return nullcontext(ledger)

@@ -25,7 +25,7 @@ from tetraodon.errors import QueryError, Refused, ReleaseError
 from tetraodon.foreign import plain_file, read_json
 from tetraodon.gate import Passage, Permit, Place, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
-from tetraodon.ledger import Ledger, document_hash
+from tetraodon.ledger import Ledger, document_hash, opened
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.load import AnyPolicy, load_policy, stated_policy
@@ -66,14 +66,8 @@ def perturb(
     governing policy makes dearer than `epsilon` is refused unless `allow_dearer` says otherwise.
     """
     policy = load_policy(policy)
-    if not isinstance(ledger, Ledger):
-        with Ledger(ledger) as book:
-            again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
-            return perturb(policy, table, epsilon=epsilon, loss=loss, ledger=book, out=out, **again)
     matrices = matrices_of(policy, rational(epsilon, name="epsilon"), loss)
     asked = Fraction(certificate_of(policy, matrices).epsilon)
-    governing = ledger.account(policy.account).governing
-    check_same_data(policy, governing)
     manifest = {
         "policy": dict(policy.document),
         "epsilon": str(asked),
@@ -81,25 +75,21 @@ def perturb(
     }
     plan = {"perturbation": {name: decimal_text(one.loss) for name, one in matrices.items()}}
     place = Place.of(Path(out), MANIFEST)
-    with Passage(
-        ledger,
-        policy.account,
-        request=document_hash(manifest),
-        place=place,
-        force=force,
-        resume=resume,
-        allow_dearer=allow_dearer,
-    ) as way:
-        if not way.complete:
-            if way.drawn is None:
-                terms = Terms(certificate_of(governing, matrices), asked, policy.document, plan)
-                way.check_price(terms)
-                with way.counting(), open_policy_table(policy, table, governing) as engine:
-                    counts = engine.counts([policy.domain.names])[0]
-                    check_not_empty(governing, [counts])
-                permit = way.spend(terms)
-                way.keep(lambda folder: _draw(folder, policy.domain, matrices, counts, permit))
-            way.finish(lambda folder, _: _fill(folder, way.drawn, manifest))
+    again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
+    with opened(ledger) as book:
+        governing = book.account(policy.account).governing
+        check_same_data(policy, governing)
+        with Passage(book, policy.account, request=document_hash(manifest), place=place, **again) as way:
+            if not way.complete:
+                if way.drawn is None:
+                    terms = Terms(certificate_of(governing, matrices), asked, policy.document, plan)
+                    way.check_price(terms)
+                    with way.counting(), open_policy_table(policy, table, governing) as engine:
+                        counts = engine.counts([policy.domain.names])[0]
+                        check_not_empty(governing, [counts])
+                    permit = way.spend(terms)
+                    way.keep(lambda folder: _draw(folder, policy.domain, matrices, counts, permit))
+                way.finish(lambda folder, _: _fill(folder, way.drawn, manifest))
     return load_perturbed(place.path)
 
 

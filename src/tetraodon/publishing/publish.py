@@ -14,7 +14,7 @@ from tetraodon.domain import Domain
 from tetraodon.engine import ColumnReport, Counts, DataRefusal, Source
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place, Terms
-from tetraodon.ledger import Entry, Ledger, document_hash, shown_above
+from tetraodon.ledger import Entry, Ledger, document_hash, opened, shown_above
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
@@ -65,44 +65,31 @@ def publish(
     Refused is raised, and the view waits: `accept_exposure` with `resume` publishes it under the same charge.
     """
     policy = load_policy(policy)
-    if not isinstance(ledger, Ledger):
-        with Ledger(ledger) as book:
-            return publish(
-                policy,
-                table,
-                adversary=adversary,
-                ledger=book,
-                out=out,
-                force=force,
-                resume=resume,
-                allow_dearer=allow_dearer,
-                accept_exposure=accept_exposure,
-                progress=progress,
-            )
     side = side_tables(policy)
     refuse_the_table(side, table)
     chosen = adversary or policy.adversary
     if chosen is not None and not (policy.size_is_public and chosen.k is not None and chosen.records is None):
         plan_view(policy, chosen)  # whatever can be refused without the data is refused without it
-    governing = ledger.account(policy.account).governing
-    check_same_data(policy, governing)
-    check_same_size(policy, governing)
-    several = chosen is not None and chosen.views > 1
-    series, number = (Path(out), next_number(Path(out), resume=resume)) if several else (None, 1)
-    folder = Path(out) if series is None else view_folder(series, number)
-    place = Place.of(folder, MANIFEST)
-    request = document_hash({"policy": policy.document, "adversary": chosen.document() if chosen else None})
-    again = force and not several
-    with Passage(
-        ledger, policy.account, request=request, place=place, force=again, resume=resume, allow_dearer=allow_dearer
-    ) as way:
-        if way.complete:
-            progress(COMPLETE)
-        else:
-            plan = None if way.entry is None else charged_plan(way.entry)
-            if plan is None or way.drawn is None:
-                plan = _draw(way, policy, chosen, table, governing, plan, side, (series, number), progress)
-            _finish(way, plan, side, number, accept_exposure, progress)
+    with opened(ledger) as book:
+        governing = book.account(policy.account).governing
+        check_same_data(policy, governing)
+        check_same_size(policy, governing)
+        several = chosen is not None and chosen.views > 1
+        series, number = (Path(out), next_number(Path(out), resume=resume)) if several else (None, 1)
+        folder = Path(out) if series is None else view_folder(series, number)
+        place = Place.of(folder, MANIFEST)
+        request = document_hash({"policy": policy.document, "adversary": chosen.document() if chosen else None})
+        again = force and not several
+        with Passage(
+            book, policy.account, request=request, place=place, force=again, resume=resume, allow_dearer=allow_dearer
+        ) as way:
+            if way.complete:
+                progress(COMPLETE)
+            else:
+                plan = None if way.entry is None else charged_plan(way.entry)
+                if plan is None or way.drawn is None:
+                    plan = _draw(way, policy, chosen, table, governing, plan, side, (series, number), progress)
+                _finish(way, plan, side, number, accept_exposure, progress)
     if series is not None:
         finish(series, number)
     return load_view(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,8 +38,31 @@ if TYPE_CHECKING:
     import polars
 
 
+class AnswerColumns(Displayed, ABC):
+    """What is told of one item: columns of equal length, in the forms that analysts want."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Columns:
+        """The answer and its interval, beside what it is about."""
+
+    def to_polars(self) -> polars.DataFrame:
+        """The answer as a polars frame."""
+        frame: polars.DataFrame = frame_of("polars", self.columns)
+        return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The answer as a pandas frame."""
+        frame: pandas.DataFrame = frame_of("pandas", self.columns)
+        return frame
+
+    def document(self) -> Mapping[str, Any]:
+        """Columns as lists, for JSON."""
+        return {name: [_plain(value) for value in column] for name, column in self.columns.items()}
+
+
 @dataclass(frozen=True, eq=False)
-class Answer(Displayed):
+class Answer(AnswerColumns):
     """The released answer to one item."""
 
     item: PlannedItem
@@ -143,20 +167,6 @@ class Answer(Displayed):
         if outside:
             raise QueryError(f"{self.name} does not know {outside[0]}", fix=f"ask about {', '.join(table.names)} only")
         return table.add_up(cells_where(table, names, holds))
-
-    def to_polars(self) -> polars.DataFrame:
-        """The answer as a polars frame."""
-        frame: polars.DataFrame = frame_of("polars", self.columns)
-        return frame
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The answer as a pandas frame."""
-        frame: pandas.DataFrame = frame_of("pandas", self.columns)
-        return frame
-
-    def document(self) -> Mapping[str, Any]:
-        """Columns as lists, for JSON."""
-        return {name: [_plain(value) for value in column] for name, column in self.columns.items()}
 
     def __repr__(self) -> str:
         return f"<Answer {self.name}: {self.kind}, {len(next(iter(self.columns.values())))} rows>"

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tetraodon.displayed import Displayed
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file
@@ -19,16 +18,12 @@ from tetraodon.gate import Permit
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.policy import Policy
 from tetraodon.questions.answered import Columns, column_name, with_interval
-from tetraodon.releasing.answer import frame_of
+from tetraodon.releasing.answer import AnswerColumns
 from tetraodon.releasing.counting import open_policy_table
 from tetraodon.releasing.foreign_parquet import parquet_rows, read_columns
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.plan_names import PlannedNames
 from tetraodon.workload.linear import ANSWER_LIMIT
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
 
 Told: TypeAlias = tuple[tuple[str, int], ...]
 """Names with their noisy counts, the most common first."""
@@ -37,7 +32,7 @@ DRAWN = "names.json"
 
 
 @dataclass(frozen=True, eq=False)
-class NamesAnswer(Displayed):
+class NamesAnswer(AnswerColumns):
     """The released answer to an item that tells names."""
 
     item: PlannedNames
@@ -57,20 +52,6 @@ class NamesAnswer(Displayed):
         return {column_name(self.item.above.column): names} | with_interval(
             "count", counts, *self.item.intervals(counts)
         )
-
-    def to_polars(self) -> polars.DataFrame:
-        """The answer as a polars frame."""
-        frame: polars.DataFrame = frame_of("polars", self.columns)
-        return frame
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The answer as a pandas frame."""
-        frame: pandas.DataFrame = frame_of("pandas", self.columns)
-        return frame
-
-    def document(self) -> Mapping[str, Any]:
-        """Columns as lists, for JSON."""
-        return {name: column.tolist() for name, column in self.columns.items()}
 
     def __repr__(self) -> str:
         return f"<Answer {self.name}: names, {len(self.told)} rows>"

@@ -19,7 +19,7 @@ from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Domain
 from tetraodon.errors import LedgerError, Refused
-from tetraodon.ledger import Entry, Ledger
+from tetraodon.ledger import Entry, Ledger, opened
 from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
@@ -73,12 +73,10 @@ def reprice(ledger: Ledger | str | os.PathLike[str], policy: AnyPolicy) -> Repri
     Nothing is changed. An exact answer that moves under the other policy costs infinity. Of a population, one wave is
     meant: what several tables lose together is no maximum over the records of one.
     """
-    if not isinstance(ledger, Ledger):
-        with Ledger(ledger) as book:
-            return reprice(book, policy)
     other = load_policy(policy)
-    mine = [entry for entry in ledger.entries(other.dataset) if entry.wave == other.dataset]
-    return repriced(mine, other, ledger.account(other.dataset).total)
+    with opened(ledger) as book:
+        mine = [entry for entry in book.entries(other.dataset) if entry.wave == other.dataset]
+        return repriced(mine, other, book.account(other.dataset).total)
 
 
 def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repricing:

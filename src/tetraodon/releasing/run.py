@@ -19,7 +19,7 @@ from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
-from tetraodon.ledger import Ledger, document_hash, shown_above
+from tetraodon.ledger import Ledger, document_hash, opened, shown_above
 from tetraodon.mechanism.chosen_tables import draw_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.choice import choose_by_score
@@ -75,32 +75,17 @@ def release(
     """
     if not isinstance(plan, Plan):
         plan = planned(load_policy(plan))
-    if not isinstance(ledger, Ledger):
-        with Ledger(ledger) as book:
-            return release(
-                plan,
-                table,
-                ledger=book,
-                out=out,
-                force=force,
-                resume=resume,
-                allow_dearer=allow_dearer,
-                owner=owner,
-                progress=progress,
-                warn=warn,
-            )
     require_targets(plan)
     place = None if out is None else Place.of(Path(out), MANIFEST)
     request, dataset = document_hash(plan_document(plan)), plan.policy.account
-    with Passage(
-        ledger, dataset, request=request, place=place, force=force, resume=resume, allow_dearer=allow_dearer
-    ) as way:
+    again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
+    with opened(ledger) as book, Passage(book, dataset, request=request, place=place, **again) as way:
         if way.complete and place is not None:
             progress(COMPLETE)
             return load_release(place.path)
         with way.charged_first() if owner else nullcontext():
             if way.drawn is None:
-                measured, names = _measure(plan, table, ledger, way, owner, progress, warn)
+                measured, names = _measure(plan, table, book, way, owner, progress, warn)
             else:
                 measured, names = read_measured(way.drawn, plan), kept_names(way.drawn, plan)
             return _finish(plan, measured, names, way, place, progress)
