@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.arrays import Ints
 from tetraodon.errors import Refused
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated
 from tetraodon.pufferfish.definition import Definition
@@ -42,19 +46,16 @@ def wasserstein(query: Callable[[Any], Any], definition: Definition, world: Worl
             "there are infinitely many attackers, so the laws of the answer cannot be listed",
             fix="list the attackers: scenarios.explicit, chain, network, or groups with a joint distribution",
         )
-    answers = {dataset: rational(query(dataset), name="the answer") for dataset in world.datasets}
+    told = [rational(query(dataset), name="the answer") for dataset in world.datasets]
+    answers = sorted(set(told))
+    place = {answer: number for number, answer in enumerate(answers)}
+    at = np.array([place[answer] for answer in told], np.int64)
     masks = masks_of(definition.pairs.on(world), world)
     far = Moved(Fraction(0), None, "", ())
     possible: set[int] = set()
     for prior in priors:
-        weights = prior.on(world)
-        laws: list[dict[Fraction, Fraction]] = []
-        for mask in masks.masks:
-            law: dict[Fraction, Fraction] = {}
-            for dataset, weight, holds in zip(world.datasets, weights, mask.tolist(), strict=True):
-                if holds and weight:
-                    law[answers[dataset]] = law.get(answers[dataset], Fraction(0)) + weight
-            laws.append(law)
+        weights = _whole(prior.on(world))
+        laws = [_law(answers, at[mask], weights[mask]) for mask in masks.masks]
         for number, (one, other) in enumerate(zip(masks.first.tolist(), masks.second.tolist(), strict=True)):
             if laws[one] and laws[other]:
                 possible.add(number)
@@ -62,7 +63,7 @@ def wasserstein(query: Callable[[Any], Any], definition: Definition, world: Worl
                 if distance > far.distance:
                     far = Moved(distance, masks.pairs[number], prior.name, ())
     skipped = tuple(pair for number, pair in enumerate(masks.pairs) if number not in possible)
-    unit = Fraction(1, math.lcm(*(answer.denominator for answer in answers.values())))
+    unit = Fraction(1, math.lcm(*(answer.denominator for answer in answers)))
     made = Calibrated(
         "answer",
         definition.text,
@@ -75,6 +76,19 @@ def wasserstein(query: Callable[[Any], Any], definition: Definition, world: Worl
         False,
     )
     return made, Moved(far.distance, far.pair, far.attacker, skipped)
+
+
+def _whole(weights: Sequence[Fraction]) -> NDArray[np.object_]:
+    """Whole numbers of any size in the same proportions: they add up many times faster than fractions."""
+    unit = math.lcm(*{weight.denominator for weight in weights})
+    return np.array([weight.numerator * (unit // weight.denominator) for weight in weights], np.object_)
+
+
+def _law(answers: Sequence[Fraction], at: Ints, weights: NDArray[np.object_]) -> dict[Fraction, Fraction]:
+    """How likely each answer is, up to a factor; answers that are impossible are left out."""
+    sums = np.zeros(len(answers), np.object_)
+    np.add.at(sums, at, weights)
+    return {answer: Fraction(weight) for answer, weight in zip(answers, sums, strict=True) if weight}
 
 
 @dataclass(frozen=True, slots=True)
