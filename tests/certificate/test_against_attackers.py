@@ -8,12 +8,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.policy.test_build_attackers import CHAIN, read
 
 import tetraodon as td
 from tetraodon import pufferfish as pf
 from tetraodon.certificate.against_attackers import (
+    _beside_names,
     adds_up,
     certify_release,
     priced_for_each,
@@ -22,6 +24,7 @@ from tetraodon.certificate.against_attackers import (
 )
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
+from tetraodon.noise import gaussian_pmf
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
@@ -174,3 +177,33 @@ def test_gaussian_noise_is_refused_under_a_chain() -> None:
 def test_secret_pairs_are_the_edges() -> None:
     here = policy(["independent"], secrets={"x": {"within": 1}})
     assert secret_pairs(here.graph).tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("scale", [Fraction(3), Fraction(8)])
+def test_one_release_is_priced_by_the_law_of_its_noise(rows: int, scale: Fraction) -> None:
+    """Two counts, of which one person, or two that depend on each other, move records: over every output."""
+    dependent: list[Any] = [] if rows == 1 else [{"groups": "house", "at most": rows}]
+    budget = {"epsilon": 1, "delta": "1e-5", "once": True}
+    here = policy(dependent or ["independent"], attributes={"x": ["a", "b"]}, presence="public", budget=budget)
+    measurement = Measurement(linear(histogram("x"), here.domain), scale, GAUSSIAN)
+    found, counted = (certify_release(one, [measurement]) for one in (here, dataclasses.replace(here, once=False)))
+    assert found.rho is None
+    assert found.delta == here.delta == counted.delta
+    assert found.epsilon < counted.epsilon
+    law = np.array([gaussian_pmf(scale, k) for k in range(-80, 81)])
+    one, other = np.outer(law, law), np.outer(np.roll(law, rows), np.roll(law, -rows))
+    assert np.maximum(one - math.exp(found.epsilon) * other, 0).sum() <= float(here.delta)
+    assert np.maximum(one - math.exp(0.9 * found.epsilon) * other, 0).sum() > float(here.delta)
+
+
+def test_what_is_not_gaussian_is_not_priced_by_that_law_and_names_not_beside_it() -> None:
+    here = policy(["independent"], presence="public", budget={"epsilon": 1, "delta": "1e-5", "once": True})
+    query = linear(histogram("x"), here.domain)
+    both = [Measurement(query, Fraction(9), GAUSSIAN), Measurement(query, Fraction(40))]
+    found, counted = (certify_release(one, both) for one in (here, dataclasses.replace(here, once=False)))
+    assert (found.epsilon, found.delta, found.rho) == (counted.epsilon, here.delta, None)
+    pure = certify_release(here, both[1:])
+    assert (pure.epsilon, pure.delta) == (Fraction(1, 20), 0)
+    with pytest.raises(Refused, match="not priced beside Gaussian noise"):
+        _beside_names(found, pure)

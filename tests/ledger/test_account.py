@@ -9,6 +9,7 @@ import pytest
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import LONGEST_NAME, Account, Entry, RecordedRefusal, Reservation, dataset_name
+from tetraodon.ledger.compose import ReleaseLoss
 from tetraodon.ledger.document import document_hash
 from tetraodon.policy.load import load_policy
 
@@ -40,6 +41,18 @@ def test_both_states_can_be_kept() -> None:
 def test_a_state_that_we_would_not_write_is_damage(changes: dict[str, Any]) -> None:
     with pytest.raises(LedgerError, match="did not write"):
         entry(**changes)
+
+
+def test_a_release_with_a_delta_states_its_rho_or_that_the_delta_is_its_own() -> None:
+    delta = Fraction(1, 10**6)
+    parts: dict[str, Any] = {"policy": {}, "plan": {}}
+    counted = entry(delta=delta, document=parts | {"certificate": {"delta": str(delta), "rho_exact": "1/50"}})
+    assert counted.loss == ReleaseLoss(Fraction(1), Fraction(1, 50))
+    alone = entry(delta=delta, document=parts | {"certificate": {"delta": str(delta)}})
+    assert alone.loss == ReleaseLoss(Fraction(1), delta=delta)
+    for damaged in ({}, {"delta": "1/1000"}):
+        with pytest.raises(LedgerError, match="did not write"):
+            assert entry(delta=delta, document=parts | {"certificate": damaged}).loss
 
 
 @pytest.mark.parametrize("part", ["asked", "charged"])

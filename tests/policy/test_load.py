@@ -120,6 +120,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, old: str, new: str, word
         ("{rho: 0.5}", {"rho": "0.5", "delta": "0.000001"}),
         ("{rho: 0.5, delta: 1e-9}", {"rho": "0.5", "delta": "0.000000001"}),
         ("{epsilon: 1, delta: 0}", {"epsilon": 1}),
+        ("{epsilon: 1, delta: 1e-6, once: true}", {"epsilon": 1, "delta": "0.000001", "once": True}),
     ],
 )
 def test_a_budget_may_have_a_delta_or_be_a_rho(tmp_path: Path, written: str, kept: dict[str, object]) -> None:
@@ -130,6 +131,12 @@ def test_a_budget_may_have_a_delta_or_be_a_rho(tmp_path: Path, written: str, kep
         assert policy.epsilon == epsilon_at(policy.rho, policy.delta)
         assert policy.with_epsilon(Fraction(2)).budget == {"epsilon": 2, "delta": kept["delta"]}
         assert policy.with_budget(delta=Fraction(1, 1000)).budget == {"rho": kept["rho"], "delta": "0.001"}
+
+
+@pytest.mark.parametrize("written", ["{epsilon: 1, once: true}", "{rho: 0.5, once: true}"])
+def test_once_is_about_an_epsilon_with_a_delta(tmp_path: Path, written: str) -> None:
+    with pytest.raises(PolicyError, match="`once` is about one release with an epsilon and a delta"):
+        load_policy(saved(tmp_path, FILE.replace("{epsilon: 1}", written, 1)))
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:

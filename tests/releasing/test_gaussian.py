@@ -177,3 +177,35 @@ def test_comparing_at_a_matched_guarantee_divides_rho_by_squares() -> None:
     weak = next(v for v in found if v.item == "q" and v.matched and v.theta == "5")
     assert weak.steps == 20
     assert weak.epsilon == epsilon_at(rho_at(Fraction(1), DELTA) / 400, DELTA)
+
+
+def test_one_release_needs_less_noise_and_takes_all_of_the_delta(table: pl.DataFrame, tmp_path: Path) -> None:
+    once = {**BUDGET, "once": True}
+    counted, alone = plan(many()), plan(many(budget=once))
+    for before, after in zip(counted, alone, strict=True):
+        assert after.expected_error < 0.94 * before.expected_error
+        assert after.baseline_error < 0.94 * before.baseline_error
+    assert Fraction(999, 1000) < alone.epsilon <= 1
+    assert (alone.certificate.rho, alone.certificate.delta) == (None, DELTA)
+    policy = td.load_policy({**POLICY, "budget": once})
+    gaussian, pure = plan(policy, noise="gaussian"), plan(policy, noise="laplace")
+    book = td.Ledger(tmp_path / "ledger.db")
+    book.open(policy.dataset, 3, policy.document, delta=DELTA)
+    td.release(gaussian, table, ledger=book, out=tmp_path / "out")
+    assert all(check.passed for check in verify_folder(tmp_path / "out"))
+    assert reprice(book, policy).added_up == gaussian.epsilon == book.account(policy.dataset).charged
+    with pytest.raises(td.BudgetExhausted, match=r"needs a delta of 1e-06, and data set .* has 0 left"):
+        td.release(gaussian, table, ledger=book)
+    td.release(pure, table, ledger=book)
+    assert book.account(policy.dataset).charged == gaussian.epsilon + 1
+    assert not book.audit().problems
+
+
+def test_after_releases_that_are_counted_in_rho_there_is_no_such_release(
+    governed: tuple[td.Policy, td.Ledger], table: pl.DataFrame
+) -> None:
+    """Nor where the policy that governs does not say so: there it is counted in rho, and dearer than it asks for."""
+    _, book = governed
+    once = td.load_policy({**POLICY, "budget": {**BUDGET, "once": True}})
+    with pytest.raises(td.Refused, match="dearer"):
+        td.release(plan(once, noise="gaussian"), table, ledger=book)

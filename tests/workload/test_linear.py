@@ -7,6 +7,7 @@ import math
 import tracemalloc
 from collections import Counter
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -17,8 +18,9 @@ from tests.worlds import attributes, queries
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.whole_sums import LARGEST
-from tetraodon.workload.contribution import AllRanges, One, Prefix, Table
-from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Measurement, Split, splits
+from tetraodon.workload.among import Among
+from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
+from tetraodon.workload.linear import ANSWER_LIMIT, NOT_ON_EACH, LinearQuery, Measurement, Split, splits
 from tetraodon.workload.number import Number
 
 
@@ -131,3 +133,14 @@ def test_noise_of_negative_scale_does_not_exist() -> None:
     assert Measurement(LinearQuery(One()), Fraction(0)).scale == 0
     with pytest.raises(QueryError, match="negative"):
         Measurement(LinearQuery(One()), Fraction(-1, 10))
+
+
+def test_every_kind_of_answer_says_whether_it_has_noise_of_its_own() -> None:
+    """A kind that is new is looked at here before one release of it is priced by the law of its noise."""
+    kinds = {kind.__name__ for kind in get_args(Contribution)} - {Among.__name__}
+    on_each = {
+        "AllRanges", "Answerers", "EachPerson", "Hats", "Number", "One", "Prefix", "Product", "Ramps", "SmoothSums",
+        "Soft", "Table", "WeighedMargins",
+    }  # fmt: skip
+    assert kinds - {kind.__name__ for kind in NOT_ON_EACH} == on_each
+    assert Measurement(LinearQuery(One()), Fraction(1)).on_each

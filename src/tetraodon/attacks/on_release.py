@@ -142,7 +142,7 @@ def _findings(
             "known: [{" + told + "}]",
             partial(_knowing, document, fact),
         )
-    if own.rho is None and own.finite:
+    if own.rho is None and not own.delta and own.finite:
         yield Finding(
             "averaging",
             f"sees {again} such releases of the same data, and averages them",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,8 +16,10 @@ from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.markov_quilt import quilt_budget, quilt_loss
 from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.certificate.person_loss import require_people
+from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
+from tetraodon.one_release import Noises, epsilon_once
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
@@ -46,6 +49,9 @@ def certify_release(
     if names:
         return _beside_names(certify_release(policy, measurements), certify_names(policy, names))
     at = policy.delta if delta is None else delta
+    if policy.once:
+        counted = certify_release(replace(policy, once=False), measurements, delta=at)
+        return _priced_once(counted, measurements, policy.domain)
     alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return alone
@@ -71,6 +77,33 @@ def certify_release(
             assert_never(policy.attackers)
 
 
+def _priced_once(counted: Certificate, measurements: Sequence[Measurement], domain: Domain) -> Certificate | Computed:
+    """The epsilon of Gaussian noise that is released once, with its delta, in place of a rho (docs/delta.md).
+
+    Why   what was chosen by what was told before, or flows along steps, is no noise on each of so many numbers; there
+          the epsilon that follows from rho holds for one release as for many.
+    """
+    if counted.rho is None or not counted.finite:
+        return counted
+    epsilon, how = Fraction(counted.epsilon), "rho"
+    if priced_by_law(measurements):
+        epsilon, how = epsilon_once(counted.rho, noises_of(measurements, domain), counted.delta), "the normal law"
+    return Computed(epsilon, counted.witness, f"{counted.method}; epsilon by {how}", False, chance=counted.delta)
+
+
+def priced_by_law(measurements: Sequence[Measurement]) -> bool:
+    """Whether all noise is discrete Gaussian noise on each answer by itself."""
+    return all(m.noise == GAUSSIAN and m.on_each for m in measurements if m.scale > 0)
+
+
+def noises_of(measurements: Sequence[Measurement], domain: Domain) -> Noises:
+    """The scales of all noise that is drawn, and how many numbers have each."""
+    found: Counter[Fraction] = Counter()
+    for measurement in measurements:
+        found[measurement.scale] += measurement.query.size(domain) if measurement.scale else 0
+    return tuple(sorted((scale, count) for scale, count in found.items() if scale))
+
+
 def _no_squares() -> Refused:
     """Under a chain losses do not add up, and what releases lose together must not be read at an order chosen later."""
     return Refused(
@@ -85,7 +118,7 @@ def _beside_names(rest: Certificate, named: Certificate) -> Certificate | Comput
 
     Why   on every output but those that names need their delta for, the log ratios of both add up.
     """
-    if rest.rho is not None:
+    if rest.rho is not None or rest.delta:
         raise Refused(
             "names that nobody listed are not priced beside Gaussian noise",
             fix="plan with Laplace noise, or release them by themselves",

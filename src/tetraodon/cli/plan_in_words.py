@@ -137,6 +137,12 @@ def _kind_of_noise(plan: Plan) -> list[str]:
             f"The noise is Gaussian{why}: the loss is rho {float(plan.certificate.rho):.4g} in zCDP, and epsilon is "
             f"what follows from it at delta {float(plan.certificate.delta):g}."
         ]
+    if plan.certificate.delta and not plan.names:
+        return [
+            "The noise is Gaussian, whose errors are smaller for these items than those of Laplace noise. This is the "
+            f"one release that takes all of delta {float(plan.certificate.delta):g}: no other release of these data can "
+            "have Gaussian noise or tell names."
+        ]
     if plan.policy.delta and not plan.names:
         return ["The noise is Laplace noise: for these items its errors are smaller, and no delta is used."]
     return []

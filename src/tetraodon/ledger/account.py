@@ -66,7 +66,7 @@ class Entry:
     when:     when it was reserved, in UTC.
     document: the policy, plan and certificate of the release.
     delta:    zero, or for a release with Gaussian noise the delta at which it was charged; where names are told, what
-              that needs.
+              that needs; of a release that was priced as the only one, all of it.
     settled:  when it was settled, and `manifest_hash` of what; empty until then.
     """
 
@@ -83,15 +83,16 @@ class Entry:
 
     @property
     def loss(self) -> ReleaseLoss:
-        """What the release lost: its epsilon, with a delta of its own if it told names; or with Gaussian noise its rho,
-        of which `charged` is what follows at `delta`.
+        """What the release lost: its epsilon, with a delta of its own if it told names or was priced as the only one;
+        or with Gaussian noise its rho, of which `charged` is what follows at `delta`.
         """
         if not self.delta:
             return ReleaseLoss(self.charged)
         try:
-            if "names" in self.document["plan"]:
+            certificate = self.document["certificate"]
+            if "rho_exact" not in certificate and amount_from_text(certificate["delta"]) == self.delta:
                 return ReleaseLoss(self.charged, delta=self.delta)
-            return ReleaseLoss(self.charged, amount_from_text(self.document["certificate"]["rho_exact"]))
+            return ReleaseLoss(self.charged, amount_from_text(certificate["rho_exact"]))
         except (KeyError, TypeError):
             raise LedgerError(
                 "the ledger holds an entry that Tetraodon did not write", fix="restore the ledger from a backup"

@@ -88,7 +88,7 @@ def certificate_document(certificate: Certificate) -> dict[str, Any]:
 
 
 def _check_delta(account: Account, new: Entry) -> None:
-    """Refuse a release that tells names where what is left of the delta does not cover it.
+    """Refuse a release with a delta of its own where what is left of the delta does not cover it.
 
     Why   the first release with Gaussian noise takes all of the delta that is left. Were some of it spent afterwards,
           by somebody who has seen answers, the same part could be used twice.
@@ -96,14 +96,14 @@ def _check_delta(account: Account, new: Entry) -> None:
     if account.spent.rho:
         raise BudgetExhausted(
             f"data set {new.dataset!r} has releases with Gaussian noise, which took all of its delta",
-            fix="tell names before any such release, or open a new data set, which needs new data",
+            fix="tell names, or write `once` in a budget, before any such release; another data set needs new data",
         )
     left = account.delta - account.spent.delta
     if new.loss.delta > left:
         raise BudgetExhausted(
-            f"this release needs a delta of {float(new.loss.delta):.3g} to tell names, and data set {new.dataset!r} "
-            f"has {float(left):.3g} left",
-            fix="write a smaller delta in the policy's budget; a data set is opened with a total of it (--delta)",
+            f"this release needs a delta of {float(new.loss.delta):.3g}, and data set {new.dataset!r} has "
+            f"{float(left):.3g} left",
+            fix="leave delta out of the policy's budget, or tell names with a smaller one; --delta opens a total of it",
         )
 
 

@@ -104,6 +104,7 @@ class Budget(Section):
     epsilon: Exact = Fraction(0)
     rho: Exact = Fraction(0)
     delta: Exact = Fraction(0)
+    once: Truth = False
 
 
 class TableHints(Section):

@@ -108,6 +108,7 @@ def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
         public=tuple(sorted(document.public.items())),
         open=opened,
         names=names,
+        once=budget.once,
         source=read.name,
         folder=folder,
     )
@@ -255,6 +256,9 @@ def _check_budget(budget: Budget, problems: Problems) -> None:
         what = "delta is not a small probability"
         fix = f"write 1e-6 or less, down to {float(LEAST_DELTA):g}: it is the chance that the promise fails altogether"
         problems.add(("budget", "delta"), PolicyError(what, fix=fix))
+    if budget.once and (budget.kind == "rho" or not budget.delta):
+        what = "`once` is about one release with an epsilon and a delta"
+        problems.add(("budget", "once"), PolicyError(what, fix="write {epsilon: 1, delta: 1e-6, once: true}"))
 
 
 def _check_hints(document: PolicyDocument, problems: Problems) -> None:

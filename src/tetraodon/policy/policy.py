@@ -127,6 +127,8 @@ class Policy(Displayed):
     open: tuple[OpenText, ...] = ()
     names: tuple[NamesItem, ...] = ()
     """What is to be told of columns of open text."""
+    once: bool = False
+    """Whether one release takes all of the delta, so that its Gaussian noise is priced by itself and not in zCDP."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.delta < 1:
@@ -190,7 +192,8 @@ class Policy(Displayed):
         """The budget as it is written in a policy file, every number exact."""
         amount = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
         both = amount | ({"delta": self.delta} if self.delta else {})
-        return {name: int(a) if a.denominator == 1 else decimal_text(a) for name, a in both.items()}
+        found: dict[str, int | str] = {n: int(a) if a.denominator == 1 else decimal_text(a) for n, a in both.items()}
+        return found | ({"once": True} if self.once else {})
 
     def with_epsilon(self, epsilon: Number) -> Policy:
         """The same promise at another price."""

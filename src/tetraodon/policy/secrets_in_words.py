@@ -159,6 +159,8 @@ def forgiven(policy: Policy) -> str:
           steps keep (k epsilon, delta (1 + e^epsilon + ... + e^((k-1) epsilon))).
     """
     budget = f"The budget is rho {decimal_text(policy.rho)} in zCDP. " if policy.rho is not None else ""
+    alone = " One release takes all of the delta; after it none can have Gaussian noise."
+    once = alone if policy.once else ""
     chain = min(Fraction(1), policy.delta * (1 + Fraction(min(odds(policy.epsilon, 1), Decimal(10**9)))))
     further = "" if policy.known else f" Between values two steps apart delta grows to {one_in(chain)}, and so on."
     return (
@@ -166,7 +168,7 @@ def forgiven(policy: Policy) -> str:
         f"likely under one of the two values than e^epsilon times its chance under the other, plus delta. Outputs that "
         f"move the odds more than twice as far as said come up with a chance of at most {one_in(2 * policy.delta)}, "
         f"and there is no limit to what they tell.{further} A release with Laplace noise makes no use of delta; "
-        f"`tetraodon plan` says which noise it is."
+        f"`tetraodon plan` says which noise it is.{once}"
     )
 
 

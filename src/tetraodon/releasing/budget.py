@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from tetraodon.certificate.against_attackers import certify_release, noises_of, priced_by_law
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
+from tetraodon.one_release import finest
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.workload.linear import Measurement
@@ -91,6 +93,21 @@ def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Lim
         if least is not None and ABSENT not in step:
             rising -= {n for n in rising & lone if limit.loss(_alone(policy, chosen, scales, {n})) >= least}
     return scales
+
+
+def for_one_release(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[tuple[Strategy, Fraction]]:
+    """The same strategies with all noise shrunk alike, by as much as one release may where the budget is spent `once`.
+
+    Pre   they keep the budget as zCDP counts it.
+    """
+    if not policy.once:
+        return list(chosen)
+    measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
+    found = certify_release(replace(policy, once=False), measured)
+    if found.rho is None or not priced_by_law(measured):
+        return list(chosen)
+    factor = finest(found.rho, noises_of(measured, policy.domain), policy.epsilon, policy.delta)
+    return [(strategy, scale * factor) for strategy, scale in chosen]
 
 
 def _lone(policy: Policy, strategies: Sequence[Strategy]) -> set[int]:

@@ -61,6 +61,7 @@ def compare(
             fix="drop `groups` from a copy of the policy, and compare that",
             where="groups",
         )
+    policy = replace(policy, once=False)  # steps add up in zCDP
     with _argument("attribute"):
         about = _attribute(policy, attribute)
     factor = policy.graph.factor_of(about.name)

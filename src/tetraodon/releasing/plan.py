@@ -26,7 +26,7 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, decimal_text
 from tetraodon.releasing.best_proposal import KnownOffers, choose, expected
-from tetraodon.releasing.budget import Limit, fill, limit_of
+from tetraodon.releasing.budget import Limit, fill, for_one_release, limit_of
 from tetraodon.releasing.plan_names import PlannedNames, plan_names
 from tetraodon.releasing.tables_together import planned_together
 from tetraodon.wording import number_of
@@ -188,7 +188,8 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
     priced = priced_for_each(rest, noise)
     limit = limit_of(priced, noise)
     alone = _settle(priced, limit, known) if policy.items else []
-    both = zip(policy.items, planned_together(policy.items, alone, priced, limit), strict=True)
+    chosen = for_one_release(policy, planned_together(policy.items, alone, priced, limit))
+    both = zip(policy.items, chosen, strict=True)
     planned = read_together([planned_item(item, *one, policy, known=known) for item, one in both], policy.domain)
     above = [item.above for item in names]
     certificate = certify_release(policy, [m for item in planned for m in item.measurements], names=above)
@@ -253,9 +254,11 @@ def planned_item(
     known: KnownOffers | None = None,
 ) -> PlannedItem:
     """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
-    certificate = certify_release(policy, strategy.measurements(scale))
+    measured = strategy.measurements(scale)
+    certificate = certify_release(policy, measured)
+    counted = certify_release(replace(policy, once=False), measured) if policy.once else certificate
     error = expected(item, strategy, scale, policy)
-    usual = baseline or _baseline(item, strategy, scale, certificate, policy, known or KnownOffers())
+    usual = baseline or _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
     return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
 
 

@@ -64,7 +64,11 @@ class Repricing:
         if not all(certificate.finite for certificate in found):
             return math.inf
         delta = max((certificate.delta for certificate in found), default=Fraction(0))
-        return composed([ReleaseLoss(Fraction(one.epsilon), one.rho) for one in found], delta, self.total)
+        return composed([_loss(one) for one in found], delta, self.total)
+
+
+def _loss(one: Certificate) -> ReleaseLoss:
+    return ReleaseLoss(Fraction(one.epsilon), one.rho, Fraction(0) if one.rho is not None else one.delta)
 
 
 def reprice(ledger: Ledger | str | os.PathLike[str], policy: AnyPolicy) -> Repricing:
@@ -88,6 +92,7 @@ def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repri
     """
     releases, everything = [], []
     delta = policy.delta or USUAL_DELTA
+    policy = replace(policy, once=policy.once and len(entries) == 1)
     for entry in entries:
         if entry.wave != policy.dataset:
             raise Refused(

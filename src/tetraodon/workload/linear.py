@@ -33,6 +33,8 @@ from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
 
 ANSWER_LIMIT = 20_000_000
+NOT_ON_EACH = (ChosenTables, Divided, Flows, Ranks)
+"""What is not answered with noise of its own on each of so many numbers."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,12 @@ class Measurement:
             raise QueryError("a noise scale is no exact number", fix="give a Fraction")
         if self.scale < 0:
             raise QueryError("a noise scale is negative", fix="use 0 for exact, or a positive scale")
+
+    @property
+    def on_each(self) -> bool:
+        """Whether each answer has noise of its own, and nothing that was told before decides what is measured."""
+        given = self.query.contribution
+        return not isinstance(given.inner if isinstance(given, Among) else given, NOT_ON_EACH)
 
     def noise_from(self, draw: Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints], shape: tuple[int, ...]) -> Ints:
         """What is added to answers of some shape: noise on each, or what flows along steps make of theirs."""
