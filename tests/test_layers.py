@@ -18,6 +18,7 @@ LAYERS = (
         "errors",
         "exponent",
         "lazy_names",
+        "one_release",
         "one_thread",
         "rational",
         "server_address",

@@ -140,7 +140,7 @@ def _kind_of_noise(plan: Plan) -> list[str]:
     if plan.certificate.delta and not plan.names:
         return [
             "The noise is Gaussian, whose errors are smaller for these items than those of Laplace noise. This is the "
-            f"one release that takes all of delta {float(plan.certificate.delta):g}: no other release of these data can "
+            f"one release that takes all of delta {float(plan.certificate.delta):g}: no other of these data can "
             "have Gaussian noise or tell names."
         ]
     if plan.policy.delta and not plan.names:
