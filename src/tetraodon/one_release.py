@@ -151,14 +151,20 @@ def _pi() -> Fraction:
 def _epsilon(rho: Fraction, noises: Noises, delta: Fraction, c: float) -> float:
     """About the least epsilon that the proof gives with rounding of a share c of every scale; infinite if none."""
     eta = sum(count * _rounding(c * float(scale)) for scale, count in noises)
-    apart, allowed = math.sqrt(2 * float(rho) / (1 - c * c)), float(delta) * math.exp(-min(eta, 700))
+    if eta > 1:
+        return math.inf
+    return epsilon_of_normal(math.sqrt(2 * float(rho) / (1 - c * c)), float(delta) * math.exp(-eta)) + 2 * eta
+
+
+def epsilon_of_normal(apart: float, delta: float) -> float:
+    """About the least epsilon, at a delta, of two normal laws so many standard deviations apart; infinite if large."""
     low, high = 0.0, float(LARGEST)
-    if eta > 1 or _delta(apart, high) > allowed:
+    if _delta(apart, high) > delta:
         return math.inf
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if _delta(apart, middle) <= allowed else (middle, high)
-    return high + 2 * eta
+        low, high = (low, middle) if _delta(apart, middle) <= delta else (middle, high)
+    return high
 
 
 def _rounding(width: float) -> float:

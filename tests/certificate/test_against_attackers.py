@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -31,6 +32,7 @@ from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.questions import cdf, histogram, linear, total
 from tetraodon.workload.linear import Measurement
+from tetraodon.zcdp import rho_at
 
 QUERIES = {
     "histogram": (histogram("x"), lambda rows: tuple(sum(row == v for row in rows) for v in range(3))),
@@ -207,3 +209,39 @@ def test_what_is_not_gaussian_is_not_priced_by_that_law_and_names_not_beside_it(
     assert (pure.epsilon, pure.delta) == (Fraction(1, 20), 0)
     with pytest.raises(Refused, match="not priced beside Gaussian noise"):
         _beside_names(found, pure)
+
+
+@pytest.mark.parametrize("sigma", [3, 6, 12])
+@pytest.mark.parametrize("stays", ["0.6", "0.8"])
+def test_one_release_under_a_chain_by_the_law_of_every_path(sigma: int, stays: str) -> None:
+    """Seven rows: the law of the noisy count given each value of each row, from all paths, keeps what is certified."""
+    p, delta, rows = Fraction(stays), Fraction(1, 10**4), 7
+    matrix = [[str(p), str(1 - p)], [str(1 - p), str(p)]]
+    budget = {"epsilon": 1, "delta": str(delta), "once": True}
+    on = {"attributes": {"on": {"integer": [0, 1]}}}
+    here = read([{"chain": CHAIN | {"transition": matrix}}], budget=budget, **on)
+    count = Measurement(linear(total("on"), here.domain), Fraction(sigma), GAUSSIAN)
+    found = certify_release(here, [count])
+    assert found.rho is None
+    assert found.delta == delta
+    noise = np.array([gaussian_pmf(Fraction(sigma), k) for k in range(-120, 121)])
+    spent = 0.0
+    for row in range(rows):
+        laws = np.zeros((2, rows + 1))
+        for path in itertools.product((0, 1), repeat=rows):
+            moved = sum(a != b for a, b in itertools.pairwise(path))
+            laws[path[row], sum(path)] += float(p) ** (rows - 1 - moved) * float(1 - p) ** moved
+        zero, one = (np.convolve(law / law.sum(), noise) for law in laws)
+        for first, second in ((zero, one), (one, zero)):
+            spent = max(spent, float(np.maximum(first - math.exp(found.epsilon) * second, 0).sum()))
+    assert 0 < spent <= float(delta)
+
+
+def test_a_chain_that_forgets_at_once_costs_what_one_row_does() -> None:
+    budget = {"epsilon": 1, "delta": "1e-6", "once": True}
+    here = read([{"chain": CHAIN | {"transition": [["1/2", "1/2"], ["1/2", "1/2"]]}}], budget=budget)
+    alone = read(["independent"], budget=budget)
+    measured = [Measurement(linear(histogram("on"), here.domain), Fraction(7), GAUSSIAN)]
+    lost, row = (float(certify_release(one, measured).epsilon) for one in (here, alone))
+    assert row < lost < row + 1e-5
+    assert priced_for_each(here, GAUSSIAN).rho == pytest.approx(float(rho_at(here.epsilon, here.delta)), rel=1e-4)

@@ -93,3 +93,19 @@ def test_other_attackers_than_the_governing_ones_are_refused(tmp_path: Path, cha
         with pytest.raises(Refused, match="attackers"):
             td.release(td.plan(alone), TABLE, ledger=book)
         assert book.account("power").charged == Fraction(0)
+
+
+def test_with_a_delta_there_is_one_release_under_a_chain(tmp_path: Path, chained: Policy) -> None:
+    """What is released beside it, before or after, is refused: what they lose together is not known."""
+    budget = {"epsilon": 1, "delta": "1e-6", "once": True}
+    once = read([{"chain": CHAIN}], release=ITEMS, budget=budget)
+    gaussian, pure = td.plan(once, noise="gaussian"), td.plan(chained)
+    assert (gaussian.certificate.rho, gaussian.certificate.delta) == (None, once.delta)
+    assert Fraction(99, 100) < gaussian.epsilon <= 1
+    for first, second in ((gaussian, pure), (pure, gaussian), (gaussian, gaussian)):
+        with td.Ledger(tmp_path / f"{id(first)}-{id(second)}.db") as book:
+            book.open("power", 5, once.document, delta=once.delta)
+            td.release(first, TABLE, ledger=book)
+            assert book.account("power").charged == first.epsilon
+            with pytest.raises(Refused, match="with Gaussian noise there is one release"):
+                td.release(second, TABLE, ledger=book)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -13,18 +14,18 @@ import numpy as np
 from tetraodon.arrays import Bools
 from tetraodon.certificate.certificate import Certificate, Computed, certifying
 from tetraodon.certificate.kernel import certify_measurements, currency_of
-from tetraodon.certificate.markov_quilt import quilt_budget, quilt_loss
+from tetraodon.certificate.markov_quilt import best_quilt, quilt_budget, quilt_loss
 from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.certificate.person_loss import require_people
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
-from tetraodon.one_release import Noises, epsilon_once
+from tetraodon.one_release import Noises, epsilon_of_normal, epsilon_once
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
-from tetraodon.zcdp import rho_at
+from tetraodon.zcdp import epsilon_at, rho_at
 
 
 @certifying
@@ -50,8 +51,7 @@ def certify_release(
         return _beside_names(certify_release(policy, measurements), certify_names(policy, names))
     at = policy.delta if delta is None else delta
     if policy.once:
-        counted = certify_release(replace(policy, once=False), measurements, delta=at)
-        return _priced_once(counted, measurements, policy.domain)
+        return _priced_once(policy, measurements, at)
     alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
         return alone
@@ -77,18 +77,54 @@ def certify_release(
             assert_never(policy.attackers)
 
 
-def _priced_once(counted: Certificate, measurements: Sequence[Measurement], domain: Domain) -> Certificate | Computed:
+def _priced_once(policy: Policy, measurements: Sequence[Measurement], delta: Fraction) -> Certificate | Computed:
     """The epsilon of Gaussian noise that is released once, with its delta, in place of a rho (docs/delta.md).
 
     Why   what was chosen by what was told before, or flows along steps, is no noise on each of so many numbers; there
           the epsilon that follows from rho holds for one release as for many.
     """
-    if counted.rho is None or not counted.finite:
+    lost = squares_lost(policy, measurements, delta)
+    counted, at = lost.certificate, lost.certificate.delta
+    if not lost.rho or not counted.finite:
         return counted
-    epsilon, how = Fraction(counted.epsilon), "rho"
     if priced_by_law(measurements):
-        epsilon, how = epsilon_once(counted.rho, noises_of(measurements, domain), counted.delta), "the normal law"
-    return Computed(epsilon, counted.witness, f"{counted.method}; epsilon by {how}", False, chance=counted.delta)
+        epsilon, how = epsilon_once(lost.rho, noises_of(measurements, policy.domain), at), "the normal law"
+    else:
+        epsilon, how = epsilon_at(lost.rho, at), "rho"
+    pair = None if lost.beside else counted.witness
+    return Computed(lost.beside + epsilon, pair, f"{lost.method}; epsilon by {how}", False, chance=at)
+
+
+@dataclass(frozen=True, slots=True)
+class SquaresLost:
+    """The rho of all rows that change at once, and the epsilon that is lost beside it."""
+
+    certificate: Certificate
+    rho: Fraction
+    method: str
+    beside: Fraction = Fraction(0)
+
+
+def squares_lost(policy: Policy, measurements: Sequence[Measurement], delta: Fraction) -> SquaresLost:
+    """What Gaussian noise loses in one release, before it is read at a delta. The rho is 0 where none is lost.
+
+    Why   under a chain, let Q be the quilt of a row that is x or y, and S any outputs. Given Q, what lies beyond does
+          not depend on the row, so that the outputs differ by rows inside the quilt alone: if these keep (epsilon,
+          delta), P(S | Q, x) <= e^epsilon P(S | Q, y) + delta. And P(Q | x) <= e^influence P(Q | y). Summed over Q
+          this is P(S | x) <= e^(influence + epsilon) P(S | y) + delta.
+    """
+    chain = policy.attackers
+    if not isinstance(chain, Chain) or not policy.graph.has_edges or currency_of(measurements) is not Currency.ZCDP:
+        counted = certify_release(replace(policy, once=False), measurements, delta=delta)
+        return SquaresLost(counted, counted.rho or Fraction(0), counted.method)
+    each = certify_measurements(complete_graph(policy.graph), measurements, delta=delta)
+    if each.rho is None or not each.finite:
+        return SquaresLost(each, Fraction(0), each.method)
+    apart, chance = math.sqrt(2 * each.rho), float(delta)
+    influence, rows = best_quilt(
+        chain, secret_pairs(policy.graph), lambda beside, rows: -beside - epsilon_of_normal(rows * apart, chance)
+    )
+    return SquaresLost(each, rows**2 * each.rho, "upper bound of the Markov quilt", influence)
 
 
 def priced_by_law(measurements: Sequence[Measurement]) -> bool:
@@ -107,8 +143,8 @@ def noises_of(measurements: Sequence[Measurement], domain: Domain) -> Noises:
 def _no_squares() -> Refused:
     """Under a chain losses do not add up, and what releases lose together must not be read at an order chosen later."""
     return Refused(
-        "Gaussian noise is not priced for attackers who know a chain",
-        fix="write a budget without delta",
+        "several releases with Gaussian noise are not priced for attackers who know a chain",
+        fix="write a budget without delta, or for one release `once: true`",
         where="attackers",
     )
 
@@ -145,13 +181,25 @@ def priced_for_each(policy: Policy, noise: NoiseLaw = LAPLACE) -> Policy:
         case DependentGroups(_, rows):
             each = whole / (rows**2 if squares else rows)
         case Chain() as chain:
-            if squares:
+            if squares and not policy.once:
                 raise _no_squares()
-            each = quilt_budget(chain, secret_pairs(policy.graph), whole)
+            each = _rho_of_row(policy, chain) if squares else quilt_budget(chain, secret_pairs(policy.graph), whole)
         case _:
             assert_never(policy.attackers)
     apart = replace(policy, graph=complete_graph(policy.graph), attackers=INDEPENDENT)
     return replace(apart, rho=each) if squares else replace(apart, epsilon=each)
+
+
+def _rho_of_row(policy: Policy, chain: Chain) -> Fraction:
+    """The rho of one row that a budget which is spent once pays for under a chain."""
+    tail = -math.log(policy.delta)
+
+    def worth(beside: float, rows: int) -> float:  # nearly what `rho_at` gives
+        left = float(policy.epsilon) - beside
+        return (math.sqrt(left + tail) - math.sqrt(tail)) / rows if left > 0 else -math.inf
+
+    influence, rows = best_quilt(chain, secret_pairs(policy.graph), worth)
+    return rho_at(policy.epsilon - influence, policy.delta) / rows**2
 
 
 def secret_pairs(graph: SecretGraph) -> Bools:

@@ -15,6 +15,7 @@ errors only add up. Influences are rounded up to exact fractions.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -82,6 +83,24 @@ def quilt_budget(chain: Chain, secrets: Bools, epsilon: Fraction) -> Fraction:
     if each <= 0:
         raise _too_slow()
     return each
+
+
+def best_quilt(chain: Chain, secrets: Bools, worth: Callable[[float, int], float]) -> tuple[Fraction, int]:
+    """The quilt that is worth the most, as its influence and how many rows change with it.
+
+    Pre   `worth` of an influence and a number of rows rises with neither; it is -infinity where a quilt is of no use.
+    Why   every quilt gives a bound, so that one may be looked for in floats, and priced afterwards.
+    """
+    width = 16
+    while True:
+        options = spread(chain, secrets.tobytes(), width).options
+        found = max(((worth(float(one[0]), one[1]), one) for one in options), default=(-math.inf, (Fraction(0), 0)))
+        if found[0] >= worth(0.0, width) or width >= _limit(chain):
+            break
+        width *= 2
+    if math.isinf(found[0]):
+        raise _too_slow()
+    return found[1]
 
 
 def _too_slow() -> Refused:

@@ -65,8 +65,11 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
             "people with secrets of their own are priced for attackers to whom people are independent only",
             fix="drop the key `groups`: under these attackers every change of a row is priced for everybody",
         )
-    if section.kind != "groups" and (document.budget.delta or document.budget.rho):
-        raise Refused("a budget with delta is not priced for attackers who know a chain", fix="drop delta")
+    if section.kind != "groups" and (document.budget.delta or document.budget.rho) and not document.budget.once:
+        raise Refused(
+            "several releases at a delta are not priced for attackers who know a chain",
+            fix="drop delta, or write {epsilon: 1, delta: 1e-6, once: true} for one release",
+        )
     if section.kind == "groups":
         if section.at_most is None:
             raise PolicyError("`at most` is missing", fix="add how large a group can be: `at most: 5`")

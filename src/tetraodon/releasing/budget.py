@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.certificate.against_attackers import certify_release, noises_of, priced_by_law
+from tetraodon.certificate.against_attackers import noises_of, priced_by_law, squares_lost
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.certificate.kernel import certify_measurements
@@ -103,10 +103,10 @@ def for_one_release(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]])
     if not policy.once:
         return list(chosen)
     measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
-    found = certify_release(replace(policy, once=False), measured)
-    if found.rho is None or not priced_by_law(measured):
+    lost = squares_lost(policy, measured, policy.delta)
+    if not lost.rho or not priced_by_law(measured):
         return list(chosen)
-    factor = finest(found.rho, noises_of(measured, policy.domain), policy.epsilon, policy.delta)
+    factor = finest(lost.rho, noises_of(measured, policy.domain), policy.epsilon - lost.beside, policy.delta)
     return [(strategy, scale * factor) for strategy, scale in chosen]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 
-from tetraodon.certificate.against_attackers import certify_release, priced_for_each
+from tetraodon.certificate.against_attackers import adds_up, certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
@@ -256,7 +256,8 @@ def planned_item(
     """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
     measured = strategy.measurements(scale)
     certificate = certify_release(policy, measured)
-    counted = certify_release(replace(policy, once=False), measured) if policy.once else certificate
+    add = policy.once and adds_up(policy.attackers)
+    counted = certify_release(replace(policy, once=False), measured) if add else certificate
     error = expected(item, strategy, scale, policy)
     usual = baseline or _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
     return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)

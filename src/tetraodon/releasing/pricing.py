@@ -83,8 +83,14 @@ def charge_for(
         alone = Charge(charge_of(certificate), ADDS_UP)
         beside = _beside(plan, certificate, account, governing, entries)
         return beside if beside is not None and beside.amount < alone.amount else alone
-    measured = [m for item in plan for m in item.measurements]
-    for entry in _up_to(account, entries):
+    measured, earlier = [m for item in plan for m in item.measurements], _up_to(account, entries)
+    if earlier and (certificate.delta or any(entry.delta for entry in earlier)):
+        raise Refused(
+            "under the governing policy losses do not add up, and with Gaussian noise there is one release",
+            fix="release it from new data with a ledger account of their own",
+            where=account.dataset,
+        )
+    for entry in earlier:
         try:
             measured += entry_measurements(entry, governing)
         except TetraodonError as error:
