@@ -24,9 +24,8 @@ def block(names: str, variance: float) -> Block:
 def linked() -> tuple[Block, Block, TableLink]:
     """The sum of 1, 2, 5 over the values of a, for every b."""
     counts, sums = block("ab", 2.0), block("b", 9.0)
-    link = TableLink(
-        counts.table, sums.table, np.array([[1.0, 2.0, 5.0]]), 2, np.array([0, 3, 1, 4, 2, 5]), np.arange(2)
-    )
+    cells = np.array([0, 3, 1, 4, 2, 5])
+    link = TableLink(counts.table, sums.table, np.eye(1), np.array([[1.0, 2.0, 5.0]]), 2, cells, np.arange(2))
     return counts, sums, link
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.releasing.made import release_with
 
@@ -127,6 +127,8 @@ PLANS = {
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example([ITEMS[0], ITEMS[5], ITEMS[8]], "secret", SECRETS[0]).via("values between ranges are hardly known")
+@example([ITEMS[3], ITEMS[6], ITEMS[8]], "public", SECRETS[2]).via("and some are known exactly")
 @given(**PLANS)
 def test_estimates_and_their_variances_are_those_of_dense_least_squares(
     chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any]
@@ -146,6 +148,7 @@ def test_estimates_and_their_variances_are_those_of_dense_least_squares(
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example([ITEMS[3], ITEMS[8], ITEMS[2]], "public", SECRETS[2]).via("bins that tell one of two ranges")
 @given(**PLANS)
 def test_two_published_numbers_never_disagree(
     chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any]

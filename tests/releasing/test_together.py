@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.releasing.made import release_with, silent
-from tests.releasing.test_combined import ITEMS, PLANS, POLICY, TABLE, Dense
+from tests.releasing.test_combined import ITEMS, PLANS, POLICY, SECRETS, TABLE, Dense
 
 import tetraodon as td
 from tetraodon.arrays import Floats
@@ -45,6 +45,8 @@ def every_range(size: int) -> Floats:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example([ITEMS[18], ITEMS[8]], "public", SECRETS[2], BUDGETS[0]).via("the number of records, from another item")
+@example([ITEMS[3], ITEMS[8], ITEMS[16]], "public", SECRETS[2], BUDGETS[1]).via("bins that tell one of two ranges")
 @given(**PLANS, budget=st.sampled_from(BUDGETS))
 def test_errors_together_are_those_of_dense_least_squares(
     chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any], budget: dict[str, Any]

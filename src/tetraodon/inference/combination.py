@@ -20,6 +20,10 @@ from tetraodon.inference.meeting import ROUNDING, STILL, EstimatedTable, Meeting
 ROUNDS = 200
 """Rounds of conjugate gradients. Tables with noise on every cell, split by value, need one."""
 ENOUGH = 1e-11
+SHORT = 1024
+"""Numbers, and ways in which they must agree, up to which these are written out if conjugate gradients do not end."""
+REDUNDANT = 1e-12
+"""The part of a variance below which something agrees already, or says what others say together."""
 REMEMBERED = 2**20
 """How many weights of sums are remembered."""
 
@@ -53,12 +57,14 @@ class Block:
 class TableLink:
     """Sums that can be read from a table of counts: for each group the rows of `matrix` times its counts by kind.
 
-    `counted` says for every cell of the counts which group and kind it belongs to, `summed` for every measured number
-    which group and row.
+    They are the rows of `taken`, which is orthonormal, times what was measured: each number by itself, where the table
+    tells all of them. `counted` says for every cell of the counts which group and kind it belongs to, and `summed` for
+    every measured number which group and row.
     """
 
     counts: EstimatedTable
     sums: EstimatedTable
+    taken: Floats
     matrix: Floats
     groups: int
     counted: Ints
@@ -72,14 +78,18 @@ class TableLink:
 
     def gap(self, counts: Floats, sums: Floats) -> Floats:
         """How far what is read is from what was measured."""
-        measured = added_up(sums.reshape(-1, len(self.summed)), self.summed, self.groups * len(self.matrix))
-        return self.read(counts) - measured
+        rows, numbers = self.taken.shape
+        measured = added_up(np.atleast_2d(sums.reshape(-1, len(self.summed))), self.summed, self.groups * numbers)
+        taken = np.asarray(measured.reshape(-1, self.groups, numbers) @ self.taken.T)
+        return self.read(counts) - taken.reshape(-1, self.groups * rows)
 
     def back(self, pull: Floats) -> tuple[Floats, Floats]:
         """The transpose of `gap`, for counts and for sums."""
         rows, kinds = self.matrix.shape
-        by_kind = (pull.reshape(-1, self.groups, rows) @ self.matrix).reshape(-1, self.groups * kinds)
-        return by_kind[:, self.counted], -pull[:, self.summed]
+        pulls = pull.reshape(-1, self.groups, rows)
+        by_kind = (pulls @ self.matrix).reshape(-1, self.groups * kinds)
+        by_number = (pulls @ self.taken).reshape(-1, self.groups * self.taken.shape[1])
+        return by_kind[:, self.counted], -by_number[:, self.summed]
 
     def scaled(self, gap: Floats) -> Floats:
         """About what must be pulled to close a gap."""
@@ -89,7 +99,8 @@ class TableLink:
     @cached_property
     def _inverse(self) -> Floats:
         rows, kinds = self.matrix.shape
-        cells, numbers = len(self.counted) / (self.groups * kinds), len(self.summed) / (self.groups * rows)
+        cells = len(self.counted) / (self.groups * kinds)
+        numbers = len(self.summed) / (self.groups * self.taken.shape[1])
         seen = self.matrix @ self.matrix.T * (self.counts.variance * cells)
         return np.linalg.pinv(seen + np.eye(rows) * self.sums.variance * numbers, hermitian=True)
 
@@ -155,17 +166,52 @@ class Combination:
             scaled = self._scaled(left)
             before, length = length, _product(left, scaled)
             step = [a + length / before * b for a, b in zip(scaled, step, strict=True)]
-        return self._joined(pulls)
+        return self._directly(known, exact=exact) if length > enough and self._short else self._joined(pulls)
 
-    def _gaps(self, vector: Sequence[Floats], *, exact: bool) -> list[Floats]:
-        """How far blocks are from agreeing: for every block, then for every link."""
-        agreeing = self._agreeing(vector, exact=exact)
+    @cached_property
+    def _short(self) -> bool:
+        margins = sum(meeting.cells * (len(meeting.tables) - 1) for meeting in self.meetings)
+        return margins <= SHORT and sum(block.table.values.size for block in self.blocks) <= SHORT
+
+    def _directly(self, known: Sequence[Floats], *, exact: bool) -> list[Floats]:
+        """The same g, with all that must agree written out as A z = t: the solution A'l of A C A'l = A known - t.
+
+        Why   what is hardly known at all, such as values between ranges that nobody asked for, has a variance a hundred
+              million times that of what is known well. Conjugate gradients lose their way in it.
+        """
+        ends = np.cumsum([part.shape[1] for part in known])
+        apart = self._disagreements(np.split(np.eye(ends[-1]), ends[:-1], axis=1), exact=False).T
+        seen = np.concatenate(self._covariance(np.split(apart, ends[:-1], axis=1)), axis=1) @ apart.T
+        root = np.sqrt(np.maximum(np.diag(seen), np.diag(seen).max() * REDUNDANT))
+        inverse = np.linalg.pinv(seen / np.outer(root, root), rcond=REDUNDANT, hermitian=True)
+        pulls = self._disagreements(known, exact=exact) / root @ inverse / root
+        return np.split(np.asarray(pulls @ apart), ends[:-1], axis=1)
+
+    def _disagreements(self, vector: Sequence[Floats], *, exact: bool) -> Floats:
+        """How far totals are apart that must agree, at every meeting and every link, for each row of a vector."""
+        values, rows = self._values(vector, exact=exact), len(vector[0])
+        found = [link.gap(values(link.counts), values(link.sums)) for link in self.links]
+        for meeting in self.meetings:
+            totals = [
+                added_up(values(table), places, meeting.cells).reshape(-1, meeting.cells)
+                for table, places in zip(meeting.tables, meeting.places, strict=True)
+            ]
+            found += [totals[0] - other for other in totals[1:]]
+        return np.concatenate([np.broadcast_to(part, (rows, part.shape[1])) for part in found], axis=1)
+
+    def _values(self, vector: Sequence[Floats], *, exact: bool) -> Callable[[EstimatedTable], Floats]:
+        """The numbers of a table: those of a vector, or what it tells exactly, or nothing in its place."""
         of = {id(block.table): part for block, part in zip(self.blocks, vector, strict=True)}
 
         def values(table: EstimatedTable) -> Floats:
             told = table.values.reshape(1, -1) if exact else np.zeros((1, table.values.size))
             return of.get(id(table), told)
 
+        return values
+
+    def _gaps(self, vector: Sequence[Floats], *, exact: bool) -> list[Floats]:
+        """How far blocks are from agreeing: for every block, then for every link."""
+        agreeing, values = self._agreeing(vector, exact=exact), self._values(vector, exact=exact)
         gaps = [link.gap(values(link.counts), values(link.sums)) for link in self.links]
         return [a - b for a, b in zip(vector, agreeing, strict=True)] + gaps
 

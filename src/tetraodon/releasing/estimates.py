@@ -32,6 +32,8 @@ class Estimated:
 
 
 WHOLE = "whole"
+ROUNDS, STILL = 100, 1e-9
+"""How often sums of which several tables know a part are taken to the nearest that agree with each; when it ends."""
 
 
 class Inference(Enum):
@@ -162,10 +164,14 @@ def _read(key: Place, sums: EstimatedTable, counts: Mapping[Place, EstimatedTabl
         told = _published(link, counts, combined)
         if tells_all(link):
             return np.asarray(link.read(told)[0][link.summed]).reshape(sums.values.shape)
-    values = sums.values
-    for link in links:
-        gap = link.gap(_published(link, counts, combined), values)[0]
-        values = np.asarray(values + (gap / np.bincount(link.summed))[link.summed].reshape(values.shape))
+    values, tables = sums.values, [_published(link, counts, combined) for link in links]
+    for _ in range(ROUNDS):
+        before = values
+        for link, table in zip(links, tables, strict=True):
+            moved = link.back(link.gap(table, values))[1] / np.bincount(link.summed)[link.summed]
+            values = np.asarray(values - moved.reshape(values.shape))
+        if len(links) < 2 or np.allclose(values, before, rtol=0, atol=STILL):
+            break
     return values
 
 

@@ -27,6 +27,10 @@ LEAST = 1e-24
 """The least variance of noise, so that a table with next to none is not taken for one that is exact."""
 WRITTEN = 5_000_000
 """Weights of sums that are written out to read the sums from a table."""
+SEARCHED = 2**16
+"""Weights among which those are looked for that a table with bins tells, although it does not tell all."""
+ROUNDED = 1e-9
+"""The part of what bins hide that is nothing but rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,30 +180,38 @@ def _link(counts: EstimatedTable, sums: MeasuredPiece, domain: Domain) -> TableL
     splits = {split.name: split for split in counts.splits}
     if not all(name in splits for name in names):
         return None
-    matrix = _weights(sums.contribution, [splits[name] for name in names], domain)
-    if matrix is None:
+    found = _readable(sums.contribution, [splits[name] for name in names], domain)
+    if found is None:
         return None
+    taken, matrix = found
     others = tuple(split for split in counts.splits if split.name not in names)
-    margin, rows = Margin.of(others).meet(Margin.of(sums.table.splits)), len(matrix)
+    margin, rows = Margin.of(others).meet(Margin.of(sums.table.splits)), taken.shape[1]
     counted = margin.places(counts.splits, domain) * matrix.shape[1] + _kinds(counts.splits, names, domain)
     summed = margin.places(sums.table.splits, domain)[:, None] * rows + np.arange(rows)
-    return TableLink(counts, sums.table, matrix, margin.cells(domain), counted, summed.ravel())
+    return TableLink(counts, sums.table, taken, matrix, margin.cells(domain), counted, summed.ravel())
 
 
-def _weights(contribution: Contribution, splits: Sequence[Split], domain: Domain) -> Floats | None:
-    """The rows of a contribution over cells of a table; None where bins hide what they need, or they are too long."""
-    sizes = [domain[split.name].size for split in splits]
-    if contribution.rows * int(np.prod(sizes, dtype=np.int64)) > WRITTEN:
+def _readable(contribution: Contribution, splits: Sequence[Split], domain: Domain) -> tuple[Floats, Floats] | None:
+    """What of a contribution's rows can be read from a table, as orthonormal sums of them, and these over its cells.
+
+    None where bins hide all of it, or where they are too long.
+    """
+    rows, sizes = contribution.rows, [domain[split.name].size for split in splits]
+    if rows * int(np.prod(sizes, dtype=np.int64)) > WRITTEN:
         return None
-    found = (contribution.columns() * float(contribution.unit)).reshape(contribution.rows, *sizes)
+    written = (contribution.columns() * float(contribution.unit)).reshape(rows, *sizes)
+    by_bin, spread = written, written
     for axis, split in enumerate(splits, start=1):
         if split.bins is not None:
-            bins = np.asarray(split.bins)
-            by_bin = found.take(np.unique(bins, return_index=True)[1], axis)
-            if not np.array_equal(by_bin.take(bins, axis), found):
-                return None
-            found = by_bin
-    return np.asarray(found.reshape(contribution.rows, -1), np.float64)
+            first, bins = np.unique(split.bins, return_index=True, return_inverse=True)[1:]
+            by_bin, spread = by_bin.take(first, axis), spread.take(first[bins], axis)
+    taken, hidden = np.eye(rows), (written - spread).reshape(rows, -1)
+    if hidden.any():
+        if rows == 1 or hidden.size > SEARCHED:
+            return None
+        directions, lengths, _ = np.linalg.svd(hidden)
+        taken = directions[:, np.count_nonzero(lengths > ROUNDED * lengths[0]) :].T
+    return (taken, np.asarray(taken @ by_bin.reshape(rows, -1), np.float64)) if len(taken) else None
 
 
 def _kinds(table: Sequence[Split], names: Sequence[str], domain: Domain) -> Ints:
