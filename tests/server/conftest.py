@@ -18,6 +18,7 @@ import uvicorn
 from tetraodon.server.accounts import SCOPES, Person
 from tetraodon.server.app import Service
 from tetraodon.server.limited import Limits
+from tetraodon.server.listening import listening
 from tetraodon.server.office import Office
 from tetraodon.server.worker import Worker
 
@@ -69,13 +70,12 @@ class World:
         self.sources.write_text(f"people: {self.table}\n")
         self.office = Office.at(self.ledger, self.folder / "releases", self.clock)
         self.office.releases.mkdir()
-        listening = socket.create_server(("127.0.0.1", 0))
-        self.port = listening.getsockname()[1]
+        door = socket.create_server(("127.0.0.1", 0))
+        self.port = door.getsockname()[1]
         self.origin = f"http://127.0.0.1:{self.port}"
         self.service = Service(self.office, self.origin, self.lines.append)
-        config = uvicorn.Config(self.service.app, log_config=None, access_log=False, ws="none", lifespan="off")
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
+        self.server = uvicorn.Server(listening(self.service.app))
+        self.thread = threading.Thread(target=self.server.run, args=([door],), daemon=True)
         self.thread.start()
         self.http = httpx.Client(base_url=self.origin, timeout=60)
         for name, role in PEOPLE.items():

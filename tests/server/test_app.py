@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
-from tests.server.conftest import ITEMS, World
+from tests.server.conftest import ITEMS, POLICY, PROPOSAL, World
 from tests.server.test_queue import fresh_database
-from tests.services import needs_postgres
+from tests.services import needs_postgres, postgres
 
 import tetraodon as td
 from tetraodon.server import app as app_module
@@ -103,15 +105,40 @@ def test_what_is_not_there_is_told_as_json(world: World) -> None:
     assert world.http.delete("/v1/me").status_code == 405
 
 
-def test_a_database_that_is_gone_is_told_and_it_comes_back(open_world: World) -> None:
-    path = open_world.folder / "ledger.db"
-    path.rename(path.with_suffix(".away"))
-    sent = {"Authorization": f"Bearer {open_world.tokens['ann']}"}
-    assert open_world.http.get("/healthz").status_code == 503
-    answer = open_world.http.get("/v1/datasets", headers=sent)
-    assert (answer.status_code, answer.json()["error"]["type"]) == (503, "LedgerError")
-    path.with_suffix(".away").rename(path)
-    assert open_world.http.get("/v1/datasets", headers=sent).status_code == 200
+def away(world: World, gone: bool) -> None:
+    """Take the database away, with whoever is connected to it, or bring it back."""
+    if not world.ledger.startswith("postgresql"):
+        path, elsewhere = world.folder / "ledger.db", world.folder / "ledger.away"
+        path.rename(elsewhere) if gone else elsewhere.rename(path)
+        return
+    name = world.ledger.rpartition("/")[2]
+    with psycopg.connect(postgres().address("owner"), autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {not gone}")  # type: ignore[arg-type]
+        if gone:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def test_a_database_that_is_gone_is_told_and_it_comes_back(kind: str, tmp_path: Path) -> None:
+    """To whoever calls, with a fix; a worker waits for it, and what was approved before is done after."""
+    world = World(tmp_path, fresh_database() if kind == "postgres" else "").opened()
+    key, worker, looks = world.asked(), world.worker(), iter((True, False))
+    away(world, True)
+    assert world.http.get("/healthz").status_code == 503
+    sent = {"Authorization": f"Bearer {world.tokens['ann']}"}
+    for method, path in (("GET", "/v1/datasets"), ("POST", "/v1/datasets/people/plan")):
+        answer = world.http.request(method, path, json={"items": ITEMS, "epsilon": 1}, headers=sent)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["type"], bool(error["fix"])) == (503, "LedgerError", True)
+        assert world.ledger not in answer.text
+    worker.serve(lambda: next(looks))
+    away(world, False)
+    assert world.state_of(key)["state"] == "running"
+    assert worker.step()
+    world.clock.ahead += 10
+    assert world.state_of(key)["state"] == "done"
+    assert [entry.state for entry in world.office.ledger.entries("people")] == ["settled"]
+    world.close()
 
 
 def test_a_bug_tells_its_type_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,3 +150,61 @@ def test_a_bug_tells_its_type_alone(world: World, monkeypatch: pytest.MonkeyPatc
     assert answer.status_code == 500
     assert "ValueError" in answer.text
     assert "somebody" not in answer.text
+
+
+ODD = [b'"a\\u0000b"', b'"\\ud800"', b"1e999", b"[" * 50 + b"]" * 50, b'{"\\ud800": 1}']
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def test_what_no_database_keeps_is_the_mistake_of_whoever_sends_it(kind: str, tmp_path: Path) -> None:
+    """Zero bytes, halves of characters, infinity, depth: in bodies, addresses and forms."""
+    world = World(tmp_path, fresh_database() if kind == "postgres" else "").opened()
+    sent = {"Authorization": f"Bearer {world.tokens['ann']}", "Idempotency-Key": "odd"}
+    for odd in ODD:
+        body = b'{"items": [{"name": %s, "histogram": "age"}], "epsilon": 1, "purpose": "x"}' % odd
+        assert world.http.post("/v1/datasets/people/requests", content=body, headers=sent).status_code == 400, odd
+    kept = {"items": ITEMS, "epsilon": "0.1", "purpose": "a backslash: \\u0000"}
+    assert world.call("ann", "POST", "/v1/datasets/people/requests", kept, 202, **sent)["purpose"] == kept["purpose"]
+    assert world.http.post("/v1/session", json={"name": "a\0", "password": "x"}).status_code == 400
+    for path in ("/v1/requests/%00", "/v1/datasets/%00", "/v1/releases/%00/files/x", "/datasets/%00"):
+        assert world.http.get(path, headers=sent).status_code == 404, path
+    assert world.http.post("/sign-in", data={"name": "a\0", "password": "x"}).status_code == 401
+    long = {"expires": "9999-12-31T23:59:59-14:00", "amount": 1}
+    world.call("carl", "PUT", "/v1/datasets/people/allotments/ann", long, 422)
+    large = PROPOSAL | {"policy": POLICY | {"dataset": "large"}, "rows": 10**12}
+    world.call("carl", "POST", "/v1/datasets", large, 201)
+    world.close()
+
+
+def test_nobody_is_sent_where_the_header_host_says(world: World) -> None:
+    answer = world.http.get("/v1/me/", headers={"Host": "evil.example"})
+    assert (answer.status_code, "location" in answer.headers) == (404, False)
+
+
+def test_where_the_ledger_is_is_not_told(open_world: World) -> None:
+    """Neither when it is gone nor when too little is left, on any way to whoever asks."""
+    world = open_world
+    key, second = world.asked(epsilon="2"), world.asked("amy", key="k2", epsilon="2")
+    assert world.worker().step()
+    assert world.worker().step()
+    world.clock.ahead += 10
+    assert world.state_of(key)["state"] == "done"
+    plan = world.call("ann", "POST", "/v1/datasets/people/plan", {"items": ITEMS, "epsilon": 2})
+    told = [world.state_of(second, "amy"), plan]
+    assert told[0]["error"]["type"] == "BudgetExhausted"
+    assert not plan["fits"]
+    body = {"items": ITEMS, "epsilon": 2, "purpose": "x"}
+    told.append(world.call("amy", "POST", "/v1/datasets/people/requests", body, 409, **{"Idempotency-Key": "k3"}))
+    away(world, True)
+    told.append(world.http.get("/healthz").json())
+    assert str(world.folder) not in json.dumps(told)
+    away(world, False)
+
+
+def test_a_disk_without_room_for_the_log_stops_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "w", buffering=1) as full:
+        monkeypatch.setattr("sys.stderr", full)
+        app_module.to_stderr("a line")
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()

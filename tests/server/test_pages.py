@@ -99,10 +99,19 @@ def test_signing_in_and_out_on_the_page(world: World) -> None:
     assert world.http.get("/", headers=headers).status_code == 303
 
 
+def test_the_audit_shows_the_newest_however_many_there_are(world: World) -> None:
+    with world.office.state.writing() as connection:
+        for number in range(600):
+            world.office.state.note(connection, "ann", "did", subject=f"deed {number}")
+    page = world.http.get("/audit", headers=browser(world, "otto")).text
+    assert page.index("deed 599") < page.index("deed 598")
+    assert "deed 9<" not in page
+
+
 def test_a_form_that_is_none_is_refused(open_world: World) -> None:
     carl, ann = browser(open_world, "carl"), browser(open_world, "ann")
     for form in ({}, {"form": "x"}, {"form": "allot", "dataset": "people", "amount": "x"}, {"form": "approve"}):
         assert open_world.http.post("/act", data=form, headers=carl).status_code in (403, 404, 422), form
-    for items in ("", "- x", "{}", "- {a: [", "&a [*a]"):
+    for items in ("", "- x", "{}", "- {a: [", "&a [*a]", "- {name: a, count: all}\n" * 1000):
         form = {"form": "plan", "dataset": "people", "items": items}
         assert "Not done" in open_world.http.post("/act", data=form, headers=ann).text, items

@@ -79,6 +79,23 @@ def test_a_job_whose_worker_is_silent_is_taken_again(tmp_path: Path) -> None:
     state.close()
 
 
+def test_a_clock_that_is_set_back_does_not_keep_a_job_of_a_dead_worker(tmp_path: Path) -> None:
+    """Nor does one that is set forward take a job from one that lives for longer than until it says so again."""
+    state = filled(str(tmp_path / "ledger.db"), 1)
+    queue, clock = Queue(state), state.clock
+    assert isinstance(clock, Hand)
+    clock.ahead = 86_400.0
+    assert queue.take() is not None
+    clock.ahead = 0.0
+    again = queue.take()  # its lease would run for another day
+    assert again is not None
+    assert queue.take() is None
+    clock.ahead = 86_400.0
+    queue.renew(again)
+    assert queue.take() is None
+    state.close()
+
+
 def test_three_overruns_stop_the_data_set_until_another_curator_opens_it_again(open_world: World) -> None:
     world, queue = open_world, Queue(open_world.office.state)
     keys = [world.asked(key=str(number), epsilon="0.1") for number in range(3)]

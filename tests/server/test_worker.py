@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing.forkserver
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -95,3 +99,48 @@ def test_killed_at_any_time_it_is_charged_once_or_nothing_is_out(open_world: Wor
         world.clock.ahead += 20
     assert [entry.state for entry in world.office.ledger.entries("people")] == ["settled"]
     assert all(check.passed for check in td.verify(out))
+
+
+@contextmanager
+def little_room(size: int) -> Iterator[None]:
+    """No process that is begun meanwhile can make a file longer than this: RLIMIT_FSIZE, of which they are told as of a
+    full disk. `scripts.server_trials full` fills a real one.
+    """
+    server: int = multiprocessing.forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
+    _, most = resource.prlimit(server, resource.RLIMIT_FSIZE)
+    resource.prlimit(server, resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (most, most))
+
+
+def test_a_full_disk_leaves_charged_or_nothing_and_what_is_paid_for_is_finished(open_world: World) -> None:
+    """There is no room for a note of what is asked, for the charge, and for the report that was paid for."""
+    world, seen = open_world, []
+    ledger = (world.folder / "ledger.db").stat().st_size
+    for number, size in enumerate((60, 400, ledger + 100_000)):
+        before = len(world.office.ledger.entries("people"))
+        key = world.asked(key=str(number), epsilon="0.1")
+        out = world.office.releases / key
+        with little_room(size):
+            assert world.worker().step()
+        assert not out.exists()
+        charged = len(world.office.ledger.entries("people")) - before
+        assert world.state_of(key)["note"] is None
+        note = world.state_of(key, "carl")["note"]
+        world.clock.ahead += 16  # the lease has run out, and there is room again
+        again = world.worker().step()
+        world.clock.ahead += 60
+        found = world.state_of(key)
+        fix = (found["error"] or note)["fix"]
+        seen.append((charged, again, found["state"], len(world.office.ledger.entries("people")) - before, fix))
+        assert out.exists() == (found["state"] == "done")
+    room = "make room: the worker goes on by itself then, and nothing is charged twice"
+    assert seen == [
+        (0, True, "done", 1, room),
+        (0, False, "refused", 0, "check that the disk works and has room, then ask again"),
+        (1, True, "done", 1, room),
+    ]
+    assert all(check.passed for check in td.verify(out))
+    assert {entry.state for entry in world.office.ledger.entries("people")} == {"settled"}

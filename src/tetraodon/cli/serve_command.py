@@ -64,34 +64,24 @@ def serve(
         if workers and sources is None:
             raise WrongUse("workers must know where the tables are", fix="give --sources FILE, or --workers 0")
         from tetraodon.server.app import Service, to_stderr
+        from tetraodon.server.listening import listening
         from tetraodon.server.office import Office
         from tetraodon.server.oidc import Provider
 
         provider = None if oidc is None else Provider.read(existing(oidc, option="--oidc"))
         releases.mkdir(parents=True, exist_ok=True)
         office = Office.at(ledger, releases.resolve())
-        listening = _listen(host, port)
-        origin = (address or f"http://{host}:{listening.getsockname()[1]}").rstrip("/")
+        door = _listen(host, port)
+        origin = (address or f"http://{host}:{door.getsockname()[1]}").rstrip("/")
         started = [_worker(ledger, releases, sources) for _ in range(workers) if sources is not None]
         if as_json:
             emit({"address": origin})
         else:
             say(f"Serving at {origin}. Ctrl-C ends it.")
         sys.stdout.flush()
-        config = uvicorn.Config(
-            Service(office, origin, to_stderr, provider).app,
-            log_config=None,
-            log_level="critical",  # a traceback may hold anything
-            ws="none",
-            lifespan="off",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=10,
-            timeout_graceful_shutdown=5,
-            limit_concurrency=500,
-        )
+        config = listening(Service(office, origin, to_stderr, provider).app)
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(config).run(sockets=[door])
         finally:
             for process in started:
                 process.terminate()

@@ -64,7 +64,10 @@ def expiry_text(expires: datetime | None) -> str:
         raise LedgerError(
             "when the allotment expires is no moment", fix="give a datetime with a time zone, or None for no end"
         )
-    return expires.astimezone(UTC).isoformat(timespec="microseconds")
+    try:
+        return expires.astimezone(UTC).isoformat(timespec="microseconds")
+    except OverflowError:  # a moment of the first or last day that there is, elsewhere
+        raise LedgerError("when the allotment expires cannot be told in UTC", fix="give a nearer moment") from None
 
 
 def allot(connection: Connection, account: Account, owner: str, most: Fraction, expires: str, when: str) -> Allotment:

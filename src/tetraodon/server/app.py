@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,12 +23,12 @@ from starlette.routing import Route
 
 from tetraodon.errors import TetraodonError
 from tetraodon.server import pages
-from tetraodon.server.bodies import Body, Credentials
+from tetraodon.server.bodies import Body, Credentials, keepable
 from tetraodon.server.door import Doorway
 from tetraodon.server.office import Office
 from tetraodon.server.oidc import Elsewhere, Provider
 from tetraodon.server.openapi import openapi
-from tetraodon.server.refusal import Turned, status_of
+from tetraodon.server.refusal import Turned, not_there, status_of, told
 from tetraodon.server.routes import COOKIE, DOORS, Entrance, Reply, Visit, cookie_for
 
 MOST_BYTES = 1_000_000
@@ -58,6 +59,7 @@ class Service:
         self._counts: Counter[tuple[str, int]] = Counter()
         self._lock, self._since = threading.Lock(), time.monotonic()
         self._planning, self._others = CapacityLimiter(8), CapacityLimiter(40)
+        self._trying = CapacityLimiter(4)  # a password takes 64 MB and a core to be compared
         self._document = json.dumps(openapi()).encode()
         routes = [Route(door.path, self._answering(door), methods=[door.method]) for door in DOORS]
         routes += [
@@ -71,6 +73,7 @@ class Service:
         ]
         handlers: Any = {HTTPException: self._unrouted, Exception: self._broken}
         self.app = Starlette(routes=routes, exception_handlers=handlers)
+        self.app.router.redirect_slashes = False  # it would send people wherever the header Host says
 
     # -- the way of a call ----------------------------------------------------------------------------
 
@@ -92,9 +95,11 @@ class Service:
 
         async def logged(request: Request) -> Response:
             try:
+                if "\0" in request.scope["path"]:
+                    raise not_there("page")
                 response: Response = await answer(request)
             except TetraodonError as error:
-                response = self._response({"error": error.document()}, status_of(error))
+                response = self._response({"error": told(error)}, status_of(error))
             except ClientDisconnect:
                 response = self._response({}, 400)
             self._noted(request.method, route, response.status_code)
@@ -126,7 +131,7 @@ class Service:
     @staticmethod
     def _body(kind: type[Body], content: bytes) -> Body:
         try:
-            return kind.model_validate(json.loads(content))
+            return kind.model_validate(keepable(content))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             where = ".".join(str(part) for part in first["loc"])
@@ -134,7 +139,7 @@ class Service:
             wrong.where = where
             raise wrong from None
         except (ValueError, RecursionError):
-            raise Turned(400, "the body is no JSON", fix="send JSON") from None
+            raise Turned(400, "the body is no JSON that can be kept", fix="send JSON of whole characters") from None
 
     def _response(self, found: Any, status: int = 200) -> Response:
         reply = found if isinstance(found, Reply) else Reply(document=found)
@@ -159,7 +164,7 @@ class Service:
         """The secret of a new session, for whoever knows the password."""
         self.doorway.may_try(name, headers)
         sign_in = self.office.accounts.sign_in
-        return str(await to_thread.run_sync(sign_in, name, password, limiter=self._others))
+        return str(await to_thread.run_sync(sign_in, name, password, limiter=self._trying))
 
     async def _health(self, request: Request) -> Response:
         del request
@@ -207,5 +212,6 @@ def _key(request: Request) -> str:
 
 
 def to_stderr(line: str) -> None:
-    """Where log lines go."""
-    print(line, file=sys.stderr, flush=True)
+    """Where log lines go; if there is no room for them they are lost, and calls are answered still."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -9,6 +10,30 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from tetraodon.errors import PolicyError
 from tetraodon.rational import rational
+
+MOST_DEEP = 50
+
+
+def keepable(content: bytes) -> Any:
+    """JSON, if it can be kept and sent on as it is. ValueError or RecursionError otherwise.
+
+    Why  half a character, infinity or a zero byte would be refused later, by a database that is said to be broken then.
+
+    >>> keepable(b'{"a": 1}')
+    {'a': 1}
+    """
+    found = json.loads(content)
+    text = json.dumps(found, allow_nan=False, ensure_ascii=False)
+    text.encode()
+    if "\\u0000" in text.replace("\\\\", ""):
+        raise ValueError("a zero byte")
+    level = [found] if isinstance(found, dict | list) else []
+    for _ in range(MOST_DEEP):
+        level = [one for part in level for one in (part.values() if isinstance(part, dict) else part)]
+        level = [one for one in level if isinstance(one, dict | list)]
+    if level:
+        raise ValueError("too deep")
+    return found
 
 
 def exact(found: Any) -> Any:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tetraodon.errors import PolicyError
+from tetraodon.errors import BudgetExhausted, PolicyError
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import INTENT
 from tetraodon.ledger import Ledger
@@ -56,6 +57,9 @@ def plan_job(policy: Mapping[str, Any], asked: Mapping[str, Any], ledger: str, r
     found = asked_plan(policy, asked)
     with Ledger(ledger) as book:
         quoted = quote(found, book)
+    if isinstance(quoted.refusal, BudgetExhausted):
+        nowhere = BudgetExhausted(quoted.refusal.what, fix=quoted.refusal.fix)  # its place is that of the ledger
+        quoted = replace(quoted, refusal=nowhere)
     return {
         "plan": plan_shape(found, errors_if_public(found)) | {"ledger": quoted.document(LEDGER)},
         "policy": found.policy.document,

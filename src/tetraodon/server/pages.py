@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 RELEASE_RULES: Final = REPORT_RULES
 ATTEMPT = "__Host-tetraodon-attempt"
+MOST_WRITTEN = 20_000
+"""Characters of items in a form: these are read in the process that serves everybody."""
 MENU = {"datasets": "Data sets", "requests": "Requests", "audit": "Audit"}
 
 
@@ -78,6 +80,8 @@ async def answered(service: Service, page: str, request: Request, content: bytes
     try:
         fields = {key: found[0] for key, found in parse_qs(content.decode(), max_num_fields=50).items()}
     except ValueError:
+        fields = {}
+    if any("\0" in text for text in fields.values()):  # no database keeps it
         fields = {}
     headers, cookie = dict(request.headers), request.cookies.get(COOKIE, "")
     if page in ("oidc-start", "oidc-back"):
@@ -201,7 +205,7 @@ def audit(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
     if sight.who.role not in ("auditor", "curator"):
         raise not_allowed()
     among = None if sight.who.role == "auditor" else office.holdings.curated(sight.who)
-    events = office.state.events(among=among, most=5000)[-500:][::-1]
+    events = office.state.events(among=among, newest=True)
     return "audit", {"events": [{"when": moment(event.moment), "event": event} for event in events]}
 
 
@@ -214,6 +218,8 @@ def _asked(fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _items(fields: Mapping[str, str]) -> list[Any]:
+    if len(fields.get("items", "")) > MOST_WRITTEN:
+        raise Turned(422, "that is too long for a form", fix="send the items as JSON: see /openapi.json")
     found = read_source(f"release:\n{fields.get('items', '')}\n").data
     items = found.get("release") if isinstance(found, dict) else None
     if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):

@@ -194,8 +194,8 @@ class Petitions:
         }
         if state == REFUSED:
             found["error"] = json.loads(row.told) if row.told else _rejected().document()
-            if person.role == "curator" and row.note:
-                found["note"] = json.loads(row.note)
+        if person.role == "curator" and row.note and (state == REFUSED or row.state == RUNNING):
+            found["note"] = json.loads(row.note)
         return found
 
     def _holding_state(self, name: str) -> str:

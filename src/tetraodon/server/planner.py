@@ -19,11 +19,18 @@ MOST_REMEMBERED = 512
 PRELOADED = ("tetraodon.server.jobs", "tetraodon.cli.main")
 
 
+LEDGERS = ("LedgerError", "BudgetExhausted", "Overtaken")
+"""Errors whose place is that of the ledger, which callers are not told."""
+
+
 class Relayed(Turned):
     """An error of ours that another process told as a document."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        super().__init__(409 if document["type"] == "BudgetExhausted" else 422, document["what"], fix=document["fix"])
+        status = {"BudgetExhausted": 409, "LedgerError": 503}.get(document["type"], 422)
+        super().__init__(status, document["what"], fix=document["fix"])
+        if document["type"] in LEDGERS:
+            document = {**document, "where": "", "all": str(self).splitlines()}
         self.where, self._document = document["where"], dict(document)
 
     def document(self) -> dict[str, Any]:

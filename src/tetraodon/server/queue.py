@@ -18,7 +18,7 @@ from tetraodon.server.petitions import APPROVED, DONE, RUNNING
 from tetraodon.server.slots import told_at
 from tetraodon.server.state import State, datasets, requests
 
-LEASE_SECONDS = 15
+LEASE_SECONDS, SKEW_SECONDS = 15, 60
 MOST_ATTEMPTS = 5
 MOST_OVERRUNS = 3
 
@@ -44,10 +44,13 @@ class Queue:
     def take(self) -> Job | None:
         """The next job of an open data set that nobody works on, with a lease; None if there is none.
 
-        Why  SKIP LOCKED: on Postgres, workers who take at once do not wait for each other.
+        Why  SKIP LOCKED: on Postgres, workers who take at once do not wait for each other. A lease that ends later than
+             any made now was made before the clock was set back, perhaps by a worker that is gone; clocks of several
+             machines may differ by a minute.
         """
         now = self._state.clock()
-        free = or_(requests.c.state == APPROVED, (requests.c.state == RUNNING) & (requests.c.leased < now))
+        over = or_(requests.c.leased < now, requests.c.leased > now + LEASE_SECONDS + SKEW_SECONDS)
+        free = or_(requests.c.state == APPROVED, (requests.c.state == RUNNING) & over)
         opened = select(datasets.c.name).where(datasets.c.state == OPEN)
         waiting = select(requests).where(free, requests.c.dataset.in_(opened))
         first = waiting.order_by(requests.c.decided, requests.c.id).limit(1)
@@ -63,11 +66,12 @@ class Queue:
             connection.execute(mine.values(state=RUNNING, leased=now + LEASE_SECONDS, attempts=attempts))
         return Job(row.id, row.dataset, row.person, json.loads(row.policy), row.slot, attempts)
 
-    def renew(self, job: Job) -> None:
-        """Say that the worker lives."""
+    def renew(self, job: Job, note: Mapping[str, Any] | None = None) -> None:
+        """Say that the worker lives; or, with a note for curators, why the job is left for another attempt."""
+        values: dict[str, Any] = {"leased": self._state.clock() + LEASE_SECONDS}
         with self._state.writing() as connection:
             mine = update(requests).where(requests.c.id == job.id, requests.c.state == RUNNING)
-            connection.execute(mine.values(leased=self._state.clock() + LEASE_SECONDS))
+            connection.execute(mine.values(**values | ({} if note is None else {"note": json.dumps(note)})))
 
     def finish(
         self, job: Job, state: str, *, told: Mapping[str, Any] | None = None, note: Mapping[str, Any] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tetraodon.errors import (
     BudgetExhausted,
     DomainError,
@@ -33,6 +35,11 @@ def not_allowed() -> Turned:
 
 def conflict(what: str, fix: str) -> Turned:
     return Turned(409, what, fix=fix)
+
+
+def told(error: TetraodonError) -> dict[str, Any]:
+    """An error as callers see it: where the ledger is, is no business of theirs."""
+    return (error.at("") if isinstance(error, LedgerError) else error).document()
 
 
 def status_of(error: TetraodonError) -> int:

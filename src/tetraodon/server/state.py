@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     Connection,
     Float,
@@ -66,7 +67,7 @@ datasets = Table(
     Column("policy", Text, nullable=False),
     Column("total", Text, nullable=False),
     Column("delta", Text, nullable=False),
-    Column("rows", Integer, nullable=False),  # as its curators declare it, never as it was counted
+    Column("rows", BigInteger, nullable=False),  # as its curators declare it, never as it was counted
     Column("state", Text, nullable=False),
     Column("proposed_by", Text, nullable=False),
     Column("overruns", Integer, nullable=False, server_default="0"),
@@ -167,9 +168,12 @@ class State:
         made = {"moment": self.clock(), "person": person, "what": what, "dataset": dataset, "subject": subject}
         connection.execute(insert(audit).values(**made))
 
-    def events(self, *, after: int = 0, most: int = 500, among: list[str] | None = None) -> list[Deed]:
-        """What was done, oldest first; with `among`, to these data sets only."""
-        query = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(most)
+    def events(
+        self, *, after: int = 0, most: int = 500, among: list[str] | None = None, newest: bool = False
+    ) -> list[Deed]:
+        """What was done, oldest first, or `newest` first; with `among`, to these data sets only."""
+        order = audit.c.id.desc() if newest else audit.c.id
+        query = select(audit).where(audit.c.id > after).order_by(order).limit(most)
         if among is not None:
             query = query.where(audit.c.dataset.in_(among))
         with self.reading() as connection:

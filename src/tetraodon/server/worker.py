@@ -13,7 +13,7 @@ from tetraodon.policy.source import read_source
 from tetraodon.server.jobs import release_job, was_charged
 from tetraodon.server.limited import Limits, Outcome, forkserver, run_limited
 from tetraodon.server.petitions import DONE, FAILED, REFUSED
-from tetraodon.server.planner import PRELOADED
+from tetraodon.server.planner import PRELOADED, Relayed
 from tetraodon.server.queue import MOST_ATTEMPTS, Job, Queue
 from tetraodon.server.refusal import Turned
 from tetraodon.server.state import State
@@ -22,7 +22,9 @@ PAUSE = 0.5
 LIMITS = Limits(seconds=3600, megabytes=8192)
 BEFORE_DATA = ("BudgetExhausted", "LedgerError", "Refused", "PolicyError", "QueryError", "DomainError", "NoiseError")
 """Errors that say nothing of the data if nothing was charged: then no table was opened yet."""
-BUSY = "another process is writing to this folder"
+BUSY, FULL = "another process is writing to this folder", "the disk is full"
+BROKEN = Turned(500, "the process was killed or broke", fix="look for memory, time or room that it lacked").document()
+NO_ROOM = Turned(503, FULL, fix="make room: the worker goes on by itself then, and nothing is charged twice").document()
 
 
 class SourcesError(TableError):
@@ -82,7 +84,7 @@ class Worker:
         if outcome.value:
             self._queue.finish(job, DONE)
         elif _may_end_otherwise(outcome, job):
-            self._queue.renew(job)  # whoever comes after the lease takes it up
+            self._queue.renew(job, _why(outcome))  # whoever comes after the lease takes it up
         else:
             self._end(job, out, outcome)
 
@@ -92,21 +94,33 @@ class Worker:
         Why  whoever asked sees an error only if no data had a say in it: it came before the charge, and data is read
              after that. Everything else is told in the same words, whatever happened.
         """
-        error: Mapping[str, Any] = (
-            outcome.cause or outcome.error or Turned(500, "the process was killed or broke", fix="").document()
-        )
+        error = _why(outcome)
         if was_charged(self._ledger, job.dataset, out):
             told = Turned(409, "it was charged, and there is no answer", fix="charged; ask your curator")
             self._queue.finish(job, FAILED, told=told.document(), note=error)
         elif error["type"] in BEFORE_DATA:
-            self._queue.finish(job, REFUSED, told=error, note=error)
+            self._queue.finish(job, REFUSED, told=Relayed(error).document(), note=error)
         else:
             told = Turned(409, "nothing was charged, and there is no answer", fix="ask your curator")
             self._queue.finish(job, FAILED, told=told.document(), note=error)
 
 
+def _why(outcome: Outcome) -> Mapping[str, Any]:
+    """What went wrong, as a curator may see it."""
+    error = outcome.cause or outcome.error or BROKEN
+    return NO_ROOM if str(error["what"]).startswith(FULL) else error
+
+
 def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
-    """Whether it is worth another attempt: one that we lost is still at it, or this was killed or overtaken."""
-    if outcome.error is not None and outcome.error["what"] == BUSY:
+    """Whether it is worth another attempt: one that we lost is still at it, there was no room, the ledger could not be
+    reached after the charge, or this was killed or overtaken.
+
+    Why  what is paid for is owed. Where there is no room it is tried until there is: it is late meanwhile, which the
+         audit shows, and the third that is late stops the data set.
+    """
+    why = _why(outcome)
+    if str(why["what"]).startswith((BUSY, FULL)):
         return True
-    return job.attempts < MOST_ATTEMPTS and (outcome.error is None or outcome.error["type"] == "Overtaken")
+    passing = outcome.error is None or why["type"] == "Overtaken"
+    passing = passing or (outcome.cause is not None and why["type"] == "LedgerError")
+    return job.attempts < MOST_ATTEMPTS and passing
