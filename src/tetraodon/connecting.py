@@ -25,8 +25,8 @@ from tetraodon.errors import (
     ReleaseError,
     TetraodonError,
 )
-from tetraodon.inference.estimate import Estimate
-from tetraodon.rational import Number, rational
+from tetraodon.inference.answered import answer_from
+from tetraodon.rational import Number
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.folder import load_release
 from tetraodon.releasing.plan import Plan
@@ -199,16 +199,15 @@ class RemoteData:
             held.cleanup()
         return found
 
-    def ask(self, question: str, *, confidence: Number | None = None) -> Estimate:
-        """How many records satisfy a condition, from the newest release that one may see; free."""
+    def ask(self, question: str, *, confidence: Number | None = None) -> Any:
+        """As `Release.ask`, from the newest release that one may see; free. Values of groups are texts."""
         listed = self.server.call("GET", "/v1/requests")["requests"]
         mine = [one["release"] for one in listed if one["dataset"] == self.name and one["release"]]
         if not mine:
             raise QueryError("there is no release of this data set for you", fix="ask for one")
         body = {"question": question} | ({} if confidence is None else {"confidence": str(confidence)})
         told = self.server.call("POST", f"/v1/releases/{mine[0]}/ask", body)
-        sure = rational(float(told["confidence"]), name="the confidence")
-        return Estimate(told["value"], told["lower"], told["upper"], sure).of(told["item"])
+        return answer_from(told)
 
 
 def _asked(

@@ -84,8 +84,23 @@ def test_groups(run: Run, run_json: Callable[..., Any]) -> None:
     assert set(found["groups"][0]) == {"group", "value", "lower", "upper", "confidence"}
     shown = run("ask", "view", "select sex, age, count(*) from people group by sex, age").stdout
     assert "f, 20" in shown
-    many = run("ask", "view", "select age, sum(age) from people group by age", code=1).stderr
-    assert "also grouped by" in many
+    rows = run_json("ask", "view", "select count(*) as n, avg(age) from people group by sex order by n desc limit 1")
+    assert [set(group) for group in rows["groups"]] == [{"group", "row"}]
+    assert set(rows["groups"][0]["row"]) == {"n", "avg(age)"}
+    assert "avg(age) about" in run("ask", "view", "select sex, count(*) as n, avg(age) from people group by sex").stdout
+    assert "count(*)" in run("ask", "view", "select count(*), avg(age) from people").stdout
+
+
+@pytest.mark.usefixtures("released")
+def test_groups_of_a_release(run: Run, run_json: Callable[..., Any]) -> None:
+    table = run_json("show", "release")["dataset"]
+    found = run_json("ask", "release", f'select age, count(*) n from "{table}" where age < 30 group by age limit 3')
+    assert (found["item"], len(found["groups"])) == ("ages", 3)
+    first = run_json("ask", "release", f"age = {found['groups'][0]['group'][0]}")
+    assert {key: found["groups"][0][key] for key in ("value", "lower")} == {
+        key: first[key] for key in ("value", "lower")
+    }
+    assert "counts only" in run("ask", "release", f'select avg(age) from "{table}"', code=1).stderr
 
 
 @pytest.mark.usefixtures("view", "released")

@@ -108,8 +108,12 @@ def test_a_later_view_is_asked_like_any_other(tmp_path: Path) -> None:
     before = below(last.seen.before)
     exact = last.channel.estimate(below(last.rows), 100 - before) + SETS.seen.estimate(below(last.seen.rows), before)
     assert last.ask("x < 100").value == pytest.approx(float(exact))
-    with pytest.raises(QueryError, match="single counts"):
-        last.ask("select count(*) from t group by x")
+    by, each = last.ask("select x, count(*) from t group by x"), last.ask("select sum(x), avg(x) from t where x < 100")
+    assert isinstance(by, dict)
+    assert isinstance(each, dict)
+    assert sum(by[x] for x in range(100)) == pytest.approx(float(exact))
+    assert each["sum(x)"] == pytest.approx(sum(x * by[x] for x in range(100)))
+    assert each["avg(x)"].lower <= 49 <= each["avg(x)"].upper
 
 
 def test_the_combined_estimate_weighs_by_precision(tmp_path: Path) -> None:

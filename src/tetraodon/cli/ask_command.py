@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from tetraodon.cli.command_boundary import Edge, WrongUse, existing
 from tetraodon.cli.output import Json, emit, say, table, working
 
 if TYPE_CHECKING:
+    from tetraodon.inference.answered import Answered
     from tetraodon.inference.estimate import Estimate
 
 MOST_ROWS = 100
@@ -36,17 +38,20 @@ def ask(
 ) -> None:
     """Ask a release or a view how many records satisfy a condition. It costs nothing, however often.
 
-    A view also answers SELECT of one count(*), sum(attribute) or avg(attribute), with WHERE and GROUP BY.
+    Both also answer SELECT of counts with WHERE, GROUP BY, HAVING, ORDER BY and LIMIT; a view also of sums, averages
+    and numbers of distinct values, of expressions too, and with JOIN of public tables.
 
     \b
     Examples:
       tetraodon ask release/ "age between 30 and 39"
       tetraodon ask release/ "age < 30 and sex = 'Female'"
-      tetraodon ask view/ "select sex, count(*) from people where score < 3 * age group by sex"
+      tetraodon ask release/ "select sex, count(*) as n from people group by sex order by n desc"
+      tetraodon ask view/ "select sex, count(*), avg(score) from people where score < 3 * age group by sex"
 
     \b
     --json gives {"condition", "item", "value", "lower", "upper", "confidence"} or
-      {"condition", "item", "groups": [{"group", "value", "lower", "upper", "confidence"}]}.
+      {"condition", "item", "groups": [{"group", "value", "lower", "upper", "confidence"}]}; where
+      several aggregates are selected a group has {"group", "row": {NAME: {"value", "lower", "upper", "confidence"}}}.
     """
     with Edge(as_json):
         if not question.strip():
@@ -66,41 +71,44 @@ def ask(
         from tetraodon.releasing.folder import load_release
 
         with working("reading the release"):
-            estimate = load_release(folder).ask(question, confidence=CONFIDENCE if confidence is None else confidence)
-        _answer(question, estimate, as_json)
+            found = load_release(folder).ask(question, confidence=CONFIDENCE if confidence is None else confidence)
+        _answer(question, found, as_json)
 
 
 def _ask_view(folder: str, question: str, confidence: str | None, sample: int, as_json: bool) -> None:
-    from tetraodon.inference.estimate import CONFIDENCE, Estimate
+    from tetraodon.inference.estimate import CONFIDENCE
     from tetraodon.publishing.view import load_view
 
     with working("reading the view"):
-        view = load_view(folder)
-        found = view.ask(question, confidence=CONFIDENCE if confidence is None else confidence, sample=sample)
-    if isinstance(found, Estimate):
-        _answer(question, found, as_json)
-        return
-    groups = [([str(part) for part in (key if isinstance(key, tuple) else (key,))], one) for key, one in found.items()]
-    if as_json:
-        listed = [{"group": group} | estimate.document() for group, estimate in groups]
-        emit({"condition": question, "item": view.name, "groups": listed})
-        return
-    rows = [[", ".join(group), *estimate.rounded] for group, estimate in groups[:MOST_ROWS]]
-    table(["group", "about", "from", "to"], rows, right=["about", "from", "to"])
-    if len(groups) > MOST_ROWS:
-        say(f"{len(groups) - MOST_ROWS} more groups; --json gives all.")
+        sure = CONFIDENCE if confidence is None else confidence
+        found = load_view(folder).ask(question, confidence=sure, sample=sample)
+    _answer(question, found, as_json)
 
 
-def _answer(question: str, estimate: Estimate, as_json: bool) -> None:
+def _answer(question: str, found: Answered, as_json: bool) -> None:
+    from tetraodon.inference.answered import answer_document
+    from tetraodon.inference.estimate import Estimate
+
     if as_json:
-        emit(answer_document(question, estimate))
+        emit(answer_document(question, found))
+    elif isinstance(found, Estimate):
+        say(answer_in_words(found))
     else:
-        say(answer_in_words(estimate))
+        _show_groups(found)
 
 
-def answer_document(condition: str, estimate: Estimate) -> dict[str, Any]:
-    """The answer to a condition as JSON."""
-    return {"condition": condition, "item": estimate.source} | estimate.document()
+def _show_groups(found: Mapping[Any, Any]) -> None:
+    """One row for each group, or for each aggregate where there are no groups."""
+    rows, names = [], [""]
+    for key, one in list(found.items())[:MOST_ROWS]:
+        several = one if isinstance(one, dict) else {"": one}
+        names = list(several)
+        group = ", ".join(str(part) for part in (key if isinstance(key, tuple) else (key,)))
+        rows.append([group, *(text for estimate in several.values() for text in estimate.rounded)])
+    heads = [f"{name} {end}".strip() for name in names for end in ("about", "from", "to")]
+    table(["group", *heads], rows, right=heads)
+    if len(found) > MOST_ROWS:
+        say(f"{len(found) - MOST_ROWS} more groups; --json gives all.")
 
 
 def answer_in_words(estimate: Estimate) -> str:

@@ -35,11 +35,12 @@ def demo(
     with Edge(as_json) as edge:
         import shutil
 
-        from tetraodon.cli.ask_command import answer_document, answer_in_words
+        from tetraodon.cli.ask_command import answer_in_words
         from tetraodon.cli.plan_command import show_plan
         from tetraodon.cli.plan_in_words import notes
         from tetraodon.cli.release_commands import follow
         from tetraodon.errors import ReleaseError
+        from tetraodon.inference.answered import answer_document
         from tetraodon.ledger import Ledger, shown_below
         from tetraodon.policy.explain import explain
         from tetraodon.policy.load import load_policy

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import assert_never
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from tetraodon.domain import Domain, Value
+from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused, ReleaseError
+from tetraodon.inference.answered import Answered, answered, miss, number_of_groups
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import Coins, system_coins
+from tetraodon.publishing.aggregates import Counts, Records, ShownPart
 from tetraodon.publishing.channel import ViewChannel
 from tetraodon.publishing.domain_count import counts_by
-from tetraodon.publishing.interval import count_interval, sum_interval
+from tetraodon.publishing.interval import count_interval
 from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.rational import Number, confidence_level
-from tetraodon.workload.condition.question import Question
+from tetraodon.workload.condition.question import AskedNumber, Question
 from tetraodon.workload.condition.truth import evaluate
 
-GROUPS = 100_000
 CELLS = 4_000_000
-Groups: TypeAlias = dict[Value | tuple[Value, ...], Estimate]
-"""One estimate for each value of the attribute grouped by, or for each combination of values."""
-Counts: TypeAlias = NDArray[Any]
-"""Exact whole numbers, in an array of objects."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +47,14 @@ class TupleFile:
         except (OSError, duckdb.Error):
             raise ReleaseError("the tuples of the view cannot be read", fix="ask for a new copy") from None
 
-    def rows(self, question: Question) -> int:
-        """How many of the tuples satisfy a question's condition."""
-        return int(self.held().counts(question.condition, ()).item())
+
+@dataclass(frozen=True)
+class Earlier:
+    """Tuples that earlier views of a series have shown: those that a later view shows again, and all of them."""
+
+    channel: ViewChannel
+    rows: TupleFile
+    before: TupleFile
 
 
 @lru_cache(maxsize=4)
@@ -72,63 +74,90 @@ def level(confidence: Number) -> Fraction:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to a view, ready to be answered."""
+    """A question to a view, ready to be answered. `earlier` is the other part of a later view of a series."""
 
-    domain: Domain
+    file: TupleFile
     channel: ViewChannel
     n: int | None
     question: Question
     confidence: Fraction
+    earlier: Earlier | None = None
+
+    @property
+    def domain(self) -> Domain:
+        return self.file.domain
 
     @property
     def alpha(self) -> Fraction:
-        """How often the interval may miss the truth."""
-        return 1 - self.confidence
+        """How often an interval may miss the truth."""
+        return miss(self.question, self.domain, self.confidence)
 
-    def answer_from(self, sandbox: Sandbox, sample: int = 0) -> Estimate | Groups:
+    def answer(self, sample: int = 0) -> Answered:
         """The answer; where it would cost too much, one with so many tuples of the domain drawn by chance."""
+        sandbox = self.file.held()
+        for join in self.question.joins:
+            sandbox.require_once(join.table, join.columns)
         try:
-            return self.answer(sandbox)
+            groups = number_of_groups(self.question, self.domain)
+            columns = [self._column(aggregate, groups) for aggregate in self.question.aggregates]
         except Refused:
-            if sample <= 0:
+            if sample <= 0 or self.earlier is not None:
                 raise
-        return self.sampled_answer(sandbox, sample, system_coins())
+            return self.sampled_answer(sandbox, sample, system_coins())
+        return answered(self.question, self.domain, columns)
 
-    def answer(self, sandbox: Sandbox) -> Estimate | Groups:
-        question = self.question
-        by = (*question.by, *(() if question.attribute is None else (question.attribute,)))
-        shape = [self.domain.shape[place] for place in by]
-        if math.prod(self.domain.shape[place] for place in question.by) > GROUPS or math.prod(shape) > CELLS:
-            raise QueryError("there are too many groups", fix="group by fewer or coarser attributes")
-        in_domain: Counts = counts_by(sandbox, question.condition, by)
-        in_view = sandbox.counts(question.condition, by)
-        one: Callable[[Any, Any], Estimate]
-        if question.attribute is None:
-            whole = None if self.n is None else int(sandbox.counts(None, ()).item())
-            one = partial(self.count, whole=whole)
-        else:
-            values = [self.domain.attributes[question.attribute].number(code) for code in range(shape[-1])]
-            one = Sums(self, values).estimate
-        if not question.by:
-            return one(in_view[()], in_domain[()])
-        found: Groups = {}
-        groups = self.domain.project([self.domain.names[place] for place in question.by])
-        for codes in np.ndindex(*shape[: len(question.by)]):
-            value = groups.value_of([int(code) for code in codes])
-            found[value[0] if len(value) == 1 else value] = one(in_view[codes], in_domain[codes])
+    def _column(self, aggregate: AskedNumber, groups: int) -> list[Estimate]:
+        """An aggregate of every group of the domain."""
+        by, shape = self.question.by, self.domain.shape
+        axes = (*by, *(place for place in aggregate.places if place not in by))
+        if math.prod(shape[place] for place in axes) > CELLS:
+            raise QueryError("there are too many values to add up", fix="ask about fewer or coarser attributes")
+        parts = [part.by_group(groups) for part in self._parts(axes)]
+        codes = {place: np.arange(shape[place]).reshape([-1 if p == place else 1 for p in axes]) for place in axes}
+        told, sizes = aggregate.over(codes, self.file.held()), [shape[place] for place in axes]
+        values, known = (np.broadcast_to(one, sizes).reshape(groups, -1) for one in told)
+        records, found = Records(self.alpha, self.n, self.confidence), []
+        rows = None if self.n is None or self.earlier else int(self.file.held().counts(None, ()).item())
+        for at in range(groups):
+            here, there = [part.at((at, known[at])) for part in parts], values[at][known[at]]
+            match aggregate.kind:
+                case "count":
+                    found.append(self.count(here[0], rows) if self.earlier is None else records.count(here))
+                case "sum":
+                    found.append(records.total(here, there))
+                case "avg":
+                    found.append(records.mean(here, there))
+                case "distinct":
+                    found.append(records.distinct(here, there))
+                case _:
+                    assert_never(aggregate.kind)
         return found
 
-    def count(self, in_view: Any, in_domain: Any, *, whole: int | None = None) -> Estimate:
-        """The estimate of a count; where n is public and all rows of the view are `whole`, maybe by the other records.
+    def _parts(self, axes: Sequence[int]) -> list[ShownPart]:
+        """What the view shows where the condition holds, for each cell of some attributes.
+
+        Why  given what was shown before, a later view is two views, of two parts of the domain that are apart: so each
+             estimate is unbiased whatever the table was then and is now.
+        """
+        held, condition = self.file.held(), self.question.condition
+        in_domain: Counts = counts_by(held, condition, axes)
+        if self.earlier is None:
+            return [ShownPart(self.channel, held.counts(condition, axes), in_domain)]
+        before = self.earlier.before.held().counts(condition, axes)
+        again = ShownPart(self.earlier.channel, self.earlier.rows.held().counts(condition, axes), before)
+        return [ShownPart(self.channel, held.counts(condition, axes), in_domain - before), again]
+
+    def count(self, part: ShownPart, rows: int | None) -> Estimate:
+        """The estimate of a count; where n is public and the view has so many `rows`, maybe by the other records.
 
         Why  n less the estimate of those who do not satisfy the condition is unbiased too. Which of the two is taken
              depends on the domain alone, never on the view; so both estimate and interval stay what they promise.
         """
-        shown, there = int(in_view), int(in_domain)
-        if whole is None or self.n is None or not self.others_vary_less(there):
-            return self.between(shown, (there, there), self.alpha)
-        others = self.domain.size - there
-        found = self.between(whole - shown, (others, others), self.alpha)
+        records, there = Records(self.alpha, self.n, self.confidence), int(part.in_domain.sum())
+        if rows is None or self.n is None or not self.others_vary_less(there):
+            return records.count([part])
+        numbers = rows - int(part.in_view.sum()), self.domain.size - there
+        found = records.count([ShownPart(self.channel, *(np.array([number], object) for number in numbers))])
         return Estimate(self.n - found.value, self.n - found.upper, self.n - found.lower, found.confidence)
 
     def others_vary_less(self, in_domain: int) -> bool:
@@ -136,22 +165,10 @@ class Asked:
         more = (2 * in_domain - self.domain.size) * self.channel.variance_per_tuple
         return in_domain == self.domain.size or more >= (self.n or 0) * abs(self.channel.variance_per_record)
 
-    def between(self, in_view: int, in_domain: tuple[int, int], alpha: Fraction) -> Estimate:
-        """The estimate of a count when the domain's count is known up to two bounds."""
-        if in_domain == (0, 0):
-            return Estimate.certain(0.0)
-        middle = Fraction(in_domain[0] + in_domain[1], 2)
-        value = (in_view - middle * self.channel.added_per_tuple) / self.channel.keep
-        low, high = self.count_interval(in_view, in_domain, alpha)
-        return Estimate(float(value), float(low), float(high), self.confidence)
-
-    def count_interval(self, in_view: int, in_domain: tuple[int, int], alpha: Fraction) -> tuple[int, int]:
-        return count_interval(self.channel, in_view, in_domain, (alpha / 2, alpha / 2), self.n)
-
     def sampled_answer(self, sandbox: Sandbox, draws: int, coins: Coins) -> Estimate:
         """As `answer`, with the domain's count estimated from tuples drawn at random."""
         question = self.question
-        if question.by or question.attribute is not None or question.condition is None:
+        if not question.plain or question.condition is None:
             raise QueryError(
                 "a sampled count over the domain serves one count only", fix="ask count(*) without `group by`"
             )
@@ -162,65 +179,10 @@ class Asked:
         size = self.domain.size
         bounds = (math.floor(low * size), math.ceil(high * size))
         in_view = int(sandbox.counts(question.condition, ()).item())
-        found = self.between(in_view, bounds, 3 * self.alpha / 4)
+        sides = 3 * self.alpha / 8
+        least, most = count_interval(self.channel, in_view, bounds, (sides, sides), self.n)
         value = (in_view - Fraction(hits * size, draws) * self.channel.added_per_tuple) / self.channel.keep
-        return Estimate(float(value), found.lower, found.upper, self.confidence)
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums and averages of the attribute with these values."""
-
-    asked: Asked
-    values: list[Fraction]
-
-    def estimate(self, in_view: Counts, in_domain: Counts) -> Estimate:
-        """A fifth of the error is kept for the number of records, half of it where that is the denominator."""
-        asked, alpha = self.asked, self.asked.alpha
-        channel = asked.channel
-        seen, there = int(in_view.sum()), int(in_domain.sum())
-        average = asked.question.aggregate == "avg"
-        share = alpha / 2 if average else alpha / 5
-        least, most = asked.count_interval(seen, (there, there), share)
-        centre = (self.values[0] + self.values[-1]) / 2 if average else Fraction(0)
-        off = [value - centre for value in self.values]
-        net = [(v - d * channel.added_per_tuple) / channel.keep for v, d in zip(in_view, in_domain, strict=True)]
-        total = sum((value * count for value, count in zip(off, net, strict=True)), Fraction(0))
-        low, high = sum_interval(
-            channel,
-            in_view.astype(np.float64),
-            in_domain.astype(np.float64),
-            np.array([float(value) for value in off]),
-            float(most),
-            alpha - share,
-        )
-        if not average:
-            return Estimate(float(total), low, high, asked.confidence)
-        records = sum(net, Fraction(0))
-        first, last = float(self.values[0]), float(self.values[-1])
-        value = first if records <= 0 else min(max(float(centre + total / records), first), last)
-        if least <= 0:
-            return Estimate(value, first, last, asked.confidence)
-        ends = [float(centre) + end / count for end in (low, high) for count in (least, most)]
-        return Estimate(value, max(first, min(ends)), min(last, max(ends)), asked.confidence)
-
-
-def in_two_parts(fresh: Asked, seen: Asked, files: tuple[TupleFile, TupleFile, TupleFile]) -> Estimate:
-    """The unbiased estimate of a count from a later view: that of the fresh tuples and that of the others, added.
-
-    `files` hold the tuples that no earlier view has shown, those shown again, and all that were shown before.
-
-    Why  given what was shown before, each part is a view of its own part of the domain, so the estimate is unbiased
-         whatever the table was then and is now. Each interval may miss half as often.
-    """
-    question = fresh.question
-    if question.by or question.attribute is not None:
-        raise QueryError("a later view of a series answers single counts only", fix="ask count(*) without `group by`")
-    new_rows, old_rows, before = (file.rows(question) for file in files)
-    in_domain = int(counts_by(files[0].held(), question.condition, ()).item()) - before
-    new = fresh.between(new_rows, (in_domain, in_domain), fresh.alpha / 2)
-    old = seen.between(old_rows, (before, before), fresh.alpha / 2)
-    return Estimate(new.value + old.value, new.lower + old.lower, new.upper + old.upper, fresh.confidence)
+        return Estimate(float(value), float(least), float(most), self.confidence)
 
 
 def uniform_codes(size: int, count: int, coins: Coins) -> NDArray[np.int64]:

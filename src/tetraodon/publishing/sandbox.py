@@ -96,6 +96,16 @@ class Sandbox:
         shape = columns[0].shape if reading.places else ()
         return (true & known).reshape(shape), (~true & known).reshape(shape)
 
+    def require_once(self, table: str, columns: Sequence[str]) -> None:
+        """Refuse a public table that has some values of these columns twice: a join would count records twice."""
+        names = ", ".join(quoted(column) for column in columns)
+        sql = f"SELECT count(*) FROM (SELECT {names} FROM {quoted(table)} GROUP BY ALL HAVING count(*) > 1)"
+        if self.run(sql).fetchall() != [(0,)]:
+            raise QueryError(
+                f"{table} has more than one row for a value of {' and '.join(columns)}, so a join counts records twice",
+                fix=f"write `in (select {columns[0]} from {table} where ...)`",
+            )
+
     def _values(self, places: Sequence[int]) -> str:
         """The values of some attributes beside their codes, for what compares them with public tables."""
         attributes = self.domain.attributes

@@ -13,10 +13,11 @@ from typing import Any
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.foreign import plain_file
+from tetraodon.inference.answered import Answered, with_source
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.policy.load import stated_policy
 from tetraodon.publishing.channel import ViewChannel, channel_from
-from tetraodon.publishing.estimate import Asked, Groups, TupleFile, in_two_parts, level
+from tetraodon.publishing.estimate import Asked, Earlier, TupleFile, level
 from tetraodon.publishing.series import Series
 from tetraodon.publishing.tuple_files import PARTS, TUPLES
 from tetraodon.rational import Number, rational
@@ -66,24 +67,23 @@ class View:
     def __repr__(self) -> str:
         return f"<View {self.name}: {listing(self.domain.names, most=4)}>"
 
-    def ask(self, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Estimate | Groups:
-        """The unbiased estimate of a count, sum or average, with an interval that holds the truth with `confidence`.
+    def ask(self, sql: str, *, confidence: Number = CONFIDENCE, sample: int = 0) -> Answered:
+        """The estimates of counts, sums and averages, each with an interval that holds the truth with `confidence`.
 
-        A bare condition asks how many records satisfy it. With `group by`, one estimate for each group of the domain.
-        `sample` is how many tuples may be drawn when counting over the whole domain would cost too much.
+        A bare condition asks how many records satisfy it. Several aggregates are a dict by their names. With `group by`
+        there is one answer for each group of the domain; where `having` or `limit` choose groups by their estimates,
+        all intervals hold together. `sample` is how many tuples may be drawn when counting over the whole domain would
+        cost too much.
         """
         file = TupleFile(self.domain, self.rows, tuple(self.public.items()))
-        sure, sandbox = level(confidence), file.held()
-        question = read_question(sql, Names(self.domain, self.name, sandbox.public))
-        asked = Asked(self.domain, self.channel, self.n, question, sure)
-        if self.seen is None:
-            found = asked.answer_from(sandbox, sample)
-        else:
-            others = replace(file, path=self.seen.rows), replace(file, path=self.seen.before)
-            found = in_two_parts(asked, replace(asked, channel=self.seen.channel), (file, *others))
-        if isinstance(found, Estimate):
-            return found.of(self.name)
-        return {group: estimate.of(self.name) for group, estimate in found.items()}
+        sure = level(confidence)
+        question = read_question(sql, Names(self.domain, self.name, file.held().public))
+        earlier = None
+        if self.seen is not None:
+            again, before = replace(file, path=self.seen.rows), replace(file, path=self.seen.before)
+            earlier = Earlier(self.seen.channel, again, before)
+        asked = Asked(file, self.channel, self.n, question, sure, earlier)
+        return with_source(asked.answer(sample), self.name)
 
 
 def combined(views: Sequence[View], sql: str, *, confidence: Number = CONFIDENCE) -> Estimate:

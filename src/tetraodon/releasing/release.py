@@ -7,10 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from tetraodon.arrays import Bools
 from tetraodon.displayed import Displayed
+from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, did_you_mean
+from tetraodon.inference.answered import Answered, answered, miss, number_of_groups
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.policy import Policy
@@ -23,9 +28,10 @@ from tetraodon.releasing.names_answer import NamesAnswer, Told
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.together import errors_together
 from tetraodon.workload.condition.names import Names
-from tetraodon.workload.condition.nodes import Truth
+from tetraodon.workload.condition.nodes import Code, Constant, NumberComparison, Truth, together
 from tetraodon.workload.condition.question import read_question
 
+MOST_GROUPS = 10_000
 SUREST = 1 - Fraction(1, 10**9)
 """The highest confidence of an interval: what floats leave of the rest must still mean something."""
 
@@ -69,10 +75,11 @@ class Release(Displayed):
         """
         return errors_together(self.plan) if self.inference is Inference.COMBINED else {}
 
-    def ask(self, condition: str, *, confidence: Number = CONFIDENCE) -> Estimate:
+    def ask(self, condition: str, *, confidence: Number = CONFIDENCE) -> Any:
         """How many records satisfy a condition, from the table that was planned to know it best: its `source`.
 
-        The interval holds the truth with at least the `confidence`: 95, 95% and 0.95 are the same.
+        The interval holds the truth with at least the `confidence`: 95, 95% and 0.95 are the same. The answer is an
+        `Estimate`; to a SELECT with `group by` it is a dict with one for each group.
         """
         return ask(tuple(self), self.plan.policy, condition, confidence)
 
@@ -95,20 +102,49 @@ def infer(
     return Release(plan, measured, when, charged, answers, told, inference)
 
 
-def ask(answers: Sequence[Answer], policy: Policy, question: str, confidence: Number = CONFIDENCE) -> Estimate:
-    """How many records satisfy a condition, by everything that was measured about them.
+def ask(answers: Sequence[Answer], policy: Policy, question: str, confidence: Number = CONFIDENCE) -> Answered:
+    """How many records satisfy a condition, by groups or not, by everything that was measured about them.
 
     Only what was released is used: asking costs nothing, however often. As with a view, the condition may stand in
-    `select count(*) from people where ...`. An item about some of the records knows it where it holds for nobody else.
+    `select count(*) from people where ... group by ...`.
+    """
+    _check_closed(question, policy)
+    domain, sure = policy.domain, _level(confidence)
+    asked = read_question(question, Names(domain, policy.dataset))
+    if any(aggregate.kind != "count" for aggregate in asked.aggregates):
+        raise QueryError("a release answers counts only", fix="ask for `select count(*)`, or publish a view")
+    if number_of_groups(asked, domain) > MOST_GROUPS:
+        raise QueryError("there are too many groups", fix="group by fewer attributes, or read the tables")
+    each = _level(1 - miss(asked, domain, sure))
+    groups = list(np.ndindex(*(domain.shape[place] for place in asked.by)))
+    columns = []
+    for aggregate in asked.aggregates:
+        those = [part for part in (asked.condition, aggregate.known) if part is not None]
+        columns.append([_count(answers, policy, [*those, *_in(asked.by, codes, domain)], each) for codes in groups])
+    if each != sure:  # all of them hold together with what was asked for
+        columns = [[Estimate(e.value, e.lower, e.upper, sure).of(e.source) for e in column] for column in columns]
+    return answered(asked, domain, columns)
+
+
+def _in(by: Sequence[int], codes: Sequence[int], domain: Domain) -> list[Truth]:
+    """That a record is in a group."""
+    return [
+        NumberComparison("=", Code(place, domain.shape[place]), Constant(int(code)))
+        for place, code in zip(by, codes, strict=True)
+    ]
+
+
+def _count(answers: Sequence[Answer], policy: Policy, parts: Sequence[Truth], sure: Fraction) -> Estimate:
+    """How many records satisfy some conditions, by everything that was measured about them.
+
+    An item about some of the records knows it where it holds for nobody else.
 
     Why   all that was measured is estimated together, so that tables which know the condition tell the same. It is
           read at the one whose own noise can be off least, which depends on the plan alone. Of many intervals the one
           that looks shortest after the noise is drawn misses the truth more often than any of them: where counts are
           small, an interval that noise has pushed below zero is cut there, and looks short.
     """
-    sure = _level(confidence)
-    _check_closed(question, policy)
-    names, holds = truth_of(_condition(question, policy), policy.domain)
+    names, holds = truth_of(together(True, parts) if parts else None, policy.domain)
     best: tuple[float, Answer, Bools] | None = None
     split: QueryError | None = None
     for answer in answers:
@@ -156,16 +192,6 @@ def _check_closed(question: str, policy: Policy) -> None:
                 f"{column.name} is open text, of which a release tells names and answers no questions",
                 fix=f"look the name up in answers/{items[0]}.csv" if items else "ask about another attribute",
             )
-
-
-def _condition(question: str, policy: Policy) -> Truth | None:
-    """The condition of a question, None if it asks for all records."""
-    found = read_question(question, Names(policy.domain, policy.dataset))
-    if found.aggregate != "count":
-        raise QueryError("a release answers counts only", fix="ask for `select count(*)`, or publish a view")
-    if found.by:
-        raise QueryError("a release answers one count at a time", fix="leave out `group by`, or read its tables")
-    return found.condition
 
 
 def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:

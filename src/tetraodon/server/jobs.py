@@ -15,6 +15,7 @@ from typing import Any
 from tetraodon.errors import BudgetExhausted, PolicyError
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import INTENT
+from tetraodon.inference.answered import answer_document
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.amount import amount_text
 from tetraodon.policy.explain import explain
@@ -78,8 +79,8 @@ def release_job(policy: Mapping[str, Any], source: str, ledger: str, out: str, o
 def ask_job(folder: str, question: str, confidence: str | None) -> dict[str, Any]:
     """An answer from what is published already."""
     made = load_release(folder)
-    estimate = made.ask(question) if confidence is None else made.ask(question, confidence=confidence)
-    return {"condition": question, "item": estimate.source} | estimate.document()
+    found = made.ask(question) if confidence is None else made.ask(question, confidence=confidence)
+    return answer_document(question, found)
 
 
 def was_charged(ledger: str, dataset: str, out: Path) -> bool:

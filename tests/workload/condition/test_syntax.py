@@ -36,7 +36,7 @@ def test_a_question_is_one_select_from_one_table() -> None:
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ("select 1 limit 2", "`limit` is not offered"),
+        ("select 1 limit 2 offset 1", "`offset` is not offered"),
         ("select 1; select 2", "more than one SELECT"),
         ("select (", "it cannot be read|question cannot be read"),
         ("select " + "(" * 5000 + "1" + ")" * 5000, "question cannot be read"),

@@ -79,6 +79,14 @@ def checked(tree: exp.Expression, names: Names) -> Truth:
         raise QueryError("the condition is nested too deeply", fix="split it, or use `in` and `between`") from None
 
 
+def read_value(tree: exp.Expression, names: Names) -> Value:
+    """What a syntax tree stands for in a record: a number, say."""
+    try:
+        return _Checker(names).value(tree)
+    except RecursionError:
+        raise QueryError("the question is nested too deeply", fix="ask something simpler") from None
+
+
 def truth_table(condition: str | Truth, domain: Domain) -> tuple[tuple[str, ...], Bools]:
     """The attributes a condition names, in the domain's order, and whether it holds in each of their cells.
 

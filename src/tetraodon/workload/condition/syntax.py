@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from tetraodon.errors import QueryError
 
-OFFERED: Final = {"expressions", "from_", "where", "group", "kind"}
+OFFERED: Final = {"expressions", "from_", "where", "group", "kind", "having", "order", "limit", "joins"}
 FIX: Final = "write it like `select count(*) from people where age > 30`, or just `age > 30`"
 TWO: Final = frozenset({"this", "expression"})
 ONE: Final = frozenset({"this"})

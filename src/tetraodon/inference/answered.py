@@ -1,0 +1,139 @@
+"""The answer to a SELECT: its groups, chosen and in order, each with one estimate or several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tetraodon.arrays import Ints
+from tetraodon.domain import Attribute, Domain, Grid, Value
+from tetraodon.errors import QueryError
+from tetraodon.inference.estimate import Estimate
+from tetraodon.rational import rational
+from tetraodon.workload.condition.names import Names
+from tetraodon.workload.condition.question import Question
+from tetraodon.workload.condition.read import checked
+from tetraodon.workload.condition.truth import evaluate
+
+GROUPS = 100_000
+STEP = Fraction(1, 10**6)
+"""`having` looks at estimates in such steps."""
+Row: TypeAlias = dict[str, Estimate]
+"""Several estimates, under the names that they were selected with."""
+Groups: TypeAlias = dict[Value | tuple[Value, ...], Any]
+"""One estimate or row for each value of the attribute grouped by, or for each combination of values."""
+Answered: TypeAlias = Estimate | Row | Groups
+
+
+def number_of_groups(question: Question, domain: Domain) -> int:
+    """How many groups of the domain a question has; refused where they are too many."""
+    groups = math.prod(domain.shape[place] for place in question.by)
+    if groups > GROUPS:
+        raise QueryError("there are too many groups", fix="group by fewer or coarser attributes")
+    return groups
+
+
+def miss(question: Question, domain: Domain, confidence: Fraction) -> Fraction:
+    """How often one interval of the answer may miss the truth.
+
+    Why  where estimates decide which groups are shown, those that chance has moved are shown most, and their intervals
+         would miss more often. If all intervals of all groups hold together, those that are shown do.
+    """
+    alpha = 1 - confidence
+    if not question.chosen_by_looking:
+        return alpha
+    return alpha / (number_of_groups(question, domain) * len(question.aggregates))
+
+
+def answered(question: Question, domain: Domain, columns: Sequence[Sequence[Estimate]]) -> Answered:
+    """The groups that were asked for, given every aggregate of every group of the domain, groups in its order."""
+    named = question.aggregates[: question.shown]
+
+    def row(at: int) -> Estimate | Row:
+        if len(named) == 1:
+            return columns[0][at]
+        return {one.name: column[at] for one, column in zip(named, columns, strict=False)}
+
+    if not question.by:
+        return row(0)
+    codes = np.array(list(np.ndindex(*(domain.shape[place] for place in question.by))), np.int64)
+    groups = domain.project([domain.names[place] for place in question.by])
+    found: Groups = {}
+    for at in _chosen(question, columns, codes):
+        value = groups.value_of(codes[at].tolist())
+        found[value[0] if len(value) == 1 else value] = row(int(at))
+    return found
+
+
+def _chosen(question: Question, columns: Sequence[Sequence[Estimate]], codes: Ints) -> Ints:
+    """The places of the groups that are shown, in their order."""
+    values = np.array([[one.value for one in column] for column in columns], np.float64)
+    chosen = np.arange(len(codes))
+    if question.having is not None:
+        chosen = chosen[_having(question, values)]
+    for order in reversed(question.order):
+        key = codes[:, question.by.index(order.place)] if order.place is not None else values[order.column]
+        chosen = chosen[np.argsort(-key[chosen] if order.descending else key[chosen], kind="stable")]
+    return np.asarray(chosen[: question.limit], np.int64)
+
+
+def _having(question: Question, values: Any) -> Any:
+    """Where `having` is true: a condition on a table of groups, whose attributes are the estimates."""
+    assert question.having is not None
+    attributes, codes = [], {}
+    for place, column in enumerate(values):
+        low, high = math.floor(column.min()), math.ceil(column.max()) + 1
+        attributes.append(Attribute(f"a{place}", Grid(Fraction(low), Fraction(high), STEP)))
+        codes[place] = np.rint((column - low) / float(STEP)).astype(np.int64)
+    true, _ = evaluate(checked(question.having, Names(Domain(tuple(attributes)))), codes)
+    return np.broadcast_to(true, values.shape[1])
+
+
+def with_source(found: Answered, source: str) -> Answered:
+    """The same answer, whose estimates say what they were read from."""
+    if isinstance(found, Estimate):
+        return found.of(source)
+    return {key: with_source(one, source) for key, one in found.items()}
+
+
+def answer_document(question: str, found: Answered) -> dict[str, Any]:
+    """An answer as JSON: of one estimate, of several, or of groups."""
+    if isinstance(found, Estimate):
+        return {"condition": question, "item": found.source} | found.document()
+    groups = [
+        {"group": list(map(str, key if isinstance(key, tuple) else (key,)))} | _told(one) for key, one in found.items()
+    ]
+    return {"condition": question, "item": ", ".join(sorted(_sources(found))), "groups": groups}
+
+
+def answer_from(document: Mapping[str, Any]) -> Answered:
+    """The answer that a document holds; the values of groups are texts."""
+    if "groups" not in document:
+        return _estimate(document, document["item"])
+    found: Groups = {}
+    for one in document["groups"]:
+        key = one["group"][0] if len(one["group"]) == 1 else tuple(one["group"])
+        row = {name: _estimate(cell, document["item"]) for name, cell in one.get("row", {}).items()}
+        found[key] = row or _estimate(one, document["item"])
+    return found
+
+
+def _estimate(document: Mapping[str, Any], source: str) -> Estimate:
+    sure = rational(float(document["confidence"]), name="the confidence")
+    return Estimate(document["value"], document["lower"], document["upper"], sure).of(source)
+
+
+def _told(one: Estimate | Row) -> dict[str, Any]:
+    return (
+        one.document() if isinstance(one, Estimate) else {"row": {name: cell.document() for name, cell in one.items()}}
+    )
+
+
+def _sources(found: Answered) -> set[str]:
+    if isinstance(found, Estimate):
+        return {found.source}
+    return {source for one in found.values() for source in _sources(one)}

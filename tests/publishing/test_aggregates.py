@@ -1,0 +1,85 @@
+"""Counts, sums, averages and numbers of values: unbiased by enumeration, and intervals that cover."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tetraodon.publishing.aggregates import Records, ShownPart
+from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+
+F = Fraction
+PAIRS = [
+    (SetChannel(F(1, 2), F(1, 20)), SetChannel(F(1, 4), F(3, 10))),
+    (CopyChannel(F(1, 2), F(1, 20)), CopyChannel(F(1, 2), F(1, 2))),
+]
+
+
+def test_two_parts_are_unbiased() -> None:
+    """Three tuples, of which the last was shown before; the first and the last are records."""
+    fresh, seen = PAIRS[0]
+    records, values = Records(F(1, 10), None, F(9, 10)), np.array([3.0, 5.0, 7.0])
+    chances = [fresh.shown, fresh.noise, seen.shown]
+    count = total = 0.0
+    for view in itertools.product((0, 1), repeat=3):
+        chance = math.prod(float(p if yes else 1 - p) for p, yes in zip(chances, view, strict=True))
+        parts = [
+            ShownPart(fresh, np.array([view[0], view[1], 0], object), np.array([1, 1, 0], object)),
+            ShownPart(seen, np.array([0, 0, view[2]], object), np.array([0, 0, 1], object)),
+        ]
+        count += chance * records.count(parts)
+        total += chance * records.total(parts, values)
+    assert (count, total) == pytest.approx((2, 10))
+
+
+def drawn(channel: ViewChannel, counts: Any, rng: np.random.Generator) -> Any:
+    if isinstance(channel, SetChannel):
+        return (rng.random(counts.shape) < np.where(counts > 0, float(channel.shown), float(channel.noise))).astype(int)
+    return rng.binomial(counts, float(channel.keep)) + rng.geometric(1 - float(channel.noise), counts.shape) - 1
+
+
+@pytest.mark.parametrize(("pair", "later"), [(PAIRS[0], True), (PAIRS[1], True), (PAIRS[1], False)])
+def test_intervals_cover(pair: tuple[ViewChannel, ViewChannel], later: bool) -> None:
+    """Thirty views, four aggregates of each; a true coverage of 80% raises alarm once in a billion."""
+    rng, labels = np.random.default_rng(3), np.arange(-2.0, 6.0)
+    counts = np.zeros((8, 100), int)
+    if isinstance(pair[0], SetChannel):
+        counts.flat[rng.choice(600, 200, replace=False)] = 1
+    else:
+        counts.flat[:600] = np.bincount(rng.choice(600, 200), minlength=600)
+    each = counts.sum(axis=1)
+    truths = {"count": 200.0, "total": each @ labels, "mean": each @ labels / 200, "distinct": float((each > 0).sum())}
+    assert truths["distinct"] == 6
+    before = np.broadcast_to((np.arange(100) % 5 == 0) & later, (8, 100))
+    records, held = Records(F(1, 5), None, F(4, 5)), dict.fromkeys(truths, 0)
+    for _ in range(30):
+        parts = []
+        for channel, where in zip(pair, (~before, before), strict=True):
+            seen = np.where(where, drawn(channel, counts * where, rng), 0)
+            parts.append(ShownPart(channel, *(np.array(one.sum(axis=1).tolist(), object) for one in (seen, where))))
+        parts = parts if later else parts[:1]
+        found = {"count": records.count(parts), "total": records.total(parts, labels)}
+        found |= {"mean": records.mean(parts, labels), "distinct": records.distinct(parts, labels)}
+        for name, one in found.items():
+            held[name] += one.lower <= truths[name] + 1e-9 and truths[name] - 1e-9 <= one.upper
+    assert min(held.values()) >= stats.binom.ppf(1e-9, 30, 0.8)
+
+
+def test_where_nothing_can_be() -> None:
+    none = [ShownPart(PAIRS[0][0], np.array([0, 0], object), np.array([0, 0], object))]
+    records, values = Records(F(1, 10), 5, F(9, 10)), np.array([2.0, 4.0])
+    assert (records.count(none).interval, records.distinct(none, values).interval) == ((0, 0), (0, 0))
+    assert records.mean(none, values).interval == (2, 4)
+
+
+def test_values_that_surely_occur_and_those_that_may() -> None:
+    part = ShownPart(PAIRS[0][0], np.array([60, 5, 4, 0], object), np.array([100, 100, 100, 0], object))
+    found = Records(F(1, 20), None, F(19, 20)).distinct([part], np.array([1.0, 2.0, 3.0, 4.0]))
+    assert (found.lower, found.value, found.upper) == (1, 1, 3)
+    assert Records(F(1, 20), 2, F(19, 20)).distinct([part], np.array([1.0, 2.0, 3.0, 4.0])).upper == 2
