@@ -20,7 +20,6 @@ from tetraodon.certificate.names_above import (
     least_threshold,
     names_moved,
     open_text,
-    told_alone,
     told_alone_at_most,
 )
 from tetraodon.questions import histogram, linear
@@ -61,6 +60,12 @@ def excess(first: tuple[int, ...], second: tuple[int, ...], ratio: Fraction, mos
             p, q = p * here.get(shown, Fraction(0)), q * there.get(shown, Fraction(0))
         found += max(Fraction(0), p - factor * q)
     return found
+
+
+def told_alone(ratio: Fraction, threshold: int) -> Fraction:
+    """The chance that a name which one person has is told, where noise falls by `ratio` from number to number."""
+    power = ratio**threshold
+    return power * (1 - ratio) / (1 + ratio - 2 * power * ratio)
 
 
 def tables(people: int, most: int) -> Iterator[tuple[int, ...]]:

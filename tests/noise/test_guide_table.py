@@ -6,11 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.noise import truth
+from tests.noise.truth import zigzag
 from tests.noise.walk import Script, agrees, walk
 
 from tetraodon.errors import NoiseError
 from tetraodon.noise import guide_table as table
-from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, build, cdf_bounds, zigzag
+from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, build, cdf_bounds
 
 LAPLACE = [Fraction(1, 3), Fraction(1), Fraction(7, 3)]
 GAUSSIAN = [Fraction(2, 5), Fraction(1), Fraction(5, 2)]

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise import truth
+from tests.noise.truth import zigzag
 from tests.noise.walk import Script
 
 from tetraodon.errors import NoiseError
 from tetraodon.noise import guide_table as threshold
-from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, cdf_bounds, floors, settle, zigzag
+from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, cdf_bounds, floors, settle
 
 scales = st.fractions(min_value=Fraction(1, 20), max_value=20, max_denominator=1000)
 

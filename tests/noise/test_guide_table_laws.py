@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise import truth
+from tests.noise.truth import zigzag
 
-from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw, zigzag
+from tetraodon.noise.guide_table import BlockLaw, DigitLaw, GaussianLaw
 
 scales = st.fractions(min_value=Fraction(1, 50), max_value=40, max_denominator=1000)
 

@@ -40,3 +40,8 @@ def gaussian_weight(sigma: Fraction, k: int) -> Fraction:
 
 def gaussian(sigma: Fraction, k: int) -> Fraction:
     return gaussian_weight(sigma, k) / gaussian_total(sigma)
+
+
+def zigzag(outcome: int) -> int:
+    """The integer an outcome of a two-sided law stands for."""
+    return (outcome >> 1) ^ -(outcome & 1)

@@ -13,7 +13,7 @@ from tetraodon.errors import Refused
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import CopyChannel, SetChannel
 from tetraodon.publishing.channel_choice import best_channel, largest_ratio
-from tetraodon.publishing.series import Series, best_series, repeated_ratio
+from tetraodon.publishing.series import Series, best_series
 
 F = Fraction
 SETS = [
@@ -66,8 +66,8 @@ def test_the_planned_series_withstands_and_the_naive_way_does_not(rows: Any, kin
     assert series.withstands(adversary, d)
     assert series.ratio_up(6) <= largest_ratio(d, F(1, 5))
     single = best_channel(adversary, d, d)
-    assert repeated_ratio(single, 2) > largest_ratio(d, F(1, 5))
-    prior_to = d * repeated_ratio(single, 2) / (d * repeated_ratio(single, 2) + 1 - d)
+    assert single.ratio_up**2 > largest_ratio(d, F(1, 5))
+    prior_to = d * single.ratio_up**2 / (d * single.ratio_up**2 + 1 - d)
     assert prior_to > F(9, 10)  # two views of their own: from 1/2000 to near certainty
 
 

@@ -13,10 +13,17 @@ import pytest
 from tetraodon import pufferfish as pf
 from tetraodon.certificate.answer_laws import AnswerLaw
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.pufferfish.laws_of_sums import TreeModel, as_fractions, epidemic, exchangeable, tree_laws
+from tetraodon.pufferfish.laws_of_sums import TreeModel, epidemic, exchangeable, tree_laws
 
 STEP = [["0.9", "0.1"], ["0.2", "0.8"]]
 Weighted = Iterable[tuple[tuple[int, ...], Fraction]]
+
+
+def as_fractions(law: AnswerLaw) -> dict[int, Fraction]:
+    """The chances of a law of one number as they are held, normalised."""
+    (first,) = law.corner
+    total = sum((Fraction(float(weight)) for weight in law.weights), Fraction(0))
+    return {first + n: Fraction(float(weight)) / total for n, weight in enumerate(law.weights) if weight}
 
 
 def given(datasets: Weighted, record: int, state: int, adds: Sequence[Sequence[int]]) -> dict[int, Fraction]:

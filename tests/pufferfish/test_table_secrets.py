@@ -7,11 +7,11 @@ import math
 from fractions import Fraction
 
 import pytest
+from tests.pufferfish.test_laws_of_sums import as_fractions
 
 from tetraodon import pufferfish as pf
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.gaussian import delta_of
-from tetraodon.pufferfish.laws_of_sums import as_fractions
 
 JOINT = [["0.4", "0.1"], ["0.2", "0.3"]]
 

@@ -51,7 +51,9 @@ def test_known_figures_are_seen_and_taken_out_by_themselves(visitor: Visitor) ->
     bench.replace(POLICY + "known:\n- {marginal: [sex]}  # yearbook\n- {count: age < 30}\n")
     page = visitor.see("/known")
     assert page.count('class="lock"') == 3
-    assert page.index("the exact table by sex: 2 locked cells") < page.index("satisfy age &lt; 30: 1 locked cell.")
+    assert page.index("Everybody is taken to know the exact table by sex: 2 locked cells") < page.index(
+        "satisfy age &lt; 30: 1 locked cell."
+    )
     assert visitor.send("remove", path='["known", 0]', back="known")[0] == 303
     assert bench.text == POLICY + "known:\n- {count: age < 30}\n"
     bench.replace(POLICY + "known:\n- {count: nonsense}\n")

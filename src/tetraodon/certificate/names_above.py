@@ -99,18 +99,11 @@ def names_moved(policy: Policy, column: OpenText) -> int:
     return policy.rows_per_person * (2 if column.secret else 1)
 
 
-def told_alone(ratio: Fraction, threshold: int) -> Fraction:
-    """The chance t that a name which one person has is told, where noise falls by `ratio` from each number to the next.
-
-    >>> told_alone(Fraction(1, 2), 2)
-    Fraction(1, 10)
-    """
-    power = ratio**threshold
-    return power * (1 - ratio) / (1 + ratio - 2 * power * ratio)
-
-
 def told_alone_at_most(scale: Fraction, threshold: int) -> Fraction:
-    """The same for noise of a scale, whose ratio is no fraction: rounded up, by less than one in 10^30."""
+    """The chance t that a name which one person has is told: rounded up, by less than one in 10^30.
+
+    Why   where noise falls by r from each number to the next, it is r^k (1 - r) / (1 + r - 2 r^(k+1)), k the threshold.
+    """
     low, high, power = exp_below(-1 / scale), exp_above(-1 / scale), exp_above(-threshold / scale)
     return power * (1 - low) / (1 + low - 2 * power * high)
 

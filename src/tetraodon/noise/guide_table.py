@@ -1,7 +1,7 @@
 """Exact and fast sampling from a law.
 
 A law gives every outcome 0, 1, 2, ... a weight, as bounds to any precision; its probability is the weight over the sum
-of all. The outcome stands for an integer: itself, or for the two-sided laws `zigzag`, 0, -1, 1, -2, 2, ... A guide
+of all. The outcome stands for an integer: itself, or for the two-sided laws 0, -1, 1, -2, 2, ... A guide
 table on the first bits of a uniform number finds most outcomes at once; more bits are drawn only where they are needed.
 """
 
@@ -43,15 +43,6 @@ class WeightLaw(Protocol):
         The bounds always hold; with too few bits beyond `reach` the rest may stay above that.
         """
         ...
-
-
-def zigzag(outcome: int) -> int:
-    """The integer an outcome of a two-sided law stands for.
-
-    >>> [zigzag(outcome) for outcome in range(5)]
-    [0, -1, 1, -2, 2]
-    """
-    return (outcome >> 1) ^ -(outcome & 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _stand_in(attribute: Attribute, *, refused: bool) -> str:
 
 
 def fact_in_words(fact: Fact, domain: Domain) -> str:
-    """A fact as the end of the sentence "it is known ..."."""
+    """A fact as what somebody knows: "the exact table by sex", "how many records there are"."""
     match fact:
         case Count():
             return f"how many records satisfy {fact.where}" if fact.where else "how many records there are"

@@ -1,97 +1,25 @@
 """Local perturbation: everybody replaces their own record by chance, and nobody needs to be trusted ([RS07] 4.3).
 
 The gamma-diagonal matrix of FRAPP keeps a record with some probability and otherwise replaces it by a tuple drawn
-uniformly. `Affine` is the general form y = A x + b of which it, any other perturbation matrix, and the views of
-`td.publish` are points.
+uniformly.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.noise.elementary import rational_heads, uniform_below
 from tetraodon.policy.adversary import Adversary
-from tetraodon.publishing.channel import ViewChannel
 from tetraodon.publishing.channel_choice import largest_ratio
 from tetraodon.publishing.columns import require_numbered
 from tetraodon.publishing.sampling import Cells
 from tetraodon.rational import Number, log_rounded_up, rational
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """`matrix[p][q]` is the chance that a record q shows up as tuple p; `added[p]` the noise tuples expected at p.
-
-    >>> from tetraodon.publishing.channel import SetChannel
-    >>> form = affine_of(SetChannel(Fraction(1, 2), Fraction(1, 10)), 3)
-    >>> form.ratio, form.condition
-    (Fraction(6, 1), 1.0)
-    """
-
-    matrix: tuple[tuple[Fraction, ...], ...]
-    added: tuple[Fraction, ...]
-
-    def __post_init__(self) -> None:
-        size = len(self.matrix)
-        if not size or any(len(row) != size for row in self.matrix) or len(self.added) != size:
-            raise PolicyError("a perturbation is not a square matrix with a noise for each row", fix="check its shape")
-        if any(entry < 0 for row in self.matrix for entry in row) or any(entry < 0 for entry in self.added):
-            raise PolicyError("a perturbation has a negative probability", fix="use numbers from 0 to 1")
-        if any(sum(row[q] for row in self.matrix) > 1 for q in range(size)):
-            raise PolicyError("a column of a perturbation adds up to more than 1", fix="scale the column")
-
-    @property
-    def ratio(self) -> Fraction | None:
-        """The largest ratio of two entries of a row, noise included; None where it is infinite.
-
-        With local perturbation (no noise) it bounds what one published record tells about one person.
-        """
-        worst = Fraction(1)
-        for row, noise in zip(self.matrix, self.added, strict=True):
-            low, high = min(row) + noise, max(row) + noise
-            if low == 0 and high > 0:
-                return None
-            if high > 0:
-                worst = max(worst, high / low)
-        return worst
-
-    @property
-    def condition(self) -> float:
-        """The condition number of the matrix: by how much errors in y can grow in x."""
-        return float(np.linalg.cond(self._floats()))
-
-    def expected(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """A x + b."""
-        return np.asarray(self._floats() @ counts + np.array(self.added, float))
-
-    def reconstruct(self, shown: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The x that is expected to give what was shown: A^-1 (y - b), without bias."""
-        try:
-            return np.linalg.solve(self._floats(), shown - np.array(self.added, float))
-        except np.linalg.LinAlgError:
-            raise PolicyError(
-                "the matrix cannot be inverted, so nothing can be reconstructed", fix="use another matrix"
-            ) from None
-
-    def _floats(self) -> NDArray[np.float64]:
-        return np.array([[float(entry) for entry in row] for row in self.matrix])
-
-
-def affine_of(channel: ViewChannel, size: int) -> Affine:
-    """A view's channel as such a point: A = keep times the identity, b = the noise of every tuple."""
-    rows = tuple(tuple(channel.keep if p == q else Fraction(0) for q in range(size)) for p in range(size))
-    return Affine(rows, (channel.added_per_tuple,) * size)
-
-
-SMALL = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +83,6 @@ class Frapp:
         into = self.keep + out
         return (true * into * (1 - into) + (records - true) * out * (1 - out)) / self.keep**2
 
-    def affine(self) -> Affine:
-        """The matrix itself, on a small domain."""
-        size = self.domain.size
-        if size > SMALL:
-            raise PolicyError("the matrix is too large to write out", fix=f"use at most {SMALL:,} tuples")
-        rows = tuple(tuple(self.retain if i == j else self.elsewhere for j in range(size)) for i in range(size))
-        return Affine(rows, (Fraction(0),) * size)
-
 
 def frapp(domain: Domain, *, keep: Number | None = None, adversary: Adversary | None = None) -> Frapp:
     """The gamma-diagonal perturbation of a domain, by its probability or by whom its output must withstand.
@@ -185,14 +105,3 @@ def frapp(domain: Domain, *, keep: Number | None = None, adversary: Adversary | 
     odds = (largest_ratio(d, gamma) - 1) * Fraction(adversary.records, domain.size)
     falls = (1 - d / gamma) * (domain.size - 1) / (domain.size - (1 - d / gamma))
     return Frapp(domain, min(odds / (1 + odds), falls))
-
-
-def standard_error(method: Frapp, true: int, in_domain: int, records: int) -> float:
-    """The square root of the variance."""
-    return math.sqrt(method.variance(true, in_domain, records))
-
-
-def reconstruct(method: Frapp, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The histogram before the perturbation, from the one after it, without bias; the matrix is never written out."""
-    total = int(counts.sum())
-    return np.asarray((counts - total * float(method.elsewhere)) / float(method.keep))

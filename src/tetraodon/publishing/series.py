@@ -105,11 +105,6 @@ def _tight(adversary: Adversary, d: Fraction, s: Fraction, again: Fraction) -> S
     return Series(CopyChannel(s, fresh), CopyChannel(s, seen), adversary.views)
 
 
-def repeated_ratio(channel: ViewChannel, views: int) -> Fraction:
-    """What publishing on its own, over and over, comes to: the ratio when every view shows the tuple."""
-    return channel.ratio_up**views
-
-
 def fresh_cells(series: Series, size: int, cells: Cells, counts: Ints, seen: Cells, *, coins: Coins) -> Iterator[Cells]:
     """The part of a view among tuples that no earlier view has shown, sorted."""
     new = ~np.isin(cells, seen, assume_unique=True)

@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -282,10 +281,3 @@ def ising_model(length: int, *, coupling: Number, field: Number = 0) -> TreeMode
     edges: tuple[Floats | None, ...] = (None, *[edge] * (length - 1))
     error = (8 + abs(near) + abs(own)) * ROUNDING
     return TreeModel((-1, *range(length - 1)), root, edges, ((0, 1),) * length, error)
-
-
-def as_fractions(law: AnswerLaw) -> dict[int, Fraction]:
-    """The chances of a law of one number as they are held, normalised; for reading and tests."""
-    (first,) = law.corner
-    total = sum((Fraction(float(weight)) for weight in law.weights), Fraction(0))
-    return {first + n: Fraction(float(weight)) / total for n, weight in enumerate(law.weights) if weight}

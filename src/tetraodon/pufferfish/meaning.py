@@ -113,22 +113,6 @@ def if_the_scenario_is_wrong(
     return tuple((value, verify(mechanism, definition.against(wrong(value)))) for value in values)
 
 
-def loss_plot(found: Sequence[tuple[Any, Verdict]], *, title: str = "correlation") -> dict[str, Any]:
-    """A Vega-Lite line of the loss over the values that were tried; infinite losses are left out."""
-    values = [
-        {title: float(value), "epsilon": verdict.epsilon} for value, verdict in found if math.isfinite(verdict.epsilon)
-    ]
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "data": {"values": values},
-        "mark": {"type": "line", "point": True},
-        "encoding": {
-            "x": {"field": title, "type": "quantitative"},
-            "y": {"field": "epsilon", "type": "quantitative"},
-        },
-    }
-
-
 def _plot(rows: Sequence[Belief]) -> dict[str, Any]:
     values = [{"before": row.before, "at least": row.at_least, "at most": row.at_most} for row in rows]
     belief = {"type": "quantitative", "scale": {"domain": [0, 1]}}

@@ -48,17 +48,6 @@ def chart_svg(answer: Answer) -> str | None:
     return svg
 
 
-def chart_png(answer: Answer, *, scale: float = 2) -> bytes | None:
-    """The chart as a picture of pixels."""
-    spec = chart_spec(answer)
-    if spec is None:
-        return None
-    import vl_convert
-
-    png: bytes = vl_convert.vegalite_to_png(standing_alone(spec), scale=scale)
-    return png
-
-
 def _clusters(answer: Answer, query: KMeans) -> Spec:
     """Centres as circles as large as their clusters, in the declared ranges of the first two attributes."""
     columns, domain = answer.columns, answer.domain

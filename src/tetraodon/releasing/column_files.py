@@ -94,15 +94,6 @@ def harmless_cell(text: str) -> str:
     return f"'{text}" if risky else text
 
 
-def cell_text(cell: str) -> str:
-    """The text that a cell of a CSV file stands for: the inverse of `harmless_cell`.
-
-    >>> cell_text("'=1+1"), cell_text("'tis")
-    ('=1+1', "'tis")
-    """
-    return cell[1:] if cell.startswith("'") and re.fullmatch(RISKY, cell[1:], re.DOTALL) else cell
-
-
 def harmless_sql(column: str) -> str:
     """The same rule as an expression of DuckDB over a column of text."""
     risky, numbers = (pattern.replace("'", "''") for pattern in (RISKY, NUMBERS))

@@ -92,11 +92,6 @@ def parts_of(at: Scaled, moved: Floats) -> tuple[Floats, ...]:
     return tuple(found)
 
 
-def running_reach(at: Scaled, confidence: Fraction) -> Floats:
-    """How far each running count can be off."""
-    return at.strategy.noise.reach(*running_noise(at), confidence)
-
-
 def sum_reach(at: Scaled, mask: Bools, confidence: Fraction) -> float:
     """How far the sum over the cells where `mask` is true can be off."""
     rows = mask.reshape(-1, mask.shape[-1])
