@@ -36,6 +36,8 @@ PAPERS: Final = {
     "data analytics. ALT 2021.",
     "MMSM22": "R. McKenna, B. Mullins, D. Sheldon and G. Miklau. AIM: an adaptive and iterative mechanism for "
     "differentially private synthetic data. PVLDB 15(11), 2022.",
+    "PBTB24": "C. Pierquin, A. Bellet, M. Tommasi and M. Boussard. Rényi Pufferfish privacy: general additive noise "
+    "mechanisms and privacy amplification by iteration via shift reduction lemmas. ICML 2024.",
     "GJK21": "J. Gillenwater, M. Joseph and A. Kulesza. Differentially private quantiles. ICML 2021.",
     "LHM14": "C. Li, M. Hay and G. Miklau. A data- and workload-aware algorithm for range queries under differential "
     "privacy. PVLDB 7(5), 2014.",

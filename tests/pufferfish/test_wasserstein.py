@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from tetraodon import pufferfish as pf
 from tetraodon.errors import Refused
-from tetraodon.pufferfish.wasserstein import infinity_distance, wasserstein
+from tetraodon.pufferfish.wasserstein import coupled, wasserstein
 
 COUNTS = [Fraction(n, 100) for n in (10, 15, 50, 15, 10)]
 WORLD = pf.World.product((0, 1), individuals=4)
@@ -84,7 +84,7 @@ def test_distances_are_those_of_the_best_coupling() -> None:
     for _ in range(30):
         masses = rng.integers(0, 5, (2, 5)) + np.array([[1, 0, 0, 0, 0], [0, 0, 0, 0, 1]])
         laws = [{Fraction(x): Fraction(int(m)) for x, m in enumerate(row) if m} for row in masses]
-        found = infinity_distance(*laws)
+        found = coupled(*laws).farthest
         assert found == min(d for d in range(5) if coupling_within(masses, d))
 
 

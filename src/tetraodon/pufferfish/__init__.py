@@ -24,6 +24,7 @@ from tetraodon.pufferfish.long_chain import long_chain
 from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
 from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
 from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.renyi import GaussianAnswer, gaussian_wasserstein, renyi_together
 from tetraodon.pufferfish.scenario import Composable, Scenario
 from tetraodon.pufferfish.secret import Secret
 from tetraodon.pufferfish.simulation import Simulator, simulation
@@ -45,6 +46,7 @@ __all__ = [
     "Definition",
     "DiscreteLaplace",
     "Gaussian",
+    "GaussianAnswer",
     "GaussianSecret",
     "Laplace",
     "LawPair",
@@ -73,6 +75,7 @@ __all__ = [
     "exchangeable",
     "exchangeable_histogram",
     "first_accepted",
+    "gaussian_wasserstein",
     "hidden_chain_model",
     "if_the_scenario_is_wrong",
     "ising_model",
@@ -91,6 +94,7 @@ __all__ = [
     "posterior",
     "readings",
     "relative_sum",
+    "renyi_together",
     "scenarios",
     "secret_share",
     "simulation",

@@ -40,30 +40,14 @@ def wasserstein(query: Callable[[Any], Any], definition: Definition, world: Worl
     """
     if definition.epsilon is None or definition.delta:
         raise Refused("this mechanism is for an epsilon alone", fix="write the definition with epsilon=...")
-    priors = definition.scenarios.priors(world)
-    if priors is None:
-        raise Refused(
-            "there are infinitely many attackers, so the laws of the answer cannot be listed",
-            fix="list the attackers: scenarios.explicit, chain, network, or groups with a joint distribution",
-        )
-    told = [rational(query(dataset), name="the answer") for dataset in world.datasets]
-    answers = sorted(set(told))
-    place = {answer: number for number, answer in enumerate(answers)}
-    at = np.array([place[answer] for answer in told], np.int64)
-    masks = masks_of(definition.pairs.on(world), world)
+    laws = coupled_laws(query, definition, world)
     far = Moved(Fraction(0), None, "", ())
-    possible: set[int] = set()
-    for prior in priors:
-        weights = _whole(prior.on(world))
-        laws = [_law(answers, at[mask], weights[mask]) for mask in masks.masks]
-        for number, (one, other) in enumerate(zip(masks.first.tolist(), masks.second.tolist(), strict=True)):
-            if laws[one] and laws[other]:
-                possible.add(number)
-                distance = infinity_distance(laws[one], laws[other])
-                if distance > far.distance:
-                    far = Moved(distance, masks.pairs[number], prior.name, ())
-    skipped = tuple(pair for number, pair in enumerate(masks.pairs) if number not in possible)
-    unit = Fraction(1, math.lcm(*(answer.denominator for answer in answers)))
+    for one in laws.found:
+        if one.farthest > far.distance:
+            far = Moved(one.farthest, laws.pairs[one.pair], one.attacker, ())
+    possible = {one.pair for one in laws.found}
+    skipped = tuple(pair for number, pair in enumerate(laws.pairs) if number not in possible)
+    unit = Fraction(1, math.lcm(*(answer.denominator for answer in laws.answers)))
     made = Calibrated(
         "answer",
         definition.text,
@@ -76,6 +60,64 @@ def wasserstein(query: Callable[[Any], Any], definition: Definition, world: Worl
         False,
     )
     return made, Moved(far.distance, far.pair, far.attacker, skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class Coupled:
+    """How far mass travels from one law on the line to another: the mass of each distance.
+
+    The laws are those of an answer under the two secrets of the pair of that number, for an attacker.
+    """
+
+    distances: tuple[tuple[Fraction, Fraction], ...]
+    pair: int = 0
+    attacker: str = ""
+
+    @property
+    def farthest(self) -> Fraction:
+        """The infinity-Wasserstein distance."""
+        return max(distance for distance, _ in self.distances)
+
+    def log_average(self, times: float) -> float:
+        """The logarithm of the average of e^(times distance^2)."""
+        far = float(self.farthest) ** 2
+        rest = sum(float(mass) * math.exp(times * (float(one) ** 2 - far)) for one, mass in self.distances)
+        return times * far + math.log(rest)
+
+
+@dataclass(frozen=True, slots=True)
+class CoupledLaws:
+    """The laws of an answer under the secrets of possible pairs, coupled; with all answers and pairs there are."""
+
+    answers: tuple[Fraction, ...]
+    pairs: tuple[Pair, ...]
+    found: tuple[Coupled, ...]
+
+
+def coupled_laws(query: Callable[[Any], Any], definition: Definition, world: World) -> CoupledLaws:
+    """The laws of the answer given the two secrets of each possible pair, coupled, for every attacker.
+
+    Pre   finitely many attackers; the answer is one number.
+    """
+    priors = definition.scenarios.priors(world)
+    if priors is None:
+        raise Refused(
+            "there are infinitely many attackers, so the laws of the answer cannot be listed",
+            fix="list the attackers: scenarios.explicit, chain, network, or groups with a joint distribution",
+        )
+    told = [rational(query(dataset), name="the answer") for dataset in world.datasets]
+    answers = sorted(set(told))
+    place = {answer: number for number, answer in enumerate(answers)}
+    at = np.array([place[answer] for answer in told], np.int64)
+    masks = masks_of(definition.pairs.on(world), world)
+    found = []
+    for prior in priors:
+        weights = _whole(prior.on(world))
+        laws = [_law(answers, at[mask], weights[mask]) for mask in masks.masks]
+        for number, (one, other) in enumerate(zip(masks.first.tolist(), masks.second.tolist(), strict=True)):
+            if laws[one] and laws[other]:
+                found.append(Coupled(coupled(laws[one], laws[other]).distances, number, prior.name))
+    return CoupledLaws(tuple(answers), tuple(masks.pairs), tuple(found))
 
 
 def _whole(weights: Sequence[Fraction]) -> NDArray[np.object_]:
@@ -100,22 +142,22 @@ class _Units:
         return int(rational(self.query(dataset), name="the answer") / self.unit)
 
 
-def infinity_distance(one: Mapping[Fraction, Fraction], other: Mapping[Fraction, Fraction]) -> Fraction:
-    """The largest distance that mass must travel from one law on the line to another, both up to a factor.
+def coupled(one: Mapping[Fraction, Fraction], other: Mapping[Fraction, Fraction]) -> Coupled:
+    """The coupling of two laws on the line that keeps the order; both are given up to a factor.
 
-    Why   on the line the coupling that keeps the order is best: the distance is that of the farthest quantiles.
+    Why   for any cost that is convex in the distance it is the best, and for the farthest that mass must travel too.
 
-    >>> infinity_distance({Fraction(0): Fraction(1), Fraction(1): Fraction(1)}, {Fraction(1): Fraction(1)})
+    >>> coupled({Fraction(0): Fraction(1), Fraction(1): Fraction(1)}, {Fraction(1): Fraction(1)}).farthest
     Fraction(1, 1)
     """
     totals = sum(one.values(), Fraction(0)), sum(other.values(), Fraction(0))
     left = [(x, mass / totals[0]) for x, mass in sorted(one.items())]
     right = [(x, mass / totals[1]) for x, mass in sorted(other.items())]
-    farthest = Fraction(0)
+    found: dict[Fraction, Fraction] = {}
     while left and right:
         (x, here), (y, there) = left[0], right[0]
-        farthest = max(farthest, abs(x - y))
         moved = min(here, there)
+        found[abs(x - y)] = found.get(abs(x - y), Fraction(0)) + moved
         left[:1] = [(x, here - moved)] if here > moved else []
         right[:1] = [(y, there - moved)] if there > moved else []
-    return farthest
+    return Coupled(tuple(found.items()))
