@@ -51,7 +51,7 @@ def _write(name: str, rows: list[Row]) -> None:
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "dates": dates,
-        "results": {task: results[task] for task in TASKS if task in results},
+        "results": {task: results[task] for task in [*TASKS, *results] if task in results},
     }
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
     write_page(report)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ ASKED = {
     "pipelinedp": "pipeline-dp pyarrow",
     "smartnoise": "smartnoise-sql pyarrow setuptools<81",
     "jaxprivacy": "jax-privacy",
+    "dpmm": "dpmm",
+    "dpaccounting": "dp-accounting",
 }
 NEEDS_JAVA = {"tumult"}
 WATCH = """
@@ -82,17 +85,18 @@ def work(peer: str, task: str, limit: float = 900, **given: Any) -> Done | Missi
     if isinstance(python, Missing):
         return python
     command = [sys.executable, "-c", WATCH, str(python), str(HERE / "workers" / f"with_{peer}.py"), task]
-    try:
-        made = subprocess.run(
-            command, input=json.dumps(given), capture_output=True, text=True, timeout=limit, env=dict(os.environ)
-        )
-    except subprocess.TimeoutExpired:
-        return Missing(f"it had not ended after {limit:g} seconds")
-    lines = made.stdout.splitlines()
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as watch:
+        try:
+            told, complaints = watch.communicate(json.dumps(given), timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(watch.pid, signal.SIGKILL)  # the worker too, not only who watches it
+            return Missing(f"it had not ended after {limit:g} seconds")
+    lines = told.splitlines()
     answers = [line for line in lines if line.startswith("answer: ")]
     watched = [line for line in lines if line.startswith("watched: ")]
     if not answers or not watched:
-        last = made.stderr.strip().splitlines()
+        last = complaints.strip().splitlines()
         return Missing(f"it failed: {last[-1] if last else 'without a word'}")
     seconds, megabytes, _ = (float(part) for part in watched[-1].split()[1:])
     return Done(json.loads(answers[-1].removeprefix("answer: ")), seconds, megabytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,18 @@ from tetraodon.releasing.run import noisy
 
 Counts = NDArray[np.int64]
 LINE, SIDE = 4096, 256
-OTHERWISE = "Tetraodon, nothing said"
+OTHERWISE = "ours, nothing said"
+PROMISES: dict[str, tuple[dict[str, str], float]] = {
+    "a record replaced": ({"presence": "public"}, 0.5),
+    "presence alone": ({"secrets": "none but presence"}, 1.0),
+}
+"""What is secret, and the part of epsilon that methods for one record that comes or goes get then."""
 
 
 def sparse_errors(repeats: int, ours: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
     """What was asked, and mean squared errors of a range or rectangle drawn at random, one for each repeat.
 
-    One record is replaced. Methods for one that comes or goes get half of epsilon.
+    Each under two promises.
     """
     for name, counts in {**lines(), **maps()}.items():
         floats, asked = counts.astype(np.float64), "range" if counts.ndim == 1 else "rectangle"
@@ -34,26 +40,28 @@ def sparse_errors(repeats: int, ours: str) -> Iterator[tuple[str, dict[str, list
         methods: dict[str, Callable[..., NDArray[np.float64]]] = {"AGrid": adaptive_grid, "PrivTree": privtree}
         if counts.ndim == 1:
             methods = {"DAWA": partial(dawa, uneven=deviations(floats))}
-        for epsilon in ("0.1", "1"):
+        for (promise, (secret, part)), epsilon in product(PROMISES.items(), ("0.1", "1")):
             dice = np.random.default_rng(17)
             found = {
-                ours: ours_on(counts, epsilon, "sparse", repeats),
-                OTHERWISE: ours_on(counts, epsilon, "", repeats),
+                ours: ours_on(counts, secret, epsilon, "sparse", repeats),
+                OTHERWISE: ours_on(counts, secret, epsilon, "", repeats),
             }
             for peer, method in methods.items():
-                found[f"{peer} (our floats)"] = [method(floats, float(epsilon) / 2, dice) for _ in range(repeats)]
-            what = f"a {asked} of {name}, {counts.sum():,} records, epsilon {epsilon}: mean squared error"
+                found[f"{peer} (our floats)"] = [method(floats, float(epsilon) * part, dice) for _ in range(repeats)]
+            what = f"a {asked} of {name}, {counts.sum():,} records, {promise}, epsilon {epsilon}: mean squared error"
             yield what, {who: [error(told - counts) for told in each] for who, each in found.items()}
 
 
-def ours_on(counts: Counts, epsilon: str, shape: str, repeats: int) -> list[NDArray[np.float64]]:
+def ours_on(
+    counts: Counts, secret: dict[str, str], epsilon: str, shape: str, repeats: int
+) -> list[NDArray[np.float64]]:
     """Published tables of as many releases."""
     names = ["x", "y"][: counts.ndim]
     item: dict[str, Any] = {"rectangles": names} if counts.ndim == 2 else {"ranges": "x"}
     plan = td.plan(
         {
             "dataset": "sparse",
-            "presence": "public",
+            **secret,
             "attributes": {name: {"integer": [0, size - 1]} for name, size in zip(names, counts.shape, strict=True)},
             "budget": {"epsilon": epsilon},
             "release": [{"name": "r", **item, **({"shape": shape} if shape else {})}],

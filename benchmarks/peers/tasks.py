@@ -6,35 +6,34 @@ each row says which way is better.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from benchmarks.data import adult, adult_codes, quantile_columns
+from benchmarks.data import adult, quantile_columns
+from benchmarks.peers.coresets import coresets
 from benchmarks.peers.environments import Done, Missing, work
+from benchmarks.peers.least_possible import bound
+from benchmarks.peers.made_up import synthetic
 from benchmarks.peers.rank_methods import all_at_once, one_by_one
+from benchmarks.peers.rows import OURS, Row, absolute, all_of, compared, compared_runs, ratios, repeated, row_of
 from benchmarks.peers.sparse_errors import sparse_errors
-from benchmarks.peers.tree_method import spanning_tree
+from benchmarks.peers.tables import tables
 
 STATES = [f"S{number:02d}" for number in range(51)]
-OURS = "tetraodon"
-Row = dict[str, Any]
 
 
 def noise(quick: bool, _: Path) -> Iterator[Row]:
     """Discrete Laplace noise of scale 10, values a second."""
     count, repeats = (100_000, 5) if quick else (1_000_000, 15)
-    runs = _all("noise", ["plain", OURS, "opendp", "diffprivlib", "tumult"], scale=10.0, count=count, repeats=repeats)
+    runs = all_of("noise", ["plain", OURS, "opendp", "diffprivlib", "tumult"], scale=10.0, count=count, repeats=repeats)
     what = "integer Laplace noise of scale 10: values a second, over NumPy's floating-point noise"
-    yield from _compared(what, runs, "plain", lambda done: done.answer["rates"], better="higher")
+    yield from compared(what, runs, "plain", lambda done: done.answer["rates"], better="higher")
 
 
 def histogram(quick: bool, folder: Path) -> Iterator[Row]:
@@ -49,11 +48,11 @@ def histogram(quick: bool, folder: Path) -> Iterator[Row]:
     given = {"table": str(table), "epsilon": 1, "rows": rows, "states": STATES}
     runs: dict[str, list[Done] | Missing] = {}
     for peer in peers:
-        runs[peer] = _repeated(lambda peer=peer: work(peer, "histogram", **given), repeats)
+        runs[peer] = repeated(lambda peer=peer: work(peer, "histogram", **given), repeats)
     what = f"histogram of {rows:,} rows by age and state: seconds, over plain DuckDB"
-    yield from _compared_runs(what, runs, "plain", lambda done: done.seconds)
+    yield from compared_runs(what, runs, "plain", lambda done: done.seconds)
     what = f"histogram of {rows:,} rows by age and state: peak memory, over plain DuckDB"
-    yield from _compared_runs(what, runs, "plain", lambda done: done.megabytes)
+    yield from compared_runs(what, runs, "plain", lambda done: done.megabytes)
 
 
 def ranges(quick: bool, folder: Path) -> Iterator[Row]:
@@ -76,8 +75,8 @@ def ranges(quick: bool, folder: Path) -> Iterator[Row]:
         errors[peer] = [_over_ranges(made - truth) for made in np.load(out)]
         seconds[peer] = done.answer["seconds"]
     what = f"random ranges of capital_loss, {len(losses):,} records, epsilon 1: "
-    yield from _ratios(what + "mean squared error, over ours", errors, OURS, versions)
-    yield from _ratios(what + "seconds of a release, over ours", seconds, OURS, versions)
+    yield from ratios(what + "mean squared error, over ours", errors, OURS, versions)
+    yield from ratios(what + "seconds of a release, over ours", seconds, OURS, versions)
 
 
 def quantiles(quick: bool, folder: Path) -> Iterator[Row]:
@@ -98,8 +97,8 @@ def quantiles(quick: bool, folder: Path) -> Iterator[Row]:
         errors[peer] = [_rank_error(np.sort(ages), at, found) for found in done.answer["estimates"]]
         seconds[peer] = done.answer["seconds"]
     what = f"five quantiles of age, {len(ages):,} records, epsilon 0.01: "
-    yield from _ratios(what + "mean error in rank, over ours", errors, OURS, versions)
-    yield from _ratios(what + "seconds of a release, over ours", seconds, OURS, versions)
+    yield from ratios(what + "mean error in rank, over ours", errors, OURS, versions)
+    yield from ratios(what + "seconds of a release, over ours", seconds, OURS, versions)
 
 
 FEW = {1: [0.5], 4: [0.2, 0.4, 0.6, 0.8], 9: [n / 10 for n in range(1, 10)]}
@@ -108,7 +107,7 @@ METHODS = {"IndExp (our floats)": one_by_one, "JointExp (our floats)": all_at_on
 
 def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:
     """One, four and nine quantiles at epsilon 1, beside the methods of the literature, one record replaced."""
-    repeats = 10 if quick else 50
+    repeats = 10 if quick else 400
     for name, (values, high) in quantile_columns().items():
         sorted_values = np.sort(values)
         np.save(folder / "column.npy", sorted_values)
@@ -134,13 +133,13 @@ def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:
             what = (
                 f"{count} quantile{'s' * (count > 1)} of {name}, {len(values):,} records, epsilon 1: mean error in rank"
             )
-            yield from _absolute(what, errors, {OURS: done.answer["version"]})
+            yield from absolute(what, errors, {OURS: done.answer["version"]})
 
 
 def sparse(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
     """Ranges and rectangles of sparse data, one record replaced, beside DAWA, AGrid and PrivTree."""
-    for what, errors in sparse_errors(4 if quick else 30, OURS):
-        yield from _absolute(what, dict(errors), {OURS: version("tetraodon")})
+    for what, errors in sparse_errors(4 if quick else 200, OURS):
+        yield from absolute(what, dict(errors), {OURS: version("tetraodon")})
 
 
 def kmeans(quick: bool, folder: Path) -> Iterator[Row]:
@@ -165,9 +164,9 @@ def kmeans(quick: bool, folder: Path) -> Iterator[Row]:
         what = (
             f"k-means, 4 clusters, epsilon {epsilon:g}: objective, over plain k-means (mean of {len(sets)} data sets)"
         )
-        yield _row(what, "plain", [1.0] * len(sets), {"plain": version("scikit-learn")})
-        for peer, ratios in found.items():
-            yield _row(what, peer, ratios, versions, reference="plain")
+        yield row_of(what, "plain", [1.0] * len(sets), {"plain": version("scikit-learn")})
+        for peer, each in found.items():
+            yield row_of(what, peer, each, versions, reference="plain")
 
 
 def strategies(quick: bool, folder: Path) -> Iterator[Row]:
@@ -184,70 +183,14 @@ def strategies(quick: bool, folder: Path) -> Iterator[Row]:
     for noise, words in (("laplace", "Laplace noise, epsilon 1"), ("gaussian", "Gaussian noise, rho 1/2")):
         what = f"all ranges of {size} values, {words}: mean squared error planned, over ours"
         mine = ours.answer[noise]
-        yield _row(what, OURS, [1.0], versions, error=mine)
+        yield row_of(what, OURS, [1.0], versions, error=mine)
         if isinstance(done, Missing):
-            yield _row(what, "jaxprivacy", done, {})
+            yield row_of(what, "jaxprivacy", done, {})
         else:
             error = _strategy_error(np.load(folder / "strategy.npy"), gram, noise)
-            yield _row(what, "jaxprivacy", [error / mine], versions, error=error)
+            yield row_of(what, "jaxprivacy", [error / mine], versions, error=error)
         tree = _strategy_error(_tree(size, 16), gram, noise)
-        yield _row(what, "a 16-ary tree with least squares", [tree / mine], {}, error=tree)
-
-
-ALONE = {"presence": "secret", "secrets": "none but presence"}
-POLICIES: dict[str, dict[str, Any]] = {
-    OURS: ALONE | {"together": "all at once", "budget": {"epsilon": 1, "delta": "1e-9"}},
-    "ours, without delta": ALONE,
-    "ours, a record replaced": {},
-    "ours, one attribute replaced": {"together": "one attribute at a time"},
-    "ours, a record replaced, every second attribute public": {"secrets": {f"a{n}": "public" for n in range(0, 13, 2)}},
-}
-"""Promises; the first is that of MST, which adds or removes a record and has a delta of 1e-9."""
-
-
-def synthetic(quick: bool, folder: Path) -> Iterator[Row]:
-    """Made-up records of Adult at epsilon 1: average total variation over all two- and three-way tables."""
-    codes, sizes = adult_codes()
-    np.save(folder / "codes.npy", codes)
-    repeats, seeds = (1, 2) if quick else (3, 10)
-    made: dict[str, list[NDArray[np.int64]] | Missing] = {}
-    versions: dict[str, str] = {}
-    for who, changes in POLICIES.items():
-        given = {"table": str(folder / "codes.npy"), "sizes": sizes, "changes": changes, "repeats": repeats}
-        done = work(OURS, "synthetic", **given, out=str(folder / "made.npy"))
-        made[who] = done if isinstance(done, Missing) else list(np.load(folder / "made.npy"))
-        versions |= {} if isinstance(done, Missing) else {who: done.answer["version"]}
-    made["MST (our floats)"] = [spanning_tree(codes, sizes, 1.0, 1e-9, seed) for seed in range(seeds)]
-    coins = np.random.default_rng(5)
-    made["true columns, each shuffled"] = [np.stack([coins.permutation(column) for column in codes.T], axis=1)]
-    for ways in (2, 3):
-        what = f"made-up records of Adult, {len(sizes)} attributes: total variation of {ways}-way tables, mean error"
-        off = {who: _all_off(codes, tables, sizes, ways) for who, tables in made.items()}
-        ours = off[OURS]
-        assert not isinstance(ours, Missing), ours
-        for who, found in off.items():
-            ratios = found if isinstance(found, Missing) else [one / statistics.mean(ours) for one in found]
-            more = {} if isinstance(found, Missing) else {"error": statistics.mean(found)}
-            yield _row(f"{what} over ours", who, ratios, versions, **more)
-
-
-def _all_off(
-    codes: NDArray[np.int64], made: list[NDArray[np.int64]] | Missing, sizes: list[int], ways: int
-) -> list[float] | Missing:
-    return made if isinstance(made, Missing) else [_variation(codes, one, sizes, ways) for one in made]
-
-
-def _variation(codes: NDArray[np.int64], made: NDArray[np.int64], sizes: list[int], ways: int) -> float:
-    """The mean over all tables of so many attributes of half the L1 distance of their shares."""
-    found = []
-    for some in combinations(range(len(sizes)), ways):
-        shape = [sizes[place] for place in some]
-        shares = (
-            np.bincount(np.ravel_multi_index(tuple(one[:, some].T), shape), minlength=int(np.prod(shape))) / len(one)
-            for one in (codes, made)
-        )
-        found.append(float(np.abs(next(shares) - next(shares)).sum() / 2))
-    return statistics.mean(found)
+        yield row_of(what, "a 16-ary tree with least squares", [tree / mine], {}, error=tree)
 
 
 TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
@@ -258,85 +201,12 @@ TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
     "few-quantiles": few_quantiles,
     "sparse": sparse,
     "kmeans": kmeans,
+    "coresets": coresets,
     "strategies": strategies,
+    "bound": bound,
+    "tables": tables,
     "synthetic": synthetic,
 }
-
-
-def _all(task: str, peers: list[str], **given: Any) -> dict[str, Done | Missing]:
-    return {peer: work(peer, task, **given) for peer in peers}
-
-
-def _repeated(run: Callable[[], Done | Missing], repeats: int) -> list[Done] | Missing:
-    found: list[Done] = []
-    for _ in range(repeats):
-        done = run()
-        if isinstance(done, Missing):
-            return done
-        found.append(done)
-    return found
-
-
-def _compared(
-    what: str, runs: dict[str, Done | Missing], reference: str, figures: Callable[[Done], list[float]], better: str
-) -> Iterator[Row]:
-    numbers = {peer: done if isinstance(done, Missing) else figures(done) for peer, done in runs.items()}
-    versions = {peer: done.answer["version"] for peer, done in runs.items() if isinstance(done, Done)}
-    yield from _ratios(what, numbers, reference, versions, better)
-
-
-def _compared_runs(
-    what: str, runs: dict[str, list[Done] | Missing], reference: str, figure: Callable[[Done], float]
-) -> Iterator[Row]:
-    numbers = {
-        peer: done if isinstance(done, Missing) else [figure(one) for one in done] for peer, done in runs.items()
-    }
-    versions = {peer: done[0].answer["version"] for peer, done in runs.items() if not isinstance(done, Missing)}
-    yield from _ratios(what, numbers, reference, versions)
-
-
-def _ratios(
-    what: str,
-    numbers: dict[str, list[float] | Missing],
-    reference: str,
-    versions: dict[str, str],
-    better: str = "lower",
-) -> Iterator[Row]:
-    base = numbers[reference]
-    assert not isinstance(base, Missing), base
-    middle = statistics.mean(base) if "error" in what else statistics.median(base)
-    for peer, found in numbers.items():
-        ratios = found if isinstance(found, Missing) else [one / middle for one in found]
-        yield _row(what, peer, ratios, versions, better, reference=reference)
-
-
-def _absolute(what: str, errors: dict[str, list[float] | Missing], versions: dict[str, str]) -> Iterator[Row]:
-    """Ratios to ours, with the errors themselves beside; to half a record, where ours err less than that."""
-    ours = errors[OURS]
-    assert not isinstance(ours, Missing)
-    base = max(statistics.mean(ours), 0.5)
-    for peer, found in errors.items():
-        assert not isinstance(found, Missing)
-        yield _row(f"{what}, over ours", peer, [one / base for one in found], versions, error=statistics.mean(found))
-
-
-def _row(
-    what: str, peer: str, ratios: list[float] | Missing, versions: dict[str, str], better: str = "lower", **more: Any
-) -> Row:
-    if isinstance(ratios, Missing):
-        return {"what": what, "who": peer, "ratio": None, "why": ratios.why, "better": better}
-    middle = statistics.mean(ratios) if "error" in what or "objective" in what else statistics.median(ratios)
-    return {
-        "what": what,
-        "who": peer,
-        "version": versions.get(peer),
-        "ratio": middle,
-        "least": min(ratios),
-        "most": max(ratios),
-        "repeats": len(ratios),
-        "better": better,
-        **more,
-    }
 
 
 def _over_ranges(wrong: NDArray[np.float64]) -> float:

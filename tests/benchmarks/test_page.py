@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.__main__ import HERE, benchmarks
 from benchmarks.page import BLOCK, BLOCKS, DOCS, tables, with_blocks
-from benchmarks.peers.page import sections
+from benchmarks.peers.page import _short, sections
 from benchmarks.picture import dots, growth
 
 REPORT = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
@@ -46,3 +46,14 @@ def test_pictures_show_the_spread_and_the_target():
 def test_the_page_of_peers_holds_the_committed_results():
     report = json.loads((HERE / "peers" / "results.json").read_text(encoding="utf-8"))
     assert (DOCS / "peers.md").read_text(encoding="utf-8").endswith(sections(report))
+
+
+def test_short_comparisons_have_a_line_for_each_question_and_ours_over_the_best():
+    rows = [
+        {"what": "a: error, over ours", "who": who, "ratio": error / 2, "error": error, "sure": 0.1}
+        for who, error in (("tetraodon", 2.0), ("ours, otherwise", 1.0), ("B", 4.0), ("C", 8.0))
+    ]
+    missing = {"what": "a: error, over ours", "who": "D", "ratio": None, "why": "no Java"}
+    shown = "\n".join(_short("tables", [*rows, missing]))
+    assert "| error | Tetraodon | ours, otherwise | B | C | D | ours / best peer |" in shown
+    assert "| a | 2 ± 0.2 | 1 ± 0.2 | 4 ± 0.2 | 8 ± 0.2 | not run: no Java | 0.5 ± 0.056 |" in shown
