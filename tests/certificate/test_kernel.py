@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,11 +15,14 @@ from tests.certificate.test_edge_loss import world
 from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive, queries
 
+from tetraodon.certificate import kernel
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.loss_of_pair import rho_of_pair
 from tetraodon.certificate.oracle import changes
 from tetraodon.certificate.oracle import world as world_of
+from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.noise.laws import GAUSSIAN, LAWS
 from tetraodon.policy.attribute_graph import Blocks, Everything
 from tetraodon.policy.load import load_policy
@@ -101,6 +105,28 @@ def test_sensitivity_is_in_natural_units(data: st.DataObject) -> None:
     query = data.draw(queries(graph.domain))
     found = sensitivity_of(graph, query)
     assert found.value == largest_move(graph, [(query, query.contribution.unit)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_what_is_measured_again_is_looked_at_once_and_costs_again(data: st.DataObject) -> None:
+    graph = data.draw(graphs())
+    asked = data.draw(st.lists(queries(graph.domain), min_size=1, max_size=2))
+    law = data.draw(st.sampled_from(list(LAWS.values())))
+    measurements = [Measurement(query, data.draw(positive), law) for query in asked * 3]
+    looked_at: list[int] = []
+
+    def seen(graph: SecretGraph, queries: Sequence[Weighted], **how: bool) -> Loss:
+        looked_at.append(len(queries))
+        return worst_edge(graph, queries, **how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "worst_edge", seen)
+        certificate = certify_measurements(graph, measurements)
+    assert max(looked_at) <= len(asked)
+    power = 2 if law is GAUSSIAN else 1
+    truth = largest_move(graph, [(m.query, 1 / m.scale) for m in measurements], power=power) / power
+    assert (certificate.epsilon if power == 1 else certificate.rho or 0) == truth
 
 
 @settings(max_examples=120, deadline=None)

@@ -50,6 +50,31 @@ def test_missing_and_outside(form, tmp_path):
     check(form, tmp_path, [AGE, other, sex, yes], ["INTEGER", "SMALLINT", "VARCHAR", "BOOLEAN"], records)
 
 
+def test_how_columns_fit_is_the_same_from_counts(form, tmp_path):
+    """With groups that are counted together, and with ones that are not; of a column that was not counted, too."""
+    wide = Integers(0, 2**20)
+    domain = Domain(
+        (
+            Attribute("a", wide, missing=1, other=5),
+            Attribute("b", wide),
+            Attribute("sex", Categories(("f", "m")), missing=0, other=1, separate=False),
+            Attribute("day", Dates(dt.date(2020, 1, 1), dt.date(2020, 1, 9)), missing=9, separate=True),
+            Attribute("real", Grid(Fraction(0), Fraction(1), Fraction(1, 2))),
+        )
+    )
+    kinds = {"a": "INTEGER", "b": "BIGINT", "sex": "VARCHAR", "day": "DATE", "real": "DOUBLE"}
+    days = [dt.date(2020, 1, 3), dt.date(2021, 1, 3), None]
+    rows = [(-(k % 3), 2**21 * (k % 2), ("f", "x", None, "m")[k % 4], days[k % 3], k / 8) for k in range(24)]
+    with table(form, tmp_path, kinds, rows) as source:
+        with open_table(source, domain) as engine:
+            before = engine.dry_run()
+        for groups in ([("a", "sex"), ("b", "day")], [("sex",), ("day",), ("real",)], [("a",)], [()]):
+            with open_table(source, domain) as engine:
+                engine.counts(groups)
+                assert engine.dry_run() == before
+    assert [(one.missing, one.unreadable, one.outside) for one in before[1:4]] == [(0, 0, 12), (6, 0, 6), (8, 0, 8)]
+
+
 def test_missing_values_apart(form, tmp_path):
     attributes = [
         Attribute("age", Integers(18, 65), missing=48, separate=True),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from importlib import import_module
 
 import duckdb
 import pytest
 
-from tetraodon.domain import Attribute, Categories, Domain, Integers
+from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.engine import Individuals, open_table
+from tetraodon.engine.duckdb_table import DuckDBTable
 
 AGE = Domain((Attribute("age", Integers(0, 99)),))
 
@@ -99,3 +101,19 @@ def test_labels_beyond_a_short_list_match_exactly():
     assert dict(zip(counts.codes[:, 0].tolist(), counts.counts.tolist(), strict=True)) == {
         0: 1, 1: 1, 2: 1, 3: 1, 5: 1, 6: 3, 11: 1,
     }  # fmt: skip
+
+
+def test_what_was_counted_is_not_scanned_again(tmp_path, monkeypatch):
+    scans = []
+    fetch = DuckDBTable.fetch
+    monkeypatch.setattr(DuckDBTable, "fetch", lambda table, query: scans.append(1) or fetch(table, query))
+    path = tmp_path / "t.parquet"
+    with duckdb.connect() as made:
+        made.execute(f"COPY (FROM (VALUES (1, '2.5'), (200, 'x')) t(age, weight)) TO '{path}'")
+    domain = Domain((*AGE, Attribute("weight", Grid(Fraction(0), Fraction(9), Fraction(1, 2)))))
+    with open_table(path, domain) as engine:
+        engine.counts([("age",)])
+        assert engine.dry_run({"age"})[0].outside == 1
+        assert len(scans) == 1
+        assert engine.dry_run()[1].unreadable == 1
+    assert len(scans) == 2

@@ -9,8 +9,8 @@ import pytest
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
-from tetraodon.ledger import Account, document_hash
-from tetraodon.releasing.pricing import charge_of, governing_certificate
+from tetraodon.ledger import Account, Entry, document_hash
+from tetraodon.releasing.pricing import charge_of, governing_certificate, terms
 
 
 def account(**changes: Any) -> Account:
@@ -44,3 +44,27 @@ def test_attributes_may_be_left_out_but_not_redeclared() -> None:
     assert governing_certificate(asked(attributes=few, secrets=secrets), account()).finite
     with pytest.raises(td.Refused, match="declared otherwise"):
         governing_certificate(asked(attributes={**POLICY["attributes"], "age": {"integer": [19, 29]}}), account())
+
+
+def test_a_price_is_worked_out_again_only_after_a_charge(ledger: td.Ledger, table: object) -> None:
+    plan = asked(budget={"epsilon": "0.1"})
+    for _ in range(2):
+        td.release(plan, table, ledger=ledger)
+    looked_at: list[str] = []
+
+    class Watched(td.Ledger):
+        def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+            looked_at.append(str(dataset))
+            return ledger.entries(dataset)
+
+        def account(self, dataset: str) -> Account:
+            return ledger.account(dataset)
+
+    now = ledger.account("survey")
+    price = terms(plan, governing_certificate(plan, now), now, Watched("unused.db")).price
+    assert price is not None
+    first = price()
+    assert (price(), looked_at) == (first, ["survey"])
+    td.release(plan, table, ledger=ledger)
+    assert price() == first  # the same questions again: what they lose adds up
+    assert looked_at == ["survey", "survey"]

@@ -21,7 +21,7 @@ Noise along the steps of a map is priced by queries that stand in for it (`edge_
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -147,16 +147,28 @@ def _moved(graph: SecretGraph, query: LinearQuery) -> Loss:
     return found
 
 
+def _each_once(queries: Iterable[Weighted]) -> list[Weighted]:
+    """The same sum with every query once: what is measured again moves again as far, so that its weights add up.
+
+    Why   a hundred releases of the same questions are priced together as fast as one.
+    """
+    found: dict[LinearQuery, Fraction] = {}
+    for query, weight in queries:
+        found[query] = found[query] + weight if query in found else weight
+    return list(found.items())
+
+
 def _largest_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     """max over neighbours of the sum of the squares of weight * (what an answer moves by, in units)."""
     if graph.known and queries and graph.has_edges and secrets_change_known(graph):
         return largest_square(graph, queries)
     unknowing = replace(graph, known=()) if graph.known else graph
-    return worst_edge(unknowing, [(query, weight**2) for query, weight in queries], squares=True)
+    return worst_edge(unknowing, _each_once((query, weight**2) for query, weight in queries), squares=True)
 
 
 def _largest(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     """max over neighbours of the sum of weight * (what the query moves by, in units)."""
+    queries = _each_once(queries)
     if not graph.known or not queries or not graph.has_edges:
         return worst_edge(graph, queries)
     return farthest_neighbours(graph, queries)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.errors import TableError, did_you_mean
 
@@ -74,6 +75,11 @@ class ColumnReport:
     missing: int
     unreadable: int
     outside: int
+
+    @classmethod
+    def added_up(cls, name: str, place: int, found: Mapping[str, Ints]) -> ColumnReport:
+        """From parts of a table: their rows (n); at a place those missing (m), unreadable (u) and outside (o)."""
+        return cls(name, int(found["n"].sum()), *(int(found[f"{part}{place}"].sum()) for part in "muo"))
 
     def __post_init__(self) -> None:
         parts = (self.missing, self.unreadable, self.outside)

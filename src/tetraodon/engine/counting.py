@@ -32,7 +32,7 @@ from tetraodon.engine.dialect import (
     total,
     when,
 )
-from tetraodon.engine.expressions import answered, code, outside, present, read
+from tetraodon.engine.expressions import amiss, answered, code, present, read
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.open_names import names_query, require_open, texts_of
 from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
@@ -52,6 +52,8 @@ class Engine:
         self._dialect = table.dialect
         self._domain = domain
         self._individuals = individuals
+        self._reports: dict[str, ColumnReport] = {}
+        """Of attributes whose values were counted as they are written: how these fit is known with the counts."""
         require(table.columns, [*domain.names, *([individuals.key] if individuals.key else []), *open_text])
         for attribute in domain:
             require_kind(attribute, self._column(attribute.name))
@@ -85,31 +87,32 @@ class Engine:
     def dry_run(self, names: Collection[str] | None = None) -> list[ColumnReport]:
         """Per attribute, how many rows are missing, unreadable or outside; then the key. For the curator only.
 
-        Where `names` are given, the columns of these attributes alone are looked at.
+        Where `names` are given, the columns of these attributes alone are looked at. What `counts` has seen of a column
+        is not looked at again.
         """
-        asked = {p: a for p, a in enumerate(self._domain) if names is None or a.name in names}
-        found = self._fetch(("fit", tuple(asked)), lambda origin: self._fit(asked, origin))
-        rows = int(found["n"][0])
-        reports = [
-            ColumnReport(attribute.name, rows, *(int(found[f"{part}{place}"][0]) for part in "muo"))
-            for place, attribute in asked.items()
-        ]
+        asked = [a.name for a in self._domain if names is None or a.name in names]
+        new = {p: self._domain[title] for p, title in self._places(asked).items() if title not in self._reports}
+        if new:
+            found = self._fetch(("fit", tuple(new)), lambda origin: self._fit(new, origin))
+            self._reports |= {a.name: ColumnReport.added_up(a.name, place, found) for place, a in new.items()}
+        reports = [self._reports[title] for title in asked]
         keyed = names is None and self._individuals.key
-        return reports + ([self._key_report(keyed, rows)] if keyed else [])
+        return reports + ([self._key_report(keyed, reports[0].rows)] if keyed else [])
 
     def _fit(self, asked: Mapping[int, Attribute], origin: Sql) -> exp.Select:
         """How many rows there are, and of each attribute how many are missing, unreadable and outside."""
         columns: dict[str, Sql] = {}
         parts: dict[str, Sql] = {"n": exp.Count(this=exp.Star())}
         for place, attribute in asked.items():
-            column, held, value = self._column(attribute.name), name(f"p{place}"), name(f"r{place}")
-            columns[f"p{place}"] = answered(attribute, column, name(column.place), self._dialect)
+            columns[f"p{place}"] = self._answered(attribute.name)
             columns[f"r{place}"] = self._read(attribute.name)
-            beyond = outside(attribute, column, value, self._dialect)
-            parts[f"m{place}"] = rows_where(negated(held))
-            parts[f"u{place}"] = rows_where(op(exp.And, held, missing(value)))
-            parts[f"o{place}"] = rows_where(op(exp.And, held, negated(missing(value)), beyond))
+            wrong = self._amiss(attribute.name, place, name(f"r{place}"))
+            parts |= {part: rows_where(condition) for part, condition in wrong.items()}
         return selected(parts, inner(selected(columns, origin)))
+
+    def _amiss(self, title: str, place: int, value: Sql) -> dict[str, Sql]:
+        found = amiss(self._domain[title], self._column(title), name(f"p{place}"), value, self._dialect)
+        return {f"{part}{place}": condition for part, condition in found.items()}
 
     def per_person(self, title: str = "", *, first: int = 0, step: int = 0, cap: int = 0) -> PersonCounts:
         """By number of rows, how many individuals have so many; and the sum of an attribute, each up to a cap.
@@ -169,6 +172,10 @@ class Engine:
         column = self._column(title)
         return read(self._domain[title], column, place or name(column.place), self._dialect, self._table.decimal)
 
+    def _answered(self, title: str, place: Sql | None = None) -> Sql:
+        column = self._column(title)
+        return answered(self._domain[title], column, place or name(column.place), self._dialect)
+
     def _code(self, title: str, value: Sql) -> Sql:
         return code(self._domain[title], self._column(title), value, self._dialect)
 
@@ -225,10 +232,16 @@ class Engine:
                 grouped(self._rows(every, add, origin), sets, sums), every, sums, apart=len(sets) > 1
             ),
         )
-        return [self._part(titles, every, add, found, apart=len(sets) > 1) for titles in needed]
+        parts = [found if len(sets) == 1 else self._chosen(titles, every, found) for titles in needed]
+        for titles, part in zip(needed, parts, strict=True):
+            learnt = [one for one in self._places(titles).items() if self._later(one[1])]
+            self._reports |= {title: ColumnReport.added_up(title, place, part) for place, title in learnt}
+        return [self._part(titles, add, part) for titles, part in zip(needed, parts, strict=True)]
 
     def _numbered(self, cells: exp.Select, every: Sequence[str], sums: list[str], *, apart: bool) -> exp.Select:
-        """The same cells with every column numbered, those of one number added up."""
+        """The same cells with every column numbered, those of one number added up. Of columns that are numbered here it
+        is added up too how many of their values are amiss.
+        """
         places = self._places(every)
         late = {place for place, title in places.items() if self._later(title)}
         if not late and not apart:
@@ -236,34 +249,34 @@ class Engine:
         kept = {title: name(title) for title in (*(f"g{place}" for place in places if apart), "n", *sums)}
         if late:
             typed = {f"c{p}": self._read(t, name(f"c{p}")) if p in late else name(f"c{p}") for p, t in places.items()}
+            typed |= {f"p{p}": self._answered(places[p], name(f"c{p}")) for p in late}
             cells = selected({**typed, **kept}, inner(cells))
         # NULL where a column is not in the set
         coded = {
             f"c{p}": self._code(t, name(f"c{p}")) if p in late else call("COALESCE", name(f"c{p}"), number(0))
             for p, t in places.items()
         }
-        numbered = selected({**coded, **kept}, inner(cells))
+        found = [one for p in sorted(late) for one in self._amiss(places[p], p, name(f"c{p}")).items()]
+        wrong = {part: when((condition, name("n"))) for part, condition in found}
+        numbered = selected({**coded, **kept, **wrong}, inner(cells))
         if not late:
             return numbered
-        by = [title for title in (*coded, *kept) if title not in ("n", *sums)]
-        listed = {title: name(title) for title in by} | {title: total(name(title)) for title in ("n", *sums)}
+        added = ("n", *sums, *wrong)
+        by = [title for title in (*coded, *kept) if title not in added]
+        listed = {title: name(title) for title in by} | {title: total(name(title)) for title in added}
         return selected(listed, inner(numbered)).group_by(*map(name, by), copy=False)
 
-    def _part(
-        self,
-        titles: tuple[str, ...],
-        every: Sequence[str],
-        add: tuple[str, ...],
-        found: dict[str, Ints],
-        *,
-        apart: bool,
-    ) -> Counts:
+    def _chosen(self, titles: tuple[str, ...], every: Sequence[str], found: dict[str, Ints]) -> dict[str, Ints]:
+        """The cells of one pass, out of those of several which have `every` attribute among them."""
         chosen = np.ones(len(found["n"]), dtype=bool)
-        for place, title in self._places(every if apart else ()).items():
+        for place, title in self._places(every).items():
             chosen &= found[f"g{place}"] == (title not in titles)
-        codes = [found[f"c{place}"][chosen] for place in self._places(titles)]
-        sums = {title: found[f"s{place}"][chosen] for place, title in self._places(add).items()}
-        counts = found["n"][chosen]
+        return {title: array[chosen] for title, array in found.items()}
+
+    def _part(self, titles: tuple[str, ...], add: tuple[str, ...], found: dict[str, Ints]) -> Counts:
+        """The cells of one pass as counts."""
+        codes, counts = [found[f"c{place}"] for place in self._places(titles)], found["n"]
+        sums = {title: found[f"s{place}"] for place, title in self._places(add).items()}
         return summed(titles, np.stack(codes, axis=1) if codes else np.zeros((len(counts), 0), np.int64), counts, sums)
 
     def _key_report(self, key: str, rows: int) -> ColumnReport:

@@ -115,6 +115,16 @@ def outside(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) 
             assert_never(attribute.values)
 
 
+def amiss(attribute: Attribute, column: Column, held: Sql, value: Sql, dialect: Dialect) -> dict[str, Sql]:
+    """Whether a value is missing (m), unreadable (u) or outside (o), from whether there is one, and as it is read."""
+    beyond = outside(attribute, column, value, dialect)
+    return {
+        "m": negated(held),
+        "u": op(exp.And, held, missing(value)),
+        "o": op(exp.And, held, negated(missing(value)), beyond),
+    }
+
+
 def code(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) -> Sql:
     """The code of a value that was read, as a BIGINT that is never NULL."""
     below = number(0 if attribute.other is None else attribute.other)

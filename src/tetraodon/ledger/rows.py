@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, select
@@ -35,8 +36,12 @@ def terms_in(connection: Connection, row: Row[Any]) -> tuple[Fraction, Fraction]
     return amount_from_text(row.total), amount_from_text(row.delta)
 
 
+@lru_cache(maxsize=256)
 def entry_in(row: Row[Any]) -> Entry:
-    """The charge that a row holds."""
+    """The charge that a row holds.
+
+    Why   remembered by all that the row holds, since every charge that is priced with earlier ones reads them again.
+    """
     return Entry(
         id=row.id,
         dataset=text_in(row.dataset),

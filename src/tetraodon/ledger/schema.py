@@ -157,11 +157,11 @@ def found_version(connection: Connection, *, seen: bool = False) -> int | None:
 
     Raises LedgerError where this is the database of something else, or of a Tetraodon that we are too old for.
     """
-    found = [meta.name] if seen else inspect(connection).get_table_names()
-    if not found:
+    there = seen or {c.name for c in meta.c} <= _columns(connection)
+    if not there and not inspect(connection).get_table_names():
         return None
     kept: dict[str, str] = {}
-    if seen or (meta.name in found and {c.name for c in meta.c} <= _columns(connection)):
+    if there:
         rows = connection.execute(select(meta.c.key, meta.c.value))
         kept = {str(row.key): str(row.value) for row in rows}
     if kept.get("format") != FORMAT:
@@ -196,7 +196,14 @@ def holds(connection: Connection, table: Table) -> bool:
 
 
 def _columns(connection: Connection) -> set[str]:
-    return {column["name"] for column in inspect(connection).get_columns(meta.name)}
+    """The columns of the table that tells the version; none where it is not there. A file is asked in its own words,
+    since that is done in every transaction.
+    """
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql(f"PRAGMA main.table_info({meta.name})")
+        return {str(name) for name in rows.scalars("name")}
+    looked = inspect(connection)
+    return {c["name"] for c in looked.get_columns(meta.name)} if looked.has_table(meta.name) else set()
 
 
 def guard(connection: Connection) -> None:

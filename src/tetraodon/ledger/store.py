@@ -221,10 +221,11 @@ class Ledger:
         """Every charge of one data set, or of all, oldest first."""
         query = select(entries).order_by(entries.c.id)
         with self._database.reading() as connection:
-            if dataset is not None:
-                name = account_of(connection, dataset_name(dataset)).dataset
-                query = query.where(entries.c.dataset == name)
-            return tuple(entry_in(row) for row in connection.execute(query))
+            name = None if dataset is None else standing_for(connection, dataset_name(dataset))
+            found = connection.execute(query if name is None else query.where(entries.c.dataset == name)).all()
+            if name is not None and not found:
+                account_of(connection, name)  # refuses what was never opened
+            return tuple(map(entry_in, found))
 
     def entry(self, reservation: Reservation) -> Entry:
         """The entry of a reservation."""

@@ -39,13 +39,13 @@ def count(
     facts = told_facts(plan.policy, governing or plan.policy)
     groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
     with open_policy_table(plan.policy, table, governing) as engine:
+        counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
         check_fit(
             plan.policy,
             engine,
             {name for names in (*groups, *(query.names for query in every)) for name in names},
             warn,
         )
-        counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
         people = {one: _people(one, engine) for q in every if isinstance(one := q.contribution, EachPerson)}
     check_not_empty(governing or plan.policy, counts.values())
     check_known_data(plan.policy, facts, counts)

@@ -161,11 +161,17 @@ class Quote:
 
 
 def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger) -> Terms:
-    """What is charged for a release whose certificate under the governing policy is given, at the time of asking."""
+    """What is charged for a release whose certificate under the governing policy is given, at the time of asking.
+
+    Why   it is asked before the table is counted and again to charge: the price stands while nothing was spent since.
+    """
+    found: dict[Account, Charge] = {}
 
     def price() -> Charge:
-        now = ledger.account(account.dataset)
-        return charge_for(plan, certificate, now, lambda: ledger.entries(now.dataset))
+        now = ledger.account(account.dataset) if found else account
+        if now not in found:
+            found[now] = charge_for(plan, certificate, now, lambda: ledger.entries(now.dataset))
+        return found[now]
 
     return Terms(
         certificate,

@@ -109,8 +109,12 @@ def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repri
     return Repricing(policy.dataset, tuple(releases), certify_release(policy, everything, delta=delta), total)
 
 
-def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
-    """What was measured, as the entry's own policy says, on attributes that mean the same in both policies."""
+@lru_cache(maxsize=256)
+def entry_measurements(entry: Entry, policy: Policy) -> tuple[Measurement, ...]:
+    """What was measured, as the entry's own policy says, on attributes that mean the same in both policies.
+
+    Why   remembered, since every release that is priced together with earlier ones asks for all of them again.
+    """
     if "view" in entry.document["plan"] or "perturbation" in entry.document["plan"]:
         raise Refused(
             f"entry {entry.id} is a published view or table, which cannot be priced together with released answers",
@@ -125,7 +129,7 @@ def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
         texts = (json.dumps(entry.document[part], sort_keys=True) for part in ("policy", "plan"))
         asked, measured = _stated(*texts)
         check_same_data(replace(asked, graph=replace(asked.graph, known=())), policy)  # it may know less, or more
-        return list(measured)
+        return measured
     except (KeyError, TypeError):
         raise LedgerError(
             f"entry {entry.id} does not say what was measured", fix="restore the ledger from a backup"
@@ -134,10 +138,7 @@ def entry_measurements(entry: Entry, policy: Policy) -> list[Measurement]:
 
 @lru_cache(maxsize=256)
 def _stated(policy: str, plan: str) -> tuple[Policy, tuple[Measurement, ...]]:
-    """The policy of an entry and what was measured, from their texts.
-
-    Why   remembered, since every release that is priced together with earlier ones reads them all again.
-    """
+    """The policy of an entry and what was measured, from their texts; releases of one plan share them."""
     asked = load_policy(json.loads(policy))
     items = {item.name: item for item in asked.items}
     return asked, tuple(
