@@ -90,7 +90,8 @@ def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repri
     Post  every certificate is what the kernel says of the stored measurements under `policy`. Releases with Gaussian
           noise are priced at the policy's delta, or at the usual one if it has none.
     """
-    releases, everything = [], []
+    releases: list[Repriced] = []
+    everything: list[Measurement] = []
     delta = policy.delta or USUAL_DELTA
     policy = replace(policy, once=policy.once and len(entries) == 1)
     for entry in entries:
