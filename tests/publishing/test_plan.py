@@ -13,7 +13,7 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.publishing.plan import boundary, plan_view
+from tetraodon.publishing.plan import FACTORS, boundary, other_attackers, plan_view
 
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
 
@@ -75,6 +75,23 @@ def test_the_boundary_in_words() -> None:
     assert boundary(plan_view(adult())).endswith("n/sqrt(m), but that is above 1 here and excludes nobody")
     small = plan_view(adult(), Adversary(k=10, gamma="0.2", records=20_000))
     assert boundary(small).endswith("n/sqrt(m), here about 0.79; the one assumed has 0.00031")
+
+
+def test_other_attackers_are_planned_for() -> None:
+    """A row for each prior, a column for each posterior: about what a policy with them would get, None if refused."""
+    plan = plan_view(adult())
+    rows = other_attackers(plan)
+    assert [row[0].prior / plan.prior for row in rows] == list(FACTORS)
+    for one in (one for row in rows[1:4] for one in row):
+        try:
+            other = plan_view(adult(), Adversary(d=one.prior, gamma=one.gamma, records=30162), over_budget=True)
+        except Refused:
+            assert one.epsilon is one.error is None
+            continue
+        assert one.epsilon is not None
+        assert (float(one.epsilon), one.error) == pytest.approx((float(other.loss), other.error()), rel=0.02)
+    assert (rows[2][1].epsilon, rows[2][1].error) == (plan.loss, plan.error())
+    assert other_attackers(plan_view(adult(prior={"d": "0.0005"}, views=2), over_budget=True)) == []
 
 
 def test_the_plan_as_data() -> None:

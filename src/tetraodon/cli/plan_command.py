@@ -61,8 +61,8 @@ def plan(
       "expected_error_if_presence_public", "certificate", "measurements", "table"}],
       "target": null or {"error", "confidence", "epsilon", "driven_by": [NAME], "items": [{"name", "within", "allowed",
       "bound", "confidence", "records", "kept"}]}, "notes": [TEXT], "view": null or {"adversary", "prior", "records",
-      "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper", "ledger"},
-      "ledger": {"ledger", "total", "left", "charge", "fits", "why_not"}}; amounts of the ledger are exact texts.
+      "tuples", "channel", "noise_tuples", "loss_presence", "loss_replace", "epsilon", "errors", "paper", "others",
+      "ledger"}, "ledger": {"ledger", "total", "left", "charge", "fits", "why_not"}}; its amounts are exact texts.
     A policy with an `adversary` and nothing to release gives {"dataset", "budget", "view"}.
     Errors are root mean squared errors per answer; "baseline" is plain differential privacy at the same epsilon, and
     "error_together" what all items together make of an error, null where they do not change it or it is not known.
@@ -133,14 +133,15 @@ def _only_view(policy: Policy, ledger: str, edge: Edge) -> None:
 
 def _emit_view(document: dict[str, Any], policy: Policy, ledger: str, edge: Edge) -> None:
     """Print a plan with that of the view, if there is one. A view over budget is refused, and the errors stay there."""
-    from tetraodon.publishing.plan import plan_view, require_within_budget
+    from tetraodon.publishing.plan import other_attackers, plan_view, require_within_budget
     from tetraodon.publishing.publish import quote_view
 
     view = None
     if policy.adversary is not None:
         planned = plan_view(policy, over_budget=True)
         covered, _ = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
-        view = planned.document() | {"ledger": covered}
+        others = [one.document() for row in other_attackers(planned) for one in row]
+        view = planned.document() | {"others": others, "ledger": covered}
         edge.extra = document | {"view": view}
         require_within_budget(planned)
     emit(document | {"view": view})
@@ -150,7 +151,7 @@ def _show_view(policy: Policy, ledger: str) -> None:
     """Show the plan of a view, and then refuse it if it is over budget."""
     from tetraodon.publishing.plan import plan_view, require_within_budget
     from tetraodon.publishing.publish import quote_view
-    from tetraodon.publishing.words import errors, plan_in_words
+    from tetraodon.publishing.words import by_attacker, errors, plan_in_words
 
     planned = plan_view(policy, over_budget=True)
     _, sentence = ask_ledger(ledger, planned.loss, lambda book: quote_view(planned, book))
@@ -158,6 +159,9 @@ def _show_view(policy: Policy, ledger: str) -> None:
     say()
     head, *rows = errors(planned)
     table(list(head), [list(row) for row in rows], right=list(head[1:]))
+    if others := by_attacker(planned):
+        say()
+        table(others[0], others[1:])
     listed([*plan_in_words(planned), sentence])
     require_within_budget(planned)
 

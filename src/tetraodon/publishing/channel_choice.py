@@ -39,10 +39,10 @@ def withstands(channel: ViewChannel, adversary: Adversary, d: Fraction) -> bool:
     return channel.ratio_up <= up and channel.ratio_down >= d / adversary.gamma
 
 
-def best_channel(adversary: Adversary, d: Fraction, share: Fraction) -> ViewChannel:
+def best_channel(adversary: Adversary, d: Fraction, share: Fraction, steps: int = STEPS) -> ViewChannel:
     """Of the channels that withstand the adversary and err hardly more than the best, the one that loses least.
 
-    `share` is the number of records for each tuple of the domain.
+    `share` is the number of records for each tuple of the domain; `steps` say how finely is searched.
     Why  for a fixed chance s of showing a record the least noise that withstands is best. Independent adversaries: the
          variance falls as s grows to the largest that the second condition allows, but hardly at its end, where leaving
          out a record becomes a rarity that gives it away. Exclusive ones: it falls and rises again. So s is searched.
@@ -52,7 +52,7 @@ def best_channel(adversary: Adversary, d: Fraction, share: Fraction) -> ViewChan
     if adversary.kind == "independent":
         most = (1 - down) / (1 - down / up) if adversary.rows == "distinct" else 1 - down
     make = _least_noise(adversary, up)
-    made = [make(_below(most * step / STEPS)) for step in range(1, STEPS + 1)]
+    made = [make(_below(most * step / steps)) for step in range(1, steps + 1)]
     good = [channel for channel in made if channel is not None and withstands(channel, adversary, d)]
     if not good:
         raise Refused(

@@ -98,6 +98,10 @@ class ViewPlan:
         }
 
 
+FACTORS = (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(10))
+"""How many times as much as the attacker of a policy those know to whom a plan compares them."""
+COARSE = 200
+"""Steps of the search for each of them: epsilon and error are about those of a plan."""
 SHARES = tuple(Fraction(1, 10**power) for power in range(7))
 """Sizes of questions, as shares of the domain, for which a plan and a report say the expected error."""
 
@@ -148,6 +152,46 @@ def plan_view(
     if not over_budget:
         require_within_budget(made)
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAttacker:
+    """What a view would lose and err that withstands another attacker; None where none would be of use."""
+
+    prior: Fraction
+    gamma: Fraction
+    epsilon: Fraction | None
+    error: float | None
+
+    def document(self) -> dict[str, Any]:
+        epsilon = None if self.epsilon is None else str(self.epsilon)
+        return {"prior": str(self.prior), "posterior": str(self.gamma), "epsilon": epsilon, "error": self.error}
+
+
+def other_attackers(plan: ViewPlan) -> list[list[OtherAttacker]]:
+    """The same view for attackers who know less and more, a row for each prior, who may learn less and more.
+
+    Of a series there are none: each takes a search of its own.
+    """
+    found, cells = plan.adversary, plan.tuples
+    gammas = [found.gamma / 2, found.gamma, (1 + found.gamma) / 2]
+    priors = [] if plan.series is not None else [plan.prior * factor for factor in FACTORS]
+    share = plan.most_records / cells
+
+    def one(prior: Fraction, gamma: Fraction) -> OtherAttacker:
+        made = plan
+        if (prior, gamma) != (plan.prior, found.gamma):
+            if prior >= gamma:
+                return OtherAttacker(prior, gamma, None, None)
+            other = Adversary(d=prior, gamma=gamma, kind=found.kind, rows=found.rows)
+            try:
+                made = replace(plan, channel=best_channel(other, prior, share, COARSE))
+            except Refused:
+                return OtherAttacker(prior, gamma, None, None)
+        error = made.error()
+        return OtherAttacker(prior, gamma, *((None, None) if error > plan.most_records else (made.loss, error)))
+
+    return [[one(prior, gamma) for gamma in gammas] for prior in priors]
 
 
 def require_within_budget(plan: ViewPlan) -> None:

@@ -10,7 +10,7 @@ from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, ViewChannel
 from tetraodon.publishing.exposure import BEFORE, BELIEF, MOST_EXPOSED, Exposure, is_dense, named_from
-from tetraodon.publishing.plan import SHARES, ViewPlan, boundary
+from tetraodon.publishing.plan import SHARES, ViewPlan, boundary, other_attackers
 from tetraodon.report.rounding import about
 
 
@@ -93,6 +93,25 @@ def errors(plan: ViewPlan) -> list[tuple[str, str, str]]:
             break
         rows.append((f"{_percent(share)} of all", about(float(share * plan.most_records)), about(plan.error(share))))
     return rows
+
+
+def by_attacker(plan: ViewPlan) -> list[list[str]]:
+    """What views for other attackers lose and err: a row for each prior, a column for each posterior."""
+    rows = other_attackers(plan)
+    if not rows:
+        return []
+    k = plan.adversary.k
+    head = ["prior up to", *(f"posterior {short(100 * one.gamma, ROUND_CEILING)}%" for one in rows[0])]
+    told = [head]
+    for row in rows:
+        times = row[0].prior / plan.prior
+        prior = _small(row[0].prior) if k is None else f"k {_small(k * times)}"
+        told.append([prior, *(_cell(one.epsilon, one.error) for one in row)])
+    return told
+
+
+def _cell(epsilon: Fraction | None, error: float | None) -> str:
+    return "none of use" if epsilon is None or error is None else f"epsilon {float(epsilon):.3g}, off by {about(error)}"
 
 
 def against_the_paper(plan: ViewPlan) -> str:
