@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tetraodon.attacks import Attack, Story
+    from tetraodon.attacks.reconstructing import Reconstruction
 
 
 def attack(
@@ -41,8 +43,9 @@ def attack(
 ) -> None:
     """Run an attack of the gallery on made-up data; or, with --on, attack a release or a view of your own.
 
-    On a release: who would get more than it promises, by how much, and which key of the policy would stop them. On a
-    view: what linking with a file of people finds. Both read the published folder and no protected table.
+    On a release: who would get more than it promises, by how much, and which key of the policy would stop them; and
+    which records can be read off its tables. On a view: what linking with a file of people finds. Both read the
+    published folder and no protected table.
 
     \b
     Examples:
@@ -54,8 +57,9 @@ def attack(
     \b
     --json gives {"attacks": [{"name", "title", "paper"}]}, or with NAME {"name", "title", "paper", "words", "defence",
       "measure", "attacked", "allowed", "defended", "succeeded", "held", "numbers", "chart"}. With --on it is {"on",
-      "attackers": [{"name", "who", "key", "epsilon_exact", "exact", "most", "got", "why"}]} of a release, {"on",
-      "linking": {"people", "secret", "before", "strongest", "allowed", "above", "right", "key"}} of a view.
+      "attackers": [{"name", "who", "key", "epsilon_exact", "exact", "most", "got", "why"}], "tables": [{"item",
+      "cells", "named", "new", "lone", "strongest", "key"}]} of a release, {"on", "linking": {"people", "secret",
+      "before", "strongest", "allowed", "above", "right", "key"}} of a view.
     """
     with Edge(as_json):
         if on is not None:
@@ -97,12 +101,14 @@ def _attack_folder(on: str, knows: str | None, secret: list[str], household: int
     if knows is not None or secret:
         raise WrongUse("--knows and --secret are for views", fix="leave them out for a release")
     from tetraodon.attacks.on_release import attack_release
+    from tetraodon.attacks.reconstructing import reconstruct
     from tetraodon.releasing.folder import load_release
 
     with working("attacking"):
-        found = attack_release(load_release(folder), household=household)
+        release = load_release(folder)
+        found, read = attack_release(release, household=household), reconstruct(release)
     if as_json:
-        emit({"on": on, "attackers": [one.document() for one in found]})
+        emit({"on": on, "attackers": [one.document() for one in found], "tables": [one.document() for one in read]})
         return
     allowed = _share(found[0].most)
     heading("Who would get more than this release promises")
@@ -119,6 +125,32 @@ def _attack_folder(on: str, knows: str | None, secret: list[str], household: int
     for one in found:
         say()
         wrapped(f"{one.name}: {one.who}." + (f" {one.why[0].upper()}{one.why[1:]}." if one.why else ""))
+    if read:
+        say()
+        _show_tables(read, allowed)
+
+
+def _show_tables(read: Sequence[Reconstruction], allowed: str) -> None:
+    heading("Records read off the published tables")
+    say()
+    wrapped(
+        "Somebody who has nothing but the tables takes from each how common its values are, and names the cells in "
+        "which somebody must be, with a belief of 90%. New are those that they did not expect, with 50% at most; alone "
+        "those that they then believe to hold exactly one record. The last columns say what one cell makes of an even "
+        f"belief in one record, where {allowed} is promised, and what in the policy keeps that below 90%."
+    )
+    say()
+    rows = [
+        [
+            one.item,
+            *(f"{number:,}" for number in (one.cells, one.named, one.new, one.lone)),
+            _share(one.strongest),
+            one.key,
+        ]
+        for one in read
+    ]
+    heads = ["table", "cells", "named", "new", "alone", "one record", "key"]
+    table(heads, rows, right=heads[1:6])
 
 
 def _attack_view(folder: Path, knows: str | None, secret: list[str], as_json: bool) -> None:
