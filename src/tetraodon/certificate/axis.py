@@ -21,6 +21,7 @@ from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.among import Among
 from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import AllRanges, Answerers, One, Prefix, Table
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
@@ -217,6 +218,7 @@ def linear_in_code(term: Term) -> bool:
             | Ranks()
             | ChosenTables()
             | Divided()
+            | Disguised()
             | SmoothSums()
         ):
             return False

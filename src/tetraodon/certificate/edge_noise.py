@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from tetraodon.certificate.choice_loss import with_choices, without_choices
 from tetraodon.certificate.rank_loss import dominated
+from tetraodon.certificate.shown_loss import counts_of_shown
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.secret_graph import SecretGraph
@@ -38,7 +39,7 @@ def standing_in(measurements: Sequence[Measurement], graph: SecretGraph | None =
         raise Refused(
             "tables that are chosen are not priced beside known counts", fix="release histograms, or no `synthetic`"
         )
-    for one in without_choices(dominated(measurements)):
+    for one in without_choices(dominated(counts_of_shown(measurements, graph))):
         given = one.query.contribution
         if isinstance(given, Among) and isinstance(given.inner, Flows):
             raise Refused("noise along steps is priced for all records only", fix="ask without `where`")

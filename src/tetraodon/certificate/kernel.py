@@ -34,6 +34,7 @@ from tetraodon.certificate.known.largest_square import largest_square
 from tetraodon.certificate.known.unlisted_domain import farthest_neighbours, secrets_change_known
 from tetraodon.certificate.person_loss import answers_about_people, person_loss
 from tetraodon.certificate.rank_loss import chosen_by_rank, priced_in
+from tetraodon.certificate.relative_loss import attained
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
@@ -68,12 +69,12 @@ def certify_measurements(
     if any(not one.scale for one in chooses):
         return Computed(math.inf, None, "tables chosen without noise", True)
     bounded = chooses or chosen_by_rank(measurements) or (graph.known and divided_among(measurements))
-    tight = flows_attain(measurements) and not bounded
+    tight, given = flows_attain(measurements) and not bounded, measurements
     measurements = [*standing_in(measurements, graph), *total_of_flows(measurements)]
     people = answers_about_people(graph, measurements)
     if any(measurement.scale == 0 for measurement in people):
         return Computed(math.inf, None, "a person who comes or goes, whom an exact answer tells", True)
-    person, attained = _of_people(people, rows_per_person, squares=currency is Currency.ZCDP)
+    person, sharp = _of_people(people, rows_per_person, squares=currency is Currency.ZCDP)
     rows = [m for m in measurements if not isinstance(m.query.contribution, EachPerson)]
     noisy = [(m.query, m.noise.rate(m.scale)) for m in rows if m.scale > 0]
     _check_rows(graph, rows_per_person)
@@ -83,20 +84,20 @@ def certify_measurements(
             told = "neighbours" if graph.known else "edge"
             return Computed(math.inf, moved.witness, f"{told} that an exact answer tells apart", moved.exact)
     if currency is Currency.ZCDP:
-        loss = _largest_square(graph, noisy).bound_unless(tight)
-        return _with_people(loss, (loss.value * rows_per_person**2 + person) / 2, people, attained, delta)
-    loss = _largest(graph, noisy).bound_unless(tight)
-    return _with_people(loss, loss.value * rows_per_person + person, people, attained)
+        loss = attained(graph, _largest_square(graph, noisy).bound_unless(tight), given, squares=True)
+        return _with_people(loss, (loss.value * rows_per_person**2 + person) / 2, people, sharp, delta)
+    loss = attained(graph, _largest(graph, noisy).bound_unless(tight), given)
+    return _with_people(loss, loss.value * rows_per_person + person, people, sharp)
 
 
 def _with_people(
-    loss: Loss, value: Fraction, people: Sequence[Measurement], attained: bool, delta: Fraction | None = None
+    loss: Loss, value: Fraction, people: Sequence[Measurement], sharp: bool, delta: Fraction | None = None
 ) -> Computed:
     """What rows and people lose together; `loss` is that of rows."""
     if not people:
         return Computed(value, loss.witness, loss.method, loss.exact, delta)
     method = f"upper bound: {loss.method}, and {PERSON}, added up" if loss.value else PERSON
-    return Computed(value, None, method, attained and not loss.value, delta)
+    return Computed(value, None, method, sharp and not loss.value, delta)
 
 
 def _of_people(people: Sequence[Measurement], rows_per_person: int, *, squares: bool) -> tuple[Fraction, bool]:
@@ -122,9 +123,10 @@ def sensitivity_of(graph: SecretGraph, query: LinearQuery, *, rows_per_person: i
     _check_rows(graph, rows_per_person)
     if isinstance(query.contribution, EachPerson):
         answers_about_people(graph, [Measurement(query, Fraction(1))])
-        value, attained = person_loss([(query.contribution, query.contribution.unit)], rows_per_person)
-        return Sensitivity(value, None, attained, PERSON)
+        value, sharp = person_loss([(query.contribution, query.contribution.unit)], rows_per_person)
+        return Sensitivity(value, None, sharp, PERSON)
     loss = _largest(graph, [(query, query.contribution.unit)])
+    loss = attained(graph, loss, [Measurement(query, 1 / query.contribution.unit)])
     return Sensitivity(loss.value * rows_per_person, loss.witness, loss.exact, loss.method)
 
 

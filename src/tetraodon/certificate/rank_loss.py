@@ -27,6 +27,7 @@ from tetraodon.errors import Refused
 from tetraodon.noise.laws import LAPLACE, Currency
 from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import One
+from tetraodon.workload.disguised import disguised_of
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.ranks import Ranks
 
@@ -76,12 +77,12 @@ def priced_in(currency: Currency, measurements: Sequence[Measurement]) -> bool:
 
     Why   what dominates it does so for likelihood ratios, and squares of losses add up otherwise.
     """
-    found = [one for one in measurements if ranks_of(one.query) is not None or divided_of(one.query) is not None]
+    found = [one for one in measurements if ranks_of(one.query) or divided_of(one.query) or disguised_of(one.query)]
     if any(one.noise is not LAPLACE or not one.scale for one in found):
         return False
     if found and currency is not Currency.PURE:
         raise Refused(
-            "values chosen by rank and parts that are divided are not priced beside Gaussian noise",
+            "values chosen by rank, divided parts and noise on each record are not priced beside Gaussian noise",
             fix="plan with Laplace noise, or release them by themselves",
             where="release",
         )

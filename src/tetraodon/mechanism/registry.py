@@ -9,6 +9,7 @@ from tetraodon.errors import ReleaseError
 from tetraodon.mechanism.branches import BRANCHES
 from tetraodon.mechanism.chosen_tables import CHOSEN
 from tetraodon.mechanism.direct import DIRECT
+from tetraodon.mechanism.disguise import DISGUISE
 from tetraodon.mechanism.divided import DIVIDED
 from tetraodon.mechanism.edges import EDGES
 from tetraodon.mechanism.exact import EXACT
@@ -39,6 +40,7 @@ MECHANISMS: dict[str, Mechanism] = {
         GRID,
         EDGES,
         RANKS,
+        DISGUISE,
         DIVIDED,
         SYNOPSIS,
         CHOSEN,

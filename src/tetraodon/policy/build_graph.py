@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,7 +18,10 @@ from tetraodon.policy.build_joint import joint_factor
 from tetraodon.policy.category_tree import branches_of
 from tetraodon.policy.document import PolicyDocument, Rule, SecretSection, Together
 from tetraodon.policy.problems import Problems
+from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
+from tetraodon.policy.typed import Percentage
+from tetraodon.rational import decimal_text
 
 GROUPS_LIMIT = 1000
 
@@ -147,6 +152,8 @@ def _within(section: SecretSection, attribute: Attribute) -> Within | WithinOrMi
             f"the values of {attribute.name} have no order",
             fix="write blocks or pairs, or declare it as {ordered: [...]}",
         )
+    if isinstance(section.within, Percentage):
+        return _within_share(section.within.share, attribute)
     if section.within < attribute.step:
         raise PolicyError(
             "`within` is below zero" if section.within < 0 else "`within` reaches no other value",
@@ -154,6 +161,24 @@ def _within(section: SecretSection, attribute: Attribute) -> Within | WithinOrMi
         )
     reach = min(int(section.within / attribute.step), max(1, attribute.values.size - 1))
     return WithinOrMissing(attribute.size, reach) if attribute.separate else Within(attribute.size, reach)
+
+
+def _within_share(share: Fraction, attribute: Attribute) -> WithinShare:
+    """Secrets of numbers above zero to within a share of themselves, as [KM12] section 7.1.2 has them.
+
+    Why   the least number must have a neighbour: it would be told exactly otherwise, and nobody would notice.
+    """
+    if not attribute.numeric:
+        raise PolicyError(
+            f"a share of {attribute.name} means nothing" + (", missing values among it" if attribute.separate else ""),
+            fix="write a distance; or declare an integer or real attribute, and which number missing ones count as",
+        )
+    least, unit = attribute.number(0), math.lcm(attribute.number(0).denominator, attribute.step.denominator)
+    if share <= 0 or least <= 0 or share * least < attribute.step:
+        what = f"that share of the least {attribute.name}, {decimal_text(least)}, reaches no other value"
+        enough = math.ceil(attribute.step / share) if share > 0 else "a number above zero, and write a share like 10%"
+        raise PolicyError(what, fix=f"let its values begin at {enough}; smaller ones then count as that")
+    return WithinShare.of(attribute.size, share, first=int(least * unit), stride=int(attribute.step * unit))
 
 
 def _pairs(section: SecretSection, attribute: Attribute) -> Pairs:

@@ -19,9 +19,11 @@ from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.open_text import NamesItem, OpenText
 from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.questions import Count, Histogram
 from tetraodon.questions.query import Json, plain
+from tetraodon.rational import decimal_text
 
 
 def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:
@@ -122,6 +124,8 @@ def _secret(attribute: Attribute, graph: AttributeGraph | JointGraph) -> str | J
             return "everything"
         case Public():
             return "public"
+        case WithinShare():
+            return {"within": f"{decimal_text(100 * graph.share)}%"}
         case Within() | WithinOrMissing():
             return {"within": plain(graph.reach * attribute.step)}
         case Blocks():

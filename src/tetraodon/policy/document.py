@@ -15,7 +15,7 @@ from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.publisher import PublisherSection
 from tetraodon.policy.section import AttackersEntry, AttackersSection, ChainSection, KnownSection, Section, choice
-from tetraodon.policy.typed import Exact, Rows, Scalar, Share, Short, Text, Truth, Whole, refuse, shown
+from tetraodon.policy.typed import Distance, Exact, Rows, Scalar, Share, Short, Text, Truth, Whole, refuse, shown
 
 VERSION = 1
 ONE_ROW_EACH = "one row each"
@@ -79,7 +79,7 @@ class SecretSection(Section):
 
     everything: Truth = True
     public: Truth = True
-    within: Exact | None = None
+    within: Distance | None = None
     blocks: tuple[tuple[Scalar, ...], ...] = ()
     level: Text = ""
     pairs: tuple[tuple[Scalar, ...], ...] = ()

@@ -16,6 +16,7 @@ from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Pairs, With
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import ABSENT, Factor
 from tetraodon.policy.words import HOPELESS, WORTHLESS, chance, moves, odds, percent, times, valued
 
@@ -159,6 +160,8 @@ def _places(graph: JointGraph, cell: int) -> Codes:
 def _line_pairs(graph: AttributeGraph, size: int) -> Iterator[tuple[int, int]]:
     middle = (size - 1) // 2
     match graph:
+        case WithinShare():
+            yield from graph.telling_pairs()
         case Within() | WithinOrMissing():
             for gap in (1, graph.reach, graph.reach + 1, 2 * graph.reach + 1):
                 yield (middle, middle + gap) if middle + gap < size else (0, gap)

@@ -13,6 +13,7 @@ from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, 
 from tetraodon.policy.joint_graph import JointGraph, Regions
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.policy.words import length, listing, odds, one_in
 from tetraodon.rational import decimal_text
@@ -53,6 +54,16 @@ def secret_sentences(policy: Policy, factor: Factor) -> list[str]:
             f"They are still only two steps apart, {why_two_steps(policy)}: {name} is not released exactly.",
         ]
     match graph:
+        case WithinShare():
+            share = f"{decimal_text(100 * graph.share)}%"
+            told = [
+                f"Two values of {name} of which the larger is at most {share} more than the smaller are a secret: one "
+                "step apart."
+            ]
+            further = (
+                f"Values further apart are protected less: every further {share} of the smaller one, or part of it, is "
+                "one more step."
+            )
         case Within():
             reach = length(attribute, graph.reach)
             told = [f"Two values of {name} that are at most {reach} apart are a secret: one step apart."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Final, NoReturn
 
@@ -89,6 +90,20 @@ def rows(value: object) -> int:
     return number
 
 
+@dataclass(frozen=True, slots=True)
+class Percentage:
+    """A share of a value itself, where a distance may stand too: `10%`."""
+
+    share: Fraction
+
+
+def distance(value: object) -> Fraction | Percentage:
+    """A distance, `5`, or a share of the value itself, `10%`."""
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        return Percentage(exact(value.rstrip()[:-1]) / 100)
+    return exact(value)
+
+
 def share(value: object) -> Fraction:
     """A share of a whole: `1%`, 0.01 or 1/100."""
     percent = isinstance(value, str) and value.rstrip().endswith("%")
@@ -132,6 +147,11 @@ Share = Annotated[
     Fraction,
     PlainValidator(share),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE_/+-]+ *%?$"}]}),
+]
+Distance = Annotated[
+    Fraction | Percentage,
+    PlainValidator(distance),
+    WithJsonSchema({"anyOf": [NUMBER, {"type": "string", "pattern": "^[0-9.eE_/+-]+ *%$"}]}),
 ]
 Rows = Annotated[
     int,

@@ -28,7 +28,8 @@ from tetraodon.questions.query import (
     titled,
     with_unit,
 )
-from tetraodon.questions.total import weighted_sum
+from tetraodon.questions.total import NOISE, OF_ONE, checked_noise, off_by_share, weight_and_noise, weighted_sum
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.number import Number
 
@@ -40,26 +41,32 @@ class Mean(Derived):
     attribute: str
     weight: str = ""
     by: tuple[str, ...] = ()
+    noise: str = ""
 
     words: ClassVar = ("mean",)
-    keys: ClassVar = {"mean": Key("text", ""), "weight": WEIGHT, "by": BY}
+    keys: ClassVar = {"mean": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "mean"
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Mean:  # noqa: ARG003
-        return mean(written["mean"], weight=written["weight"], by=written["by"])
+        return mean(written["mean"], weight=written["weight"], by=written["by"], noise=written["noise"])
 
     def document(self) -> Json:
-        return {"mean": self.attribute, **({"weight": self.weight} if self.weight else {})}
+        return {"mean": self.attribute, **weight_and_noise(self.weight, self.noise)}
 
     def needs(self) -> tuple[str, ...]:
         return (self.attribute, self.weight) if self.weight else ()
 
     def linear(self, domain: Domain) -> LinearQuery:
-        return self.sums(domain)[0]
+        return weighted_sum(self.attribute, self.weight, self.by, domain)
+
+    def shown(self, domain: Domain) -> Disguised | None:
+        return Disguised(domain[self.attribute]) if self.noise else None
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The sum, and what it is divided by: the number of records, or the sum of their weights."""
+        if self.noise:
+            return ()
         weight = weighed(domain, self.weight) if self.weight else None
         divisor = LinearQuery(
             Number(weight) if weight else records_of(domain[self.attribute]), splits_of(self.by, domain)
@@ -73,6 +80,8 @@ class Mean(Derived):
 
     def error_of(self, reaches: Sequence[float], records: int, domain: Domain) -> float:
         first, last = ends(domain[self.attribute])
+        if self.noise:  # how far each value is off is a share of it, and says nothing of the mean
+            return last - first
         lightest, least = 1.0, 1.0
         if self.weight:
             weight = domain[self.weight]
@@ -93,9 +102,11 @@ class Mean(Derived):
         return f"The average of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
 
     def unit(self, domain: Domain) -> str:
-        return f"{domain[self.attribute].unit} (sum)".lstrip()
+        return OF_ONE if self.noise else f"{domain[self.attribute].unit} (sum)".lstrip()
 
     def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
+        if self.noise:
+            return off_by_share(off)
         return f"The sum behind the average is typically off by {off} {domain[self.attribute].unit}".rstrip() + "."
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
@@ -121,6 +132,8 @@ def averages(sums: Sequence[MeasuredSum], low: float, high: float) -> tuple[Floa
     return average, np.minimum(lower, average), np.maximum(upper, average)
 
 
-def mean(attribute: str, *, weight: str = "", by: Sequence[str] = ()) -> Mean:
-    """The average of a numeric attribute, weighted if a weight is named."""
-    return Mean(attribute, weight, names_of(by))
+def mean(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: str = "") -> Mean:
+    """The average of a numeric attribute, weighted if a weight is named; with `noise="each record"`, of values that get
+    noise one by one.
+    """
+    return Mean(attribute, weight, names_of(by), checked_noise(noise, weight))

@@ -19,6 +19,7 @@ from tetraodon.questions.answered import Answered, Columns
 from tetraodon.rational import decimal_text
 from tetraodon.wording import listing
 from tetraodon.workload.contribution import Answerers, One
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.linear import ANSWER_LIMIT, LinearQuery, Split, split_by
 
 Json: TypeAlias = dict[str, Any]
@@ -176,6 +177,10 @@ class Query(ABC):
         """What is read there."""
         return None
 
+    def shown(self, domain: Domain) -> Disguised | None:  # noqa: ARG002
+        """The values that are shown with noise on each of them, and added up; None where noise goes elsewhere."""
+        return None
+
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:  # noqa: ARG002
         """What could be measured instead of a table, the most important first; the answer is computed from these."""
         return ()
@@ -230,9 +235,6 @@ def titled(attribute: Attribute) -> str:
     return f"{attribute.name} ({attribute.unit})" if attribute.unit else attribute.name
 
 
-# -- attributes that a question needs ----------------------------------------------------------
-
-
 def ordered(domain: Domain, name: str) -> Attribute:
     """The attribute, if 'at most' means something for it."""
     attribute = domain[name]
@@ -256,8 +258,7 @@ def numeric(domain: Domain, name: str) -> Attribute:
 
 def addable(domain: Domain, name: str) -> Attribute:
     """The attribute, if the values of those who answered can be added up."""
-    attribute = domain[name]
-    return attribute if attribute.adds_up else numeric(domain, name)
+    return domain[name] if domain[name].adds_up else numeric(domain, name)
 
 
 def records_of(attribute: Attribute) -> One | Answerers:

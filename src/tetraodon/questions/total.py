@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tetraodon.domain import Domain
+from tetraodon.errors import QueryError
 from tetraodon.questions.answered import Answered, Columns, labels, with_interval
 from tetraodon.questions.query import (
     BY,
@@ -27,8 +28,13 @@ from tetraodon.questions.query import (
     titled,
     with_unit,
 )
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.number import Number
+
+EACH_RECORD = "each record"
+OF_ONE = "% of one record's value"
+NOISE = Key("text", "", {"const": EACH_RECORD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +44,19 @@ class Total(Query):
     attribute: str
     weight: str = ""
     by: tuple[str, ...] = ()
+    noise: str = ""
 
     words: ClassVar = ("total", "sum")
-    keys: ClassVar = {"total": Key("text", ""), "sum": Key("text", ""), "weight": WEIGHT, "by": BY}
+    keys: ClassVar = {"total": Key("text", ""), "sum": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "total"
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Total:  # noqa: ARG003
-        return total(written["total"] or written["sum"], weight=written["weight"], by=written["by"])
+        asked = written["total"] or written["sum"]
+        return total(asked, weight=written["weight"], by=written["by"], noise=written["noise"])
 
     def document(self) -> Json:
-        return {"total": self.attribute, **({"weight": self.weight} if self.weight else {})}
+        return {"total": self.attribute, **weight_and_noise(self.weight, self.noise)}
 
     def needs(self) -> tuple[str, ...]:
         return (self.attribute, self.weight) if self.weight else ()
@@ -57,7 +65,10 @@ class Total(Query):
         return weighted_sum(self.attribute, self.weight, self.by, domain)
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
-        return (self.linear(domain),)
+        return () if self.noise else (self.linear(domain),)
+
+    def shown(self, domain: Domain) -> Disguised | None:
+        return Disguised(domain[self.attribute]) if self.noise else None
 
     def columns(self, answered: Answered) -> Columns:
         (measured,) = answered.sums[:1]
@@ -77,16 +88,41 @@ class Total(Query):
         return f"The sum of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
 
     def unit(self, domain: Domain) -> str:
-        return domain[self.attribute].unit
+        return OF_ONE if self.noise else domain[self.attribute].unit
+
+    def off_by(self, off: str, each: str, domain: Domain) -> str:
+        return off_by_share(off) if self.noise else super(Total, self).off_by(off, each, domain)
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
         times = f"{self.attribute} times {self.weight}" if self.weight else titled(domain[self.attribute])
         return Drawing(splits_of(self.by, domain), f"sum of {times}", f"sum of {times}".capitalize())
 
 
-def total(attribute: str, *, weight: str = "", by: Sequence[str] = ()) -> Total:
-    """The sum of a numeric attribute."""
-    return Total(attribute, weight, names_of(by))
+def total(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: str = "") -> Total:
+    """The sum of a numeric attribute; with `noise="each record"`, of values that get noise one by one."""
+    return Total(attribute, weight, names_of(by), checked_noise(noise, weight))
+
+
+def checked_noise(noise: object, weight: str = "") -> str:
+    """Where the noise goes: nothing said, or on each record's value."""
+    if noise not in ("", EACH_RECORD):
+        raise QueryError("`noise` says where noise goes", fix=f"write `noise: {EACH_RECORD}`, or leave it out")
+    if noise and weight:
+        raise QueryError("values that get noise one by one are not weighted", fix="leave the weight out, or `noise`")
+    return str(noise)
+
+
+def weight_and_noise(weight: str, noise: str) -> Json:
+    """The keys of an item that say so."""
+    return ({"weight": weight} if weight else {}) | ({"noise": noise} if noise else {})
+
+
+def off_by_share(off: str) -> str:
+    """How far off a sum of values is that get noise one by one."""
+    return (
+        f"One record's value is typically off by {off}% of itself; the sum of many that are alike by that share of the "
+        "sum, divided by the square root of how many they are."
+    )
 
 
 def weighted_sum(attribute: str, weight: str, by: Sequence[str], domain: Domain) -> LinearQuery:

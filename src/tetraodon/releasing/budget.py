@@ -22,7 +22,7 @@ from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.one_release import finest
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.workload.linear import Measurement
 from tetraodon.zcdp import rho_at, sqrt_above
 
@@ -87,7 +87,7 @@ def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Lim
             return [limit.scale(scale, times) if scale else scale for scale in scales]
         factor, step = found
         scales = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
-        lost = {n: limit.of_pair(policy, _noisy(chosen, scales, {n}), step) for n in rising}
+        lost = {n: limit.of_pair(policy, _noisy(policy.graph, chosen, scales, {n}), step) for n in rising}
         rising -= {n for n, loss in lost.items() if loss}
         least = min((loss for n, loss in lost.items() if loss and n in lone), default=None)
         if least is not None and ABSENT not in step:
@@ -128,7 +128,7 @@ def _lone(policy: Policy, strategies: Sequence[Strategy]) -> set[int]:
 def certify(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction]) -> Certificate:
     """The certificate of all items together at given scales."""
     return certify_measurements(
-        policy.graph, _all(chosen, scales, range(len(scales))), rows_per_person=policy.rows_per_person
+        policy.graph, _all(policy.graph, chosen, scales, range(len(scales))), rows_per_person=policy.rows_per_person
     )
 
 
@@ -136,14 +136,20 @@ def _alone(
     policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: set[int]
 ) -> Certificate:
     """The certificate of some of the items."""
-    return certify_measurements(policy.graph, _all(chosen, scales, numbers), rows_per_person=policy.rows_per_person)
+    return certify_measurements(
+        policy.graph, _all(policy.graph, chosen, scales, numbers), rows_per_person=policy.rows_per_person
+    )
 
 
 def _all(
-    chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: Sequence[int] | range | set[int]
+    graph: SecretGraph,
+    chosen: Sequence[tuple[Strategy, Fraction]],
+    scales: Sequence[Fraction],
+    numbers: Sequence[int] | range | set[int],
 ) -> list[Measurement]:
     """What is measured, or stands in for it: of that the worst step is known, where the loss itself is a bound."""
-    return standing_in([m for number in numbers for m in chosen[number][0].measurements(scales[number])])
+    measured = [m for number in numbers for m in chosen[number][0].measurements(scales[number])]
+    return standing_in(measured, graph)
 
 
 def _rise(
@@ -174,13 +180,13 @@ def _rise(
             return factor, step
         step = found.witness
         moving, still = (
-            limit.of_pair(policy, _noisy(chosen, scales, numbers), step)
+            limit.of_pair(policy, _noisy(policy.graph, chosen, scales, numbers), step)
             for numbers in (rising, set(range(len(scales))) - rising)
         )
         factor = (limit.amount - still) / moving
 
 
 def _noisy(
-    chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: set[int]
+    graph: SecretGraph, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: set[int]
 ) -> list[Measurement]:
-    return [m for m in _all(chosen, scales, numbers) if m.scale > 0]
+    return [m for m in _all(graph, chosen, scales, numbers) if m.scale > 0]

@@ -17,6 +17,7 @@ from tetraodon.rational import decimal_text, stated_number
 from tetraodon.workload.among import Among
 from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import AllRanges, Answerers, Beyond, Contribution, One, Prefix, Table, WeightedSums
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import FlowLine, Flows
@@ -127,12 +128,13 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 "free": list(contribution.free),
                 "total": contribution.total,
             }
+        case Disguised():
+            return {"kind": "shown", "attribute": contribution.attribute.name}
         case Divided():
             return {"kind": "divided", "attributes": list(contribution.names)}
-        case Hats():
-            return {"kind": "smooth bins", "attribute": contribution.name, "width": contribution.width}
-        case Ramps():
-            return {"kind": "smooth running", "attribute": contribution.name, "width": contribution.width}
+        case Hats() | Ramps():
+            smooth = "smooth bins" if isinstance(contribution, Hats) else "smooth running"
+            return {"kind": smooth, "attribute": contribution.name, "width": contribution.width}
         case Soft():
             return {"kind": "soft bins", **_soft_document(contribution)}
         case Product():
@@ -251,15 +253,14 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = Ranks(attribute.name, attribute.size, shares)
             case "chosen tables":
                 contribution = _chosen_from(counts, domain)
+            case "shown":
+                contribution = Disguised(domain[counts["attribute"]])
             case "divided":
                 attributes = [domain[name] for name in counts["attributes"]]
                 contribution = Divided(tuple(a.name for a in attributes), tuple(a.size for a in attributes))
-            case "smooth bins":
-                attribute = domain[counts["attribute"]]
-                contribution = Hats(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
-            case "smooth running":
-                attribute = domain[counts["attribute"]]
-                contribution = Ramps(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
+            case "smooth bins" | "smooth running" as smooth:
+                attribute, made = domain[counts["attribute"]], Hats if smooth == "smooth bins" else Ramps
+                contribution = made(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
             case "weighted sums":
                 contribution = _weighted_from(counts, domain)
             case "smooth sums":

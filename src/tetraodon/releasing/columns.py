@@ -16,6 +16,7 @@ from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.domain import Domain
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.chosen_tables import records_told
+from tetraodon.mechanism.disguise import TotalOfShown
 from tetraodon.mechanism.kmeans import centres_of
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.rank_cuts import MOST_RECORDS, rank_reach
@@ -25,6 +26,7 @@ from tetraodon.releasing.estimates import Estimates
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.contribution import Contribution, Table
+from tetraodon.workload.disguised import disguised_of
 from tetraodon.workload.linear import Measurement, Split
 from tetraodon.workload.ranks import Ranks
 
@@ -98,6 +100,9 @@ class AnsweredItem:
 
         if isinstance(ranks := measurement.query.contribution, Ranks):
             return MeasuredSum(numbers, unit, not scale, lambda _: _rank_reach(ranks, scale, self.measured))
+        if (shown := disguised_of(measurement.query)) is not None:
+            told_total = TotalOfShown(shown, scale, numbers)
+            return MeasuredSum(told_total.total[..., None], unit, False, lambda n: told_total.reach(n)[..., None])
         centre = numbers if found is None else found[0].reshape(numbers.shape) / float(unit)
         return MeasuredSum(centre, unit, not scale, reach, told)
 

@@ -22,6 +22,7 @@ from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.rational import Number, decimal_text, rational
 from tetraodon.releasing.comparison import Comparison, Variant
@@ -68,7 +69,8 @@ def compare(
     with _argument("theta"):
         graphs = [_graph(about, distance, absent=policy.presence == "secret") for distance in _each(theta)]
         if not graphs:
-            if not isinstance(factor.graph, Everything | Within | Public):
+            relative = isinstance(factor.graph, WithinShare)
+            if relative or not isinstance(factor.graph, Everything | Within | Public):
                 raise QueryError(f"the secrets of {about.name} have no theta", fix="list distances to compare, or full")
             graphs = [factor.graph]
     reaches = sorted({_reach(graph) for graph in graphs})

@@ -21,6 +21,7 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.readable import check_readable, fitness
 from tetraodon.wording import listing
+from tetraodon.workload.disguised import disguised_of
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.number import Number
@@ -149,7 +150,7 @@ def exact_answer(query: LinearQuery, domain: Domain, counts: Counts) -> Ints:
     """The answer, in units, from the counts by `group_of(query)`; the cells themselves for what is not linear."""
     if (tables := choices_of(query)) is not None:
         return tables.counted(counts.codes, counts.counts)
-    if ranks_of(query) is not None:
+    if ranks_of(query) or disguised_of(query):
         return query.occupied(domain, counts.codes, counts.counts)
     if added := _added(query):
         return query.evaluate_sums(domain, counts.codes, counts.counts, counts.sums[added])

@@ -48,6 +48,7 @@ from tetraodon.releasing.plan import Baseline, Plan, PlannedItem, planned_item, 
 from tetraodon.releasing.plan_names import PlannedNames
 from tetraodon.releasing.release import Release, infer
 from tetraodon.releasing.report import report_html
+from tetraodon.workload.disguised import disguised_of
 from tetraodon.workload.linear import ANSWER_LIMIT, Measurement
 
 MANIFEST = "release.json"
@@ -176,7 +177,7 @@ def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...
         raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
     parts = np.split(columns["value"], np.cumsum(sizes)[:-1])
     for part, measurement in zip(parts, plan[name].measurements, strict=True):
-        chosen = ranks_of(measurement.query) or choices_of(measurement.query)
+        chosen = ranks_of(measurement.query) or choices_of(measurement.query) or disguised_of(measurement.query)
         if chosen is not None and not chosen.told(part):
             raise ReleaseError("the measurements do not fit the plan", fix="ask for a new copy", where=name)
         divided = divided_of(measurement.query)

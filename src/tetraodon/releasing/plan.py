@@ -237,6 +237,10 @@ def read_together(items: Sequence[PlannedItem], domain: Domain) -> tuple[Planned
     return tuple(replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items)
 
 
+ENDLESS = Fraction(2**50)
+"""A scale of noise at which nothing is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """What plain differential privacy would do at the same price: its error, and how it would answer."""
@@ -276,7 +280,12 @@ def _baseline(
     price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
     plain = policy.plain()
     at_price = Limit(noise, price)
-    usual, scale = choose(item, plain, at_price, known.of(item, plain, at_price, usual=True))
+    try:
+        usual, scale = choose(item, plain, at_price, known.of(item, plain, at_price, usual=True))
+    except Refused:
+        if strategy.mechanism.adds_noise:
+            raise
+        usual, scale = strategy, ENDLESS  # where nothing is told exactly, nobody can show records with noise on each
     error = expected(item, usual, scale, policy)
     if policy.graph == plain.graph and (own := expected(item, strategy, own_scale, policy)) < error:
         return Baseline(own, strategy.mechanism)  # nothing else was promised

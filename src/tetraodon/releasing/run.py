@@ -35,6 +35,7 @@ from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.pricing import governing_certificate, terms
 from tetraodon.releasing.release import Release, infer
 from tetraodon.whole_sums import with_noise
+from tetraodon.workload.disguised import disguised_of
 
 DEFAULT_LEDGER = "sqlite:///tetraodon.db"
 DRAWN = "measured.npz"
@@ -159,6 +160,9 @@ def noisy(item: PlannedItem, exact: tuple[Ints, ...], permit: Permit) -> Measure
         if (divided := divided_of(measurement.query)) is not None:
             told = divided.measure(array, measurement.scale, permit.noise)
             measured.append(told.reshape(*array.shape[: len(measurement.query.by)], -1))
+            continue
+        if (shown := disguised_of(measurement.query)) is not None:
+            measured.append(shown.shown(array, partial(permit.noise, measurement.noise, measurement.scale)))
             continue
         if (tables := choices_of(measurement.query)) is not None:
             choose = partial(choose_by_score, coins=permit.coins)

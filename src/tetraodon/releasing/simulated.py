@@ -21,6 +21,7 @@ from tetraodon.mechanism.strategy import Measured
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.release import Release, infer
 from tetraodon.releasing.run import noisy
+from tetraodon.workload.disguised import disguised_of
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery, Measurement
 
@@ -137,7 +138,8 @@ def _counted(query: LinearQuery, people: Mapping[str, Ints], n: int, plan: Plan)
     codes = np.stack([people[name] for name in query.names], axis=1) if query.names else np.zeros((n, 0), np.int64)
     if (tables := choices_of(query)) is not None:
         return tables.counted(codes, np.ones(n, np.int64))
-    counted = begun_with(query).evaluate if ranks_of(query) is None else query.occupied
+    listed = ranks_of(query) or disguised_of(query)
+    counted = query.occupied if listed else begun_with(query).evaluate
     return counted(plan.policy.domain, codes, np.ones(n, np.int64))
 
 
@@ -145,6 +147,8 @@ def _true(measurement: Measurement, exact: Ints) -> Ints:
     """What would be told without any noise; parts that are small are divided no further then, too."""
     if (tables := choices_of(measurement.query)) is not None:
         return without_noise(tables, exact, measurement.scale, measurement.noise)
+    if (shown := disguised_of(measurement.query)) is not None:
+        return shown.shown(exact, lambda n: np.zeros(n, np.int64))
     ranks = ranks_of(measurement.query)
     if (divided := divided_of(measurement.query)) is not None:
         told = divided.measure(exact, measurement.scale, lambda _, __, shape: np.zeros(shape, np.int64))

@@ -31,6 +31,7 @@ from tetraodon.policy.attribute_graph import (
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.joint_metric import JointMetric
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import Factor
 from tetraodon.policy.secrets_in_words import has_secrets, people
 from tetraodon.policy.words import WORTHLESS, chance, odds, percent, times
@@ -66,6 +67,8 @@ class OddsStrip:
                 away = np.where(codes == chosen, 0.0, 1.0)
             case Public():
                 away = np.where(codes == chosen, 0.0, INFINITE)
+            case WithinShare():
+                away = self.graph.steps(chosen, codes).astype(np.float64)
             case Within():
                 away = (-(-np.abs(codes - chosen) // self.graph.reach)).astype(np.float64)
             case Blocks():
@@ -90,7 +93,7 @@ class OddsStrip:
     def ruler(self) -> bool:
         """Whether it is drawn along a line, from its least to its largest value; otherwise word by word."""
         line = isinstance(self.attribute.values, Integers | Grid | Dates) and not isinstance(
-            self.graph, Pairs | WithinOrMissing
+            self.graph, Pairs | WithinOrMissing | WithinShare
         )
         return line and len(self._runs) <= MOST_RUNS
 
@@ -102,6 +105,8 @@ class OddsStrip:
                 found = np.unique(np.array(sorted(self.graph.pairs), np.int64))
             case Blocks():
                 found = np.argsort(self.graph.components(), kind="stable")
+            case WithinShare():
+                found = self.graph.ladder(MOST_CHIPS)
             case WithinOrMissing():  # the last one, which stands apart, is always among them
                 found = np.append(np.arange(min(self.graph.size, MOST_CHIPS) - 1), self.graph.size - 1)
             case _:
@@ -119,6 +124,8 @@ class OddsStrip:
     def longest(self) -> float:
         """The largest number of steps between any two values that are joined."""
         match self.graph:
+            case WithinShare():
+                away = self.graph.distance(0, self.graph.size - 1)
             case Within():
                 away = float(-(-(self.graph.size - 1) // self.graph.reach))
             case WithinOrMissing():

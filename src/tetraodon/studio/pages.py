@@ -137,6 +137,8 @@ def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
             entry if isinstance(entry, dict) else {entry: "true"} if isinstance(entry, str) else {"everything": "true"}
         )
         kind = next((kind for kind in ("everything", "public", "within", "blocks") if kind in form), "other")
+        if str(form.get("within")).endswith("%"):
+            kind = "other"
         if isinstance(over, list) and name in over:
             kind = "map" if "metric" in together and len(over) == 2 else "other"
         attribute = policy.domain[name] if policy is not None and name in policy.domain.names else None

@@ -19,6 +19,7 @@ from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
 from tetraodon.workload.among import Among
 from tetraodon.workload.chosen_tables import ChosenTables
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
@@ -260,5 +261,6 @@ Contribution: TypeAlias = (
     | Ranks
     | ChosenTables
     | Divided
+    | Disguised
     | SmoothSums
 )

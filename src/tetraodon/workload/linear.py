@@ -22,6 +22,7 @@ from tetraodon.whole_sums import add_up, cut_off, fits
 from tetraodon.workload.among import Among
 from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import PARTS, Flows
@@ -275,7 +276,7 @@ def _added(
             cell = np.ravel_multi_index(tuple(rest), sizes)
             table = _add_up(groups * margins.rows, place * margins.rows + cell, counts)
             flat = margins.add_up(table.reshape(groups, margins.rows))
-        case EachPerson() | Ranks() | Divided() | ChosenTables():
+        case EachPerson() | Ranks() | Divided() | Disguised() | ChosenTables():
             raise Refused("people, and what is not linear, are not added up row by row", fix="ask about rows")
     return flat
 

@@ -15,6 +15,7 @@ from tetraodon.arrays import Ints
 from tetraodon.workload.among import Among
 from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import AllRanges, Answerers, Contribution, One, Prefix, Table
+from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import Flows
@@ -126,7 +127,7 @@ def squared(contribution: Contribution) -> Measured:
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
-        case EachPerson() | Flows() | Ranks() | Divided() | ChosenTables():
+        case EachPerson() | Flows() | Ranks() | Divided() | Disguised() | ChosenTables():
             raise AssertionError("people, noise along steps and what is not linear are priced by themselves")
         case _:
             assert_never(contribution)

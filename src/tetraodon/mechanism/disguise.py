@@ -1,0 +1,193 @@
+"""Sums of values that are shown with noise on each of them: errors are a share of the sum, however large values may be.
+
+A record at place x of a scale (`workload/disguised.py`), whose number is v(x) = v q^x, is shown at x + X, X discrete
+Laplace noise. Since E q^X is a known number M_1, v(x + X) / M_1 is v(x) on average. What is shown at an end of the
+scale counts as all that would have been shown there or beyond does on average: that is a conditional expectation, so
+that every bound below on convex functions of an error holds with ends as it does without (Jensen).
+"""
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from tetraodon.arrays import Floats, Ints
+from tetraodon.errors import Refused
+from tetraodon.inference.estimate import CONFIDENCE
+from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
+from tetraodon.noise.laws import LAPLACE
+from tetraodon.policy.attribute_graph import Everything
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.relative_graph import WithinShare
+from tetraodon.questions.query import Query
+from tetraodon.workload.contribution import One
+from tetraodon.workload.disguised import RATIO, Disguised
+from tetraodon.workload.linear import LinearQuery
+
+STEP = math.log(RATIO)
+FAR = 40.0
+"""Noise of so many scales is rarer than any float could tell."""
+
+
+@dataclass(frozen=True)
+class Disguise(Mechanism):
+    """What a value may change by is a share of itself, and so is the noise on it."""
+
+    name = "disguise"
+    words = "noise on each record's value"
+    tells_answers = True
+    adds_noise = False
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        shown = query.shown(policy.domain)
+        if shown is None:
+            return
+        by, name = query.linear(policy.domain).by, shown.attribute.name
+        if policy.presence == "secret" or policy.key:
+            raise Refused(
+                "noise on each record shows how many records it is about, which is a secret here",
+                fix="write `presence: public`, and `by` in place of `where`; or leave `noise` out",
+                where="release",
+            )
+        if not isinstance(policy.graph.factor_of(name).graph, WithinShare | Everything):
+            raise Refused(
+                f"noise on each record is for secrets to within a share, and those of {name} are others",
+                fix=f"write `{name}: {{within: 10%}}` under `secrets`, or leave `noise` out",
+                where="release",
+            )
+        yield Strategy(self, (LinearQuery(shown, by),), (LinearQuery(One(), by),), made_for=LAPLACE)
+
+    def expected_error(self, query: Query, at: Scaled) -> float:
+        """In percent of one record's own value. The sum of n that are alike is off by as much, divided by root n."""
+        shown = _shown(at)
+        return 100 * min(NoiseFactor(at.scale).error, float(shown.numbers[-1] / shown.numbers[0]))
+
+    def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
+        return math.inf
+
+    def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        off = self.expected_error(None, at)  # type: ignore[arg-type]
+        return (
+            f"Each record's value was multiplied by noise of its own before anything was added up: {noise} moved it "
+            f"along a scale whose steps are 0.1% each. So one record's value is typically off by {off:.3g}% of itself, "
+            "and the sum of many by a smaller share of the sum, however large values may be. The interval follows from "
+            "what was shown, and is wide: it holds whatever the values are."
+        )
+
+
+DISGUISE = Disguise()
+
+
+def _shown(at: Scaled) -> Disguised:
+    found = at.strategy.noisy[0].contribution
+    assert isinstance(found, Disguised)
+    return found
+
+
+@dataclass(frozen=True)
+class NoiseFactor:
+    """What noise of a scale multiplies a value by, divided by its mean: one on average."""
+
+    scale: Fraction
+
+    def moment(self, power: int) -> float:
+        """E q^(power X): infinite where the noise falls more slowly than the power rises."""
+        fall = 1 / float(self.scale)
+        if power * STEP >= fall:
+            return math.inf
+        return math.expm1(-fall) ** 2 / (math.expm1(power * STEP - fall) * math.expm1(-power * STEP - fall))
+
+    @cached_property
+    def error(self) -> float:
+        """The standard deviation."""
+        return math.sqrt(self.moment(2) / self.moment(1) ** 2 - 1) if self.moment(2) < math.inf else math.inf
+
+    @cached_property
+    def fourth(self) -> float:
+        """The fourth central moment, or that of a normal law with this variance if it is larger."""
+        if self.moment(4) == math.inf:
+            return math.inf
+        one, two, three, four = (self.moment(power) / self.moment(1) ** power for power in (1, 2, 3, 4))
+        return max(four - 4 * three + 6 * two - 3 * one, 3 * self.error**4)
+
+    def reach(self, failure: float) -> float:
+        """How far the sum of w_i times such factors is from that of the w_i, where the squares of the w_i add up to 1.
+
+        Why   Chebyshev's inequality for the second and the fourth power; of independent errors the fourth power is at
+              most `fourth` on average, whatever the w_i.
+        """
+        by_fourth = math.sqrt(math.sqrt(self.fourth / failure))
+        return min(self.error / math.sqrt(failure), by_fourth)
+
+    def least_square(self, failure: float) -> float:
+        """What the sum of w_i times squares of such factors, each divided by its mean, is not below but for a chance.
+
+        Pre   the w_i are not negative and add up to 1, and squares have a mean.
+        Why   Markov's inequality for e^(-t Z): log E e^(-t w Z) is convex in w and 0 at 0, so that the worst w_i are
+              those of a single record. Every t gives a bound, and a few are tried.
+        """
+        return _least_square(self.scale, failure)
+
+
+@lru_cache(maxsize=64)
+def _least_square(scale: Fraction, failure: float) -> float:
+    far = math.ceil(FAR * float(scale))
+    noise = np.arange(-far, far + 1)
+    chances = -np.abs(noise) / float(scale)
+    squares = np.exp(2 * STEP * noise) / NoiseFactor(scale).moment(2)
+    tried = np.geomspace(0.1, 1e6, 200)
+    logs = np.array([np.logaddexp.reduce(chances - t * squares) for t in tried]) - np.logaddexp.reduce(chances)
+    return max(0.0, float(((math.log(failure) - logs) / tried).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class TotalOfShown:
+    """The sums of values, for each cell, from how many records were shown at each place."""
+
+    shown: Disguised
+    scale: Fraction
+    counts: Ints
+
+    @cached_property
+    def total(self) -> Floats:
+        """Without bias, but for rounding to places."""
+        return np.asarray(self.counts.astype(np.float64) @ self._means(self.shown.numbers))
+
+    def reach(self, failures: int) -> Floats:
+        """How far off they are, but for a chance of 5% divided by `failures`.
+
+        Why   with half of that chance each: the squares of the values add up to at most what those shown say, divided
+              by `least_square`; and given that, the sum is off by `reach` times its root. Values are off by half a step
+              of the scale from their places. Nothing is farther off than all records at one end of the scale are.
+        """
+        chance = float(1 - CONFIDENCE) / failures / 2
+        numbers, factor = self.shown.numbers, NoiseFactor(self.scale)
+        records = self.counts.sum(axis=-1)
+        anything = records * numbers[-1] + np.abs(self.total)
+        least = factor.least_square(chance) if factor.error < math.inf else 0.0
+        if not least:
+            return np.asarray(anything)
+        squares = np.maximum(self.counts.astype(np.float64) @ self._means(numbers**2), 0) / least
+        off = factor.reach(chance) * np.sqrt(squares)
+        rounding = math.expm1(STEP / 2)
+        return np.asarray(np.minimum(off + rounding * (np.abs(self.total) + off), anything))
+
+    def _means(self, numbers: Floats) -> Floats:
+        """What each place counts, so that every record counts its number on average.
+
+        Why   for discrete Laplace noise that falls by a from place to place, g = f - a / (1 - a)^2 f'' has the mean f,
+              f'' being second differences; at the ends, where all beyond is shown, (f - a f_next) / (1 - a) does.
+        """
+        if len(numbers) == 1:
+            return numbers
+        fall = math.exp(-1 / float(self.scale))
+        bent = np.diff(numbers, 2) * fall / (1 - fall) ** 2
+        ends = [(numbers[end] - fall * numbers[beside]) / (1 - fall) for end, beside in ((0, 1), (-1, -2))]
+        return np.concatenate([ends[:1], numbers[1:-1] - bent, ends[1:]])

@@ -1,0 +1,106 @@
+"""Certificates under secrets to within a share, against a listing of every edge."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import tetraodon as td
+from tetraodon.certificate.edge_loss import Loss
+from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
+from tetraodon.certificate.relative_loss import attained
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE
+from tetraodon.questions import cdf, count, histogram, linear, mean, ranges, total, variance
+from tetraodon.workload.contribution import Prefix
+from tetraodon.workload.linear import LinearQuery, Measurement
+
+QUESTIONS = [
+    total("wage"),
+    total("wage", by="s"),
+    histogram("wage"),
+    histogram("wage", "s"),
+    cdf("wage"),
+    ranges("wage"),
+    count("wage < 13"),
+    count("wage > 28 and s = 'f'"),
+    count("wage > 20"),
+    variance("wage"),
+    mean("wage"),
+]
+ONE_AT_A_TIME = {"together": "one attribute at a time", "secrets": {"wage": {"within": "20%"}}}
+
+
+def policy(**changes: Any) -> td.Policy:
+    document = {
+        "dataset": "d",
+        "presence": "public",
+        "attributes": {"wage": {"integer": [10, 33]}, "s": ["f", "m"]},
+        "secrets": {"wage": {"within": "20%"}, "s": "public"},
+        "budget": {"epsilon": 1},
+    }
+    return td.load_policy({**document, **changes})
+
+
+def by_looking(here: td.Policy, measurements: list[Measurement], *, squares: bool = False) -> Fraction:
+    values = [here.domain.value(cell) for cell in range(here.domain.size)]
+    price = rho_of_pair if squares else loss_of_pair
+    x, y = here.graph.edge_cells()
+    return max(price(here.domain, measurements, (values[a], values[b])) for a, b in zip(x, y, strict=True))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=str)
+@pytest.mark.parametrize("changes", [{}, ONE_AT_A_TIME], ids=["sex public", "one at a time"])
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=str)
+def test_a_certificate_is_the_worst_edge_or_a_bound(question: Any, changes: dict[str, Any], law: Any) -> None:
+    here = policy(**changes)
+    measured = [Measurement(linear(question, here.domain), Fraction(3), law)]
+    found = certify_measurements(here.graph, measured, delta=Fraction(1, 1000))
+    stated = found.epsilon if law is LAPLACE else found.rho
+    looked = by_looking(here, measured, squares=law is GAUSSIAN)
+    assert stated == looked if found.exact else stated >= looked
+    if found.exact:
+        assert here.graph.is_edge(*found.witness)
+
+
+@pytest.mark.parametrize("question", QUESTIONS[:5], ids=str)
+def test_what_is_worst_at_the_top_is_exact(question: Any) -> None:
+    here = policy()
+    assert certify_measurements(here.graph, [Measurement(linear(question, here.domain), Fraction(3))]).exact
+
+
+def test_below_the_top_it_is_a_bound() -> None:
+    """Three running counts of the smallest values: no secret there goes as far as at the top."""
+    here = policy()
+    running = [Measurement(LinearQuery(Prefix("wage", 24, 3)), Fraction(1))]
+    found = certify_measurements(here.graph, running)
+    assert (found.epsilon, found.exact, by_looking(here, running)) == (3, False, 2)
+
+
+def test_sensitivity_says_so_too() -> None:
+    here = policy()
+    found = sensitivity_of(here.graph, linear(total("wage"), here.domain))
+    assert (found.value, found.exact) == (5, True)
+    assert here.graph.is_edge(*found.witness)
+
+
+def test_presence_and_known_counts_and_groups() -> None:
+    absent = policy(presence="secret")
+    measured = [Measurement(linear(total("wage"), absent.domain), Fraction(1))]
+    found = certify_measurements(absent.graph, measured)
+    assert (found.epsilon, found.exact) == (33, True)
+    known = policy(known=[{"count": "wage < 20"}])
+    assert not certify_measurements(known.graph, measured).exact
+    groups = policy(groups={"by": "s", "rules": {"m": {"secrets": {"wage": {"within": "50%"}}}}})
+    found = certify_measurements(groups.graph, measured)
+    assert (found.epsilon, found.exact) == (11, False)
+    plain = policy(groups={"by": "s", "rules": {"m": "none"}}, secrets={"wage": {"within": 3}, "s": "public"})
+    assert certify_measurements(plain.graph, measured).exact
+
+
+def test_a_bound_stays_one() -> None:
+    here, told = policy(), Loss(Fraction(2), None, exact=False)
+    assert attained(here.graph, told, []) == told
+    assert not attained(here.graph, Loss(Fraction(2), None, exact=True), []).exact
