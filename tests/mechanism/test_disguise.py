@@ -76,7 +76,8 @@ def test_the_journey() -> None:
     assert all(check.passed for check in td.verify("out"))
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "multiplied by noise of its own" in page
-    assert "% of one record" in page
+    assert "typically off by" in page
+    assert "It would have to hide any value behind any other" in page
 
 
 def test_the_ledger_is_charged_and_the_plan_knows_no_data() -> None:

@@ -44,6 +44,7 @@ class Disguise(Mechanism):
     words = "noise on each record's value"
     tells_answers = True
     adds_noise = False
+    in_shares = True
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         shown = query.shown(policy.domain)

@@ -129,6 +129,7 @@ class Mechanism(ABC):
     each_cell:     whether all cells of its tables are told alike, by noise on each of them.
     read_together: whether its tables are planned as one, so that their errors are those of all of them together.
     remark:        what is to be told beside its expected error, as a sentence.
+    in_shares:     whether its errors are shares of a value, so that plain differential privacy has none to compare.
     usual:         whether plain differential privacy is said to have it. What a descent finds has digits that depend on
                    the machine, and what `verify` computes anew must not.
     """
@@ -140,6 +141,7 @@ class Mechanism(ABC):
     about_order: ClassVar[bool] = False
     each_cell: ClassVar[bool] = False
     read_together: ClassVar[bool] = False
+    in_shares: ClassVar[bool] = False
     remark: ClassVar[str] = ""
     usual: ClassVar[bool] = True
 

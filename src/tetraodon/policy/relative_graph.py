@@ -24,7 +24,7 @@ class WithinShare(Within):
 
     >>> wages = WithinShare.of(91, Fraction(1, 10), first=10, stride=1)
     >>> wages.reach, wages.is_edge(0, 1), wages.is_edge(0, 2), wages.is_edge(80, 89), wages.distance(0, 90)
-    (9, True, False, True, 28)
+    (9, True, False, True, 29)
     """
 
     share: Fraction
@@ -59,7 +59,7 @@ class WithinShare(Within):
         return np.asarray((low < high) & more).astype(np.bool_)
 
     def distance(self, x: int, y: int) -> float:
-        return float(self.steps(x, np.array([y]))[0])
+        return int(self.steps(x, np.array([y]))[0])
 
     def steps(self, chosen: int, codes: Codes) -> Codes:
         """How many steps each of some values is away from a chosen one: steps as long as can be are the fewest."""

@@ -21,7 +21,7 @@ def plan_rows(plan: Plan) -> list[list[str]]:
             item.strategy.mechanism.words,
             shown_above(item.epsilon),
             error_in_words(item.expected_error, item.item.query.unit(domain)),
-            error_in_words(item.baseline_error, ""),
+            "no answer" if item.strategy.mechanism.in_shares else error_in_words(item.baseline_error, ""),
             _ratio(item),
             error_in_words(together[item.name], "") if item.name in together else "",
         ]
@@ -54,6 +54,8 @@ def error_in_words(error: float, unit: str) -> str:
 
 def _ratio(item: PlannedItem) -> str:
     """How many times the error of plain differential privacy is larger."""
+    if item.strategy.mechanism.in_shares:
+        return ""
     if item.baseline_error == 0:
         return "1"
     return "∞" if item.expected_error == 0 else f"{item.baseline_error / item.expected_error:.3g}"

@@ -73,6 +73,11 @@ def baseline(item: PlannedItem, policy: Policy) -> str:
     independent = isinstance(policy.attackers, Independent)
     if independent and policy.graph == policy.plain().graph:
         return "The same: the promise of this policy is that of plain differential privacy."
+    if item.strategy.mechanism.in_shares:
+        return (
+            "It would have to hide any value behind any other: noise on each record would tell nothing, and noise on "
+            "the sum would be as large as the largest value there may be."
+        )
     price = epsilon_text(_price(item, policy))
     off = about(item.baseline_error)
     head = f"At the same epsilon, {price} for this answer alone, plain differential privacy"

@@ -42,7 +42,7 @@ class Disguised:
     >>> from tetraodon.domain import Integers
     >>> wages = Disguised(Attribute("wage", Integers(1000, 2000)))
     >>> wages.rows, wages.places(np.array([0, 1, 500, 1000])).tolist(), wages.farthest(Fraction(1, 10))
-    (694, [0, 1, 406, 693], (96, (0, 100)))
+    (694, [0, 1, 406, 693], (96, (33, 136)))
     """
 
     attribute: Attribute
