@@ -1,13 +1,15 @@
-"""The versions and hashes that are installed: `requirements-dev.lock`, and the part of it that is `requirements.lock`.
+"""The versions and hashes that are installed: `requirements-dev.lock`, and the parts of it that are `requirements.lock`
+and, with what the server needs, `requirements-server.lock`.
 
-    python -m scripts.lock             # writes both; what is locked stays where pyproject.toml allows it
-    python -m scripts.lock --upgrade   # writes both, with the newest versions
-    python -m scripts.lock --plain     # writes requirements.lock from requirements-dev.lock
-    python -m scripts.lock --check     # fails if requirements.lock is not what is needed
+    python -m scripts.lock             # writes all; what is locked stays where pyproject.toml allows it
+    python -m scripts.lock --upgrade   # writes all, with the newest versions
+    python -m scripts.lock --plain     # writes the parts from requirements-dev.lock
+    python -m scripts.lock --check     # fails if the parts are not what is needed
 
 `requirements-dev.lock` holds everything that tests, checks, documentation and engines need, with hashes, for all
 machines at once, which `uv` works out. What belongs to `make demo` is what the package itself requires, and what builds
-it; each entry is the same in both files. Neither says where packages come from.
+it; what belongs to the container of `deploy/` is that and two extras. Each entry is the same in all files, and none
+says where packages come from.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
-DEV, PLAIN = ROOT / "requirements-dev.lock", ROOT / "requirements.lock"
+DEV, PLAIN, SERVER = (ROOT / f"requirements{part}.lock" for part in ("-dev", "", "-server"))
+PARTS: dict[Path, tuple[str, ...]] = {PLAIN: (), SERVER: ("server", "postgres")}
+"""The files that are parts of the first, and the extras that each has."""
 BUILDING = ("hatchling", "editables")
 
 
@@ -91,22 +95,25 @@ def dev_lock(*options: str) -> str:
         return only_entries(made.read_text(encoding="utf-8"))
 
 
-def plain_lock() -> str:
-    """What `requirements.lock` has to say."""
+def part_lock(*extras: str) -> str:
+    """What a file has to say that has these extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     every = entries(DEV.read_text(encoding="utf-8"))
-    names = needed([*project["dependencies"], *BUILDING], every)
+    more = [each for extra in extras for each in project["optional-dependencies"][extra]]
+    names = needed([*project["dependencies"], *BUILDING, *more], every)
     return "".join(every[name] for name in sorted(names))
 
 
 def main() -> None:
     if "--check" in sys.argv:
-        if PLAIN.read_text(encoding="utf-8") != plain_lock():
-            sys.exit("requirements.lock is not what is needed. Fix: python -m scripts.lock --plain")
+        for path, extras in PARTS.items():
+            if path.read_text(encoding="utf-8") != part_lock(*extras):
+                sys.exit(f"{path.name} is not what is needed. Fix: python -m scripts.lock --plain")
         return
     if "--plain" not in sys.argv:
         DEV.write_text(dev_lock(*(option for option in sys.argv[1:] if option == "--upgrade")), encoding="utf-8")
-    PLAIN.write_text(plain_lock(), encoding="utf-8")
+    for path, extras in PARTS.items():
+        path.write_text(part_lock(*extras), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
-from scripts.lock import DEV, PLAIN, ROOT, entries, needed, only_entries, plain_lock
+import pytest
+from scripts.lock import DEV, PARTS, PLAIN, ROOT, SERVER, entries, needed, only_entries, part_lock
 
 
-def test_the_plain_lock_is_what_is_needed() -> None:
-    assert PLAIN.read_text(encoding="utf-8") == plain_lock()
+def test_the_parts_are_what_is_needed() -> None:
+    for path, extras in PARTS.items():
+        assert path.read_text(encoding="utf-8") == part_lock(*extras)
+    assert {"uvicorn", "psycopg-binary"} <= {*entries(SERVER.read_text("utf-8"))} - {*entries(PLAIN.read_text("utf-8"))}
 
 
 def test_everything_that_is_declared_is_locked() -> None:
@@ -23,13 +29,14 @@ def test_everything_that_is_declared_is_locked() -> None:
 
 
 def test_every_entry_has_its_hashes() -> None:
-    for path in (DEV, PLAIN):
+    for path in (DEV, *PARTS):
         assert all("--hash=sha256:" in lines for lines in entries(path.read_text(encoding="utf-8")).values())
 
 
 def test_what_only_developers_need_is_left_out() -> None:
-    names = {*entries(PLAIN.read_text(encoding="utf-8"))}
-    assert not names & {"pyspark", "mypy", "mkdocs", "pytest", "ortools", "polars", "scikit-learn", "dp-accounting"}
+    for path in PARTS:
+        names = {*entries(path.read_text(encoding="utf-8"))}
+        assert not names & {"pyspark", "mypy", "mkdocs", "pytest", "ortools", "polars", "scikit-learn", "dp-accounting"}
 
 
 def test_what_an_extra_asks_for_is_found() -> None:
@@ -42,4 +49,21 @@ def test_nothing_but_entries_is_written() -> None:
     locked = "numpy==2.4.6 ; python_full_version < '3.12' \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\n"
     written = f"# made by a tool\n-i https://index.example/simple\n--pre\n{locked}    # via scipy\n\n"
     assert only_entries(written) == locked
-    assert all(only_entries(path.read_text(encoding="utf-8")) == path.read_text("utf-8") for path in (DEV, PLAIN))
+    assert all(only_entries(path.read_text(encoding="utf-8")) == path.read_text("utf-8") for path in (DEV, *PARTS))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the linter is locked for Linux")
+def test_the_container_file_is_as_its_linter_wants_it_and_installs_what_is_locked(tmp_path: Path) -> None:
+    """Nobody is root in it, its base has a version, and no package comes without a hash."""
+    tool, written = Path(sys.executable).with_name("hadolint"), ROOT / "deploy" / "Containerfile"
+    said = subprocess.run([tool, "--no-color", written], capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (0, "")
+    text = written.read_text(encoding="utf-8")
+    installing = [line for line in text.replace("\\\n", "").splitlines() if "pip install" in line]
+    parts = [part for line in installing for part in line.split("&&") if "pip install" in part]
+    assert all("--require-hashes" in part or "--no-deps --no-build-isolation ." in part for part in parts)
+    assert SERVER.name in text
+    worse = tmp_path / "Containerfile"
+    worse.write_text(text.replace(":3.12-slim-bookworm", "").replace("USER 10001", "USER root"))
+    said = subprocess.run([tool, "--no-color", worse], capture_output=True, text=True, check=False)
+    assert (said.returncode, "DL3002" in said.stdout) == (1, True)

@@ -6,13 +6,14 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote
 
 from anyio import to_thread
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,7 +24,7 @@ from tetraodon.policy.source import read_source
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.server.accounts import Person
-from tetraodon.server.bodies import AskedItems, NewAllotment, Petition
+from tetraodon.server.bodies import AskedItems, NewAllotment, Petition, Proposal
 from tetraodon.server.office import Office
 from tetraodon.server.petitions import moment
 from tetraodon.server.refusal import Turned, not_allowed, not_there, status_of
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 RELEASE_RULES: Final = REPORT_RULES
 ATTEMPT = "__Host-tetraodon-attempt"
+MOMENT = timedelta(microseconds=1)
 MOST_WRITTEN = 20_000
 """Characters of items in a form: these are read in the process that serves everybody."""
+AUDITING = ("auditor", "curator")
 MENU = {"datasets": "Data sets", "requests": "Requests", "audit": "Audit"}
 
 
@@ -68,7 +71,8 @@ def templates() -> Environment:
 def page_html(name: str, who: Person | None, **values: Any) -> str:
     """A page; every value in it is escaped."""
     made = templates().get_template(f"{name}.html.j2")
-    return made.render(publisher=NOBODY, words={}, menu=MENU, here=name, who=who, **({"error": None} | values))
+    menu = {page: title for page, title in MENU.items() if page != "audit" or (who and who.role in AUDITING)}
+    return made.render(publisher=NOBODY, words={}, menu=menu, here=name, who=who, **({"error": None} | values))
 
 
 async def answered(service: Service, page: str, request: Request, content: bytes) -> Response:
@@ -143,6 +147,7 @@ def _seen(office: Office, page: str, sight: Sight) -> Response:
         if back:
             return _sent(back)
         page = "dataset" if sight.fields.get("dataset") else "requests"
+        page = "datasets" if sight.fields.get("form") == "propose" else page
         sight = Sight(sight.who, {"dataset": sight.fields.get("dataset", "")}, sight.fields)
     try:
         name, values = PAGES[page](office, sight)
@@ -163,7 +168,7 @@ def _sent(where: str, cookie: str = "") -> Response:
 
 
 def datasets(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
-    return "datasets", {"datasets": office.holdings.listed(sight.who)}
+    return "datasets", {"datasets": office.holdings.listed(sight.who), "fields": sight.fields}
 
 
 def dataset(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
@@ -184,25 +189,35 @@ def dataset(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
 
 
 def _history(office: Office, name: str) -> dict[str, Any]:
-    """What was charged and when, and the steps of the sum as points of a line."""
+    """What was charged and when, and the steps of the sum as points of a line: time to the right, the total on top."""
     account, entries = office.ledger.account(name), office.ledger.entries(name)
-    spent, rows, points = account.total * 0, [], ["0,0"]
-    for number, entry in enumerate(entries, 1):
-        before = float(spent / account.total) if account.total else 0.0
+    begun, now = datetime.fromisoformat(account.opened), datetime.now(UTC)
+    spent, rows, points, height = account.total * 0, [], ["0,0"], 0.0
+    for entry in entries:
         spent += entry.charged
-        after = float(spent / account.total) if account.total else 0.0
-        at = 100 * number / len(entries)
-        points += [f"{at:.2f},{40 * before:.2f}", f"{at:.2f},{40 * min(after, 1.0):.2f}"]
-        rows.append({"when": entry.when[:16], "owner": entry.owner, "charged": shown_above(entry.charged)})
-    return {"history": rows[::-1], "steps": " ".join(points), "left": shown_below(account.left)}
+        at = 100 * min(max((datetime.fromisoformat(entry.when) - begun) / max(now - begun, MOMENT), 0.0), 1.0)
+        points.append(f"{at:.2f},{height:.2f}")
+        height = 40 * min(float(spent / account.total), 1.0) if account.total else 0.0
+        points.append(f"{at:.2f},{height:.2f}")
+        rows.append({"when": _told(entry.when), "owner": entry.owner, "charged": shown_above(entry.charged)})
+    since = _told(account.opened)
+    points.append(f"100,{height:.2f}")
+    return {"history": rows[::-1], "steps": " ".join(points), "since": since, "left": shown_below(account.left)}
+
+
+def _told(when: str) -> str:
+    """A moment as a page shows it."""
+    return when[:16].replace("T", " ")
 
 
 def requests(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
-    return "requests", {"requests": office.petitions.listed(sight.who)}
+    found = office.petitions.listed(sight.who)
+    asked = [[json.dumps(item, ensure_ascii=False) for item in one["items"]] for one in found]
+    return "requests", {"requests": [one | {"asked": items} for one, items in zip(found, asked, strict=True)]}
 
 
 def audit(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
-    if sight.who.role not in ("auditor", "curator"):
+    if sight.who.role not in AUDITING:
         raise not_allowed()
     among = None if sight.who.role == "auditor" else office.holdings.curated(sight.who)
     events = office.state.events(among=among, newest=True)
@@ -242,6 +257,13 @@ def _done(office: Office, sight: Sight) -> str:
             case "approve" | "reject" as word if who.role == "curator":
                 office.petitions.decide(who, key, approve=word == "approve")
                 return "/requests"
+            case "propose" if who.role == "curator":
+                given = {key: fields.get(key, "") for key in ("policy", "total", "rows")}
+                proposed = Proposal.model_validate(given | {"curators": fields.get("curators", "").split()})
+                found = office.holdings.propose(
+                    who, proposed.policy, proposed.total, fields.get("delta") or 0, proposed.rows, proposed.curators
+                )
+                return f"/datasets/{quote(found['name'])}"
             case "open" if who.role == "curator":
                 office.holdings.open(who, name)
                 return f"/datasets/{quote(name)}"
@@ -252,6 +274,9 @@ def _done(office: Office, sight: Sight) -> str:
                 expires: datetime | None = allotted.until
                 office.holdings.allot(who, name, fields.get("user", ""), allotted.amount, expires)
                 return f"/datasets/{quote(name)}"
+    except ValidationError as error:
+        wrong = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"]) or "it"
+        raise Turned(422, f"the form is not as it should be: {wrong}", fix="fill in every field") from None
     except ValueError:
         raise Turned(422, "the form is not as it should be", fix="fill in every field") from None
     raise not_allowed()

@@ -183,6 +183,7 @@ class Petitions:
             "dataset": row.dataset,
             "user": row.person,
             "purpose": row.purpose,
+            "items": json.loads(row.policy)["release"],
             "charge": decimal_text(amount_from_text(row.charge)),
             "made": moment(row.made),
             "decided_by": row.decided_by or None,
