@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,8 @@ from tests.questions.released import answered
 from tests.questions.test_covariance import DOMAIN, records_of
 
 from tetraodon.questions import correlation
-from tetraodon.questions.moments import Between, Moments, half, middle
+from tetraodon.questions.answered import MeasuredSum
+from tetraodon.questions.moments import Between, Moments, half, middle, quotient
 
 ends = st.tuples(st.integers(-5, 5), st.integers(-5, 5)).map(sorted)
 
@@ -43,3 +46,30 @@ def test_averages_and_variances_are_between_their_ends(data: st.DataObject) -> N
         assert -half(attribute) <= average.lower - 0 <= values.mean() + 1e-9 <= average.upper + 2e-9
         assert 0 <= variance.lower <= values.var() + 1e-9
         assert values.var() - 1e-9 <= variance.upper <= half(attribute) ** 2
+
+
+numbers = st.integers(-12, 12)
+
+
+def measured(truth: int, noise: int, reach: int) -> MeasuredSum:
+    return MeasuredSum(np.array([[truth + noise]]), Fraction(1, 2), not reach, lambda _: float(reach))
+
+
+@given(st.data())
+def test_a_quotient_is_where_its_interval_says(data: st.DataObject) -> None:
+    parts, truth = [], []
+    for _ in range(2):
+        reach = data.draw(st.integers(0, 6))
+        truth.append(data.draw(numbers))
+        parts.append(measured(truth[-1], data.draw(st.integers(-reach, reach)), reach))
+    found = quotient(*parts)
+    [lower], [value], [upper] = found.lower, found.value, found.upper
+    assert np.isfinite([lower, upper]).all()
+    assert lower <= value <= upper
+    if truth[1]:
+        assert lower - 1e-9 <= truth[0] / truth[1] <= upper + 1e-9
+
+
+def test_exact_sums_have_an_exact_quotient() -> None:
+    found = quotient(measured(3, 0, 0), measured(-2, 0, 0))
+    assert (found.lower[0], found.value[0], found.upper[0]) == (-1.5, -1.5, -1.5)

@@ -1,9 +1,13 @@
-"""A table that DuckDB can scan, with the connection and the folder that go with it."""
+"""A table that DuckDB can scan, with the connection and the private folder that go with it."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
+import tempfile
 import threading
+import weakref
 import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -17,7 +21,6 @@ import numpy as np
 from tetraodon.arrays import Ints
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.duckdb_sql import DUCKDB
-from tetraodon.engine.private_folder import PrivateFolder, remove_abandoned
 from tetraodon.errors import DataRefusal, TableError
 
 Origin: TypeAlias = Callable[[], AbstractContextManager[str]]
@@ -169,3 +172,47 @@ def column(name: str, shown: str) -> Column:
     nested = shown.endswith("]")
     kind = Kind.STRANGE if nested else KINDS.get(word, Kind.STRANGE)
     return Column(name, name, kind, f"{word}[]" if nested and "(" in shown else word)
+
+
+PREFIX = "tetraodon-"
+LOCK = "lock"
+
+
+class PrivateFolder:
+    """A new folder that only this user can enter (mode 0700), removed by `remove` or at the end of the process.
+
+    >>> folder = PrivateFolder()
+    >>> oct(folder.path.stat().st_mode & 0o777)
+    '0o700'
+    >>> folder.remove()
+    >>> folder.path.exists()
+    False
+    """
+
+    def __init__(self) -> None:
+        remove_abandoned()
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        draft = self.path / f"{LOCK}.new"
+        handle = os.open(draft, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        os.rename(draft, self.path / LOCK)  # once it is seen, it is locked
+        self.remove = weakref.finalize(self, _remove, self.path, handle)
+
+
+def remove_abandoned() -> None:
+    """Remove the folders of this user whose processes have ended without doing so."""
+    for found in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
+        with suppress(OSError):  # locked, or of somebody else, or removed by somebody who was faster
+            if found.parent.is_symlink() or found.parent.stat().st_uid != os.getuid():
+                continue
+            handle = os.open(found, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(found.parent, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _remove(path: Path, handle: int) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    os.close(handle)

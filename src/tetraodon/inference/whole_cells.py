@@ -1,4 +1,4 @@
-"""One table made whole: counts that are not negative and keep totals that are whole already."""
+"""One table made whole: counts that are not negative and keep whole totals; and swaps that mend a third margin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.errors import QueryError
-from tetraodon.inference.swaps import with_swaps
 
 HALF = 0.5001
 """Just off one half: where averages leave exactly half a record, every machine rounds to the same side."""
@@ -236,3 +235,32 @@ def _paired(ours: Ints, theirs: Ints) -> tuple[Ints, Ints]:
         keys.append(label * (len(labels) + 1) + rank)
     _, mine, their = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
     return mine, their
+
+
+def with_swaps(cells: Ints, missing: Ints) -> Ints:
+    """A three-way table of counts, records of which change places until its rows and columns have what they miss.
+
+    Pre   `missing[a, c]` says what is missing of the sum over b of `cells[a, b, c]`; it adds up to 0 along both sides.
+    Post  sums over a, and sums over c, are the same. So are those over b as they should be, or no swap of two records
+          brings them nearer: whole numbers may not fit all three.
+    Why   two records of one b that swap their c move four sums by one. Where one sum lacks a record, another of its row
+          and another of its column have one too many: their swap puts three of the four right, at least.
+    """
+    cells, missing = cells.copy(), missing.copy()
+    stuck = np.zeros(missing.shape, np.bool_)
+    while True:
+        lacking = np.argwhere((missing > 0) & ~stuck)
+        if not len(lacking):
+            return cells
+        a, c = lacking[0]
+        others, columns = np.flatnonzero(missing[:, c] < 0), np.flatnonzero(missing[a] < 0)
+        able = np.minimum(cells[others, :, c][:, None], cells[a][:, columns].T[None])  # other a, other c, b
+        other, column, b = np.unravel_index(int(able.argmax()), able.shape)
+        if able[other, column, b] == 0:
+            stuck[a, c] = True
+            continue
+        square = np.ix_([a, others[other]], [c, columns[column]])
+        change = np.array([[1, -1], [-1, 1]])
+        cells[:, b][square] += change
+        missing[square] -= change
+        stuck[:] = False

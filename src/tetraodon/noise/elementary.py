@@ -1,9 +1,14 @@
-"""Elementary exact draws, many at once: coins of chance e**-gamma or of a rational one, and numbers below a bound."""
+"""Elementary exact draws, many at once: coins of chance e**-gamma or of a rational one, and numbers below a bound.
+
+And one of several outcomes, with chances that rise with whole scores: the exponential mechanism.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,3 +97,24 @@ def uniform_below(bound: int, count: int, coins: Coins) -> NDArray[np.uint64]:
     while (again := np.flatnonzero(words > whole)).size:
         words[again] = coins.draw(len(again), _WIDTH)
     return words % np.uint64(bound)
+
+
+BITS = 64
+
+
+def choose_by_score(scores: Sequence[int], scale: Fraction, coins: Coins) -> int:
+    """The place of one of the scores, drawn with a chance proportional to e^(score / scale).
+
+    Pre   there is a score; scale > 0.
+    Post  distributed exactly so, whatever floats would say.
+    Why   a uniform number is known by its first bits, and weights by bounds. Both become longer until all of the
+          interval in which the number lies is within one weight's.
+    """
+    most, bits, word = max(scores), BITS, int(coins.draw(1, 64)[0])
+    while True:
+        bounds = [exp_bounds(Fraction(most - score) / scale, 2 * bits) for score in scores]
+        low, high = (list(accumulate((one[end] for one in bounds), initial=0)) for end in (0, 1))
+        place = min(bisect_right(high, word * low[-1] >> bits), len(scores)) - 1
+        if (word + 1) * high[-1] <= low[place + 1] << bits:
+            return place
+        bits, word = bits + 64, word << 64 | int(coins.draw(1, 64)[0])

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from tetraodon.domain import Domain
 from tetraodon.questions.answered import Answered, Columns, labels, with_interval
 from tetraodon.questions.count import satisfying, weighed, weight_told
+from tetraodon.questions.moments import quotient
 from tetraodon.questions.query import BY, WEIGHT, Declared, Drawing, Json, Key, Query, for_each, names_of, splits_of
-from tetraodon.questions.quotient import quotient
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.number import Number

@@ -10,6 +10,7 @@ from tetraodon.domain import Domain
 from tetraodon.questions.answered import Answered, Columns, labels, with_interval
 from tetraodon.questions.count import weighed
 from tetraodon.questions.covariance import two_of
+from tetraodon.questions.moments import quotient
 from tetraodon.questions.query import (
     BY,
     WEIGHT,
@@ -24,7 +25,6 @@ from tetraodon.questions.query import (
     splits_of,
     with_unit,
 )
-from tetraodon.questions.quotient import quotient
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.number import Number
 

@@ -22,7 +22,7 @@ from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, document_hash, opened, shown_above
 from tetraodon.mechanism.chosen_tables import draw_tables
 from tetraodon.mechanism.strategy import Measured
-from tetraodon.noise.choice import choose_by_score
+from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.rank_cuts import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releasing.counting import count
