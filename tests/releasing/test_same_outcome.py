@@ -122,7 +122,6 @@ def test_what_runs_on_exact_counts_raises_nothing_that_depends_on_them() -> None
         "inference/combination.py": set(),
         "inference/whole_tables.py": set(),
         "inference/whole_cells.py": set(),
-        "inference/swaps.py": set(),
         "inference/margin_lattice.py": set(),
         "noise/laws/weighted_sum.py": set(),
         "releasing/pieces.py": set(),
