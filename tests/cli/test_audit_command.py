@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -58,3 +59,21 @@ def test_a_release_is_compared(run: Run, place: Path, run_json: Callable[..., An
         run("ledger", "audit", "--release", "stated", code=2)
     run("ledger", "audit", "--release", "nowhere", code=2)
     assert run_json("ledger", "audit")["holds"]
+
+
+@pytest.mark.usefixtures("released")
+def test_the_hash_in_a_report_shows_that_an_older_ledger_was_put_back(
+    run: Run, place: Path, run_json: Callable[..., Any]
+) -> None:
+    older = (place / "tetraodon.db").read_bytes()
+    run("release", "people.policy.yaml", "people.csv", "--out", "second")
+    text = re.sub("<[^>]+>", " ", (place / "second" / "report.html").read_text(encoding="utf-8"))
+    (noted,) = re.findall(r"has the hash ([0-9a-f]{64}) in the ledger", " ".join(text.split()))
+    assert noted == json.loads((place / "second" / "release.json").read_text())["ledger"]["chain"]
+    run("verify", "second")
+    assert run_json("ledger", "audit", "--after", noted, "--release", "second")["holds"]
+    (place / "tetraodon.db").write_bytes(older)
+    assert run_json("ledger", "audit", "--release", "release")["holds"]  # by itself nothing is amiss with it
+    for option in (("--after", noted), ("--release", "second")):
+        (told,) = run_json("ledger", "audit", *option, code=1)["problems"]
+        assert "is not in the chain: the ledger is older than" in told

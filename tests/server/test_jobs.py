@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,29 @@ import tetraodon as td
 from tetraodon.releasing.documents import plan_document
 from tetraodon.server.jobs import plan_job, read_job, was_charged
 
+FILES: dict[str, dict[str, object]] = {
+    "known": {"known": [{"table": "FILE"}]},
+    "cells": {"together": {"over": ["age", "sex"], "cells": "FILE"}, "secrets": {}},
+    "public": {"public": {"places": "FILE"}},
+}
 
-@pytest.mark.parametrize(
-    "more", [{"known": [{"table": "secret.csv"}]}, {"public": {"places": "secret.csv"}}], ids=["known", "public"]
-)
-def test_a_policy_on_the_server_names_no_files(more: dict[str, object]) -> None:
-    with pytest.raises(td.PolicyError, match="names no files"):
-        read_job(POLICY | more)
+
+@pytest.mark.parametrize("as_text", [False, True], ids=["document", "text"])
+@pytest.mark.parametrize("key", FILES)
+def test_a_policy_on_the_server_reads_no_file_even_one_that_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, as_text: bool
+) -> None:
+    """Each key that names a file locally, with a file that the policy could use, and that web process could read."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{age},{sex},{age % 7}" for age in range(20, 60) for sex in ("Female", "Male")]
+    Path("fits.csv").write_text("\n".join([f"age,sex,{'block' if key == 'cells' else 'count'}", *rows]))
+    for name in ("fits.csv", str(tmp_path / "fits.csv"), f"../{tmp_path.name}/fits.csv"):
+        policy = json.loads(json.dumps(POLICY | FILES[key]).replace("FILE", name))
+        if name == "fits.csv":
+            assert td.load_policy(policy).document  # at home it is read
+        with pytest.raises(td.PolicyError, match=r"names no (files|public tables)") as refused:
+            read_job(json.dumps(policy) if as_text else policy)
+        assert "Fix: " in str(refused.value)
 
 
 def test_a_policy_is_read_as_text_or_as_a_document() -> None:

@@ -280,6 +280,11 @@ class Passage:
         self.settle(digest)
         self._pending.end()
 
+    @property
+    def chained(self) -> str:
+        """The hash of the charge in the ledger's chain, once it is made: for the report."""
+        return "" if self.entry is None else str(self._ledger.statement(self._reservation(self.entry))["chain"])
+
     def settle(self, digest: str) -> None:
         """Note in the ledger that what is paid for is out, with a hash of it. For what goes to no folder."""
         if self.entry is None:

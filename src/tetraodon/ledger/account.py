@@ -14,7 +14,7 @@ from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount, amount_from_text
 from tetraodon.ledger.compose import NOTHING, ReleaseLoss, Spent
 from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
 
 State: TypeAlias = Literal["reserved", "settled"]
@@ -245,4 +245,4 @@ class Account:
 
 @lru_cache(maxsize=16)
 def _understood(text: str) -> Policy:
-    return load_policy(document_from_text(text))
+    return stated_policy(document_from_text(text))

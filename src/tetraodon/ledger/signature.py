@@ -109,6 +109,25 @@ def stated_entry(manifest: Mapping[str, Any]) -> tuple[str, bool, str] | None:
         return what, False, "it cannot be read"
 
 
+def stated_hash(manifest: Mapping[str, Any]) -> str:
+    """The hash in the ledger's chain that a manifest states; empty where it states none."""
+    try:
+        return bytes.fromhex(manifest[STATEMENT]["chain"]).hex()
+    except _BROKEN:
+        return ""
+
+
+def hash_in_words(chained: str) -> list[str]:
+    """What the hash of a charge is for, in a report; nothing where there is none."""
+    if not chained:
+        return []
+    return [
+        f"The charge has the hash {chained} in the ledger. It stands for everything that was recorded up to this "
+        "charge, and tells nothing of it. Whoever keeps the ledger may be asked to run \u201ctetraodon ledger audit "
+        "--after HASH\u201d with it: that fails if any of it was changed since, or if an older copy was put back."
+    ]
+
+
 def _stated_key(content: bytes) -> str:
     try:
         return str(json.loads(content)[STATEMENT]["key"] or "")

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused
+from tetraodon.policy.beside import beside
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.build_graph import by_ends, members, partition
 from tetraodon.policy.build_items import groups_of, require_possible
@@ -105,7 +106,7 @@ MOST_ENTRIES = 200
 
 
 def build_known(
-    sections: Sequence[KnownSection], domain: Domain, folder: Path, problems: Problems
+    sections: Sequence[KnownSection], domain: Domain, folder: Path | None, problems: Problems
 ) -> tuple[Known, ...]:
     """The known facts. Stops with every problem of the list. Tables are looked for in the policy's folder."""
     if len(sections) > MOST_ENTRIES:
@@ -143,7 +144,7 @@ def build_known(
     return tuple(once.values())
 
 
-def known_from(section: KnownSection, domain: Domain, folder: Path) -> Known:
+def known_from(section: KnownSection, domain: Domain, folder: Path | None) -> Known:
     """One entry as a fact with its answers."""
     if section.at_most is not None or section.at_least is not None:
         raise Refused(
@@ -156,7 +157,7 @@ def known_from(section: KnownSection, domain: Domain, folder: Path) -> Known:
     if section.kind == "table":
         if "answers" in section.model_fields_set:
             raise PolicyError("a known table has its answers in its file", fix="drop `is`")
-        return read_known_table(folder / section.table, domain)
+        return read_known_table(beside(folder, section.table), domain)
     answers = section.answers if "answers" in section.model_fields_set else None
     return Known(_fact(section, domain), answers)
 

@@ -10,13 +10,14 @@ from pydantic_core import PydanticCustomError
 
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import PolicyError
+from tetraodon.policy.beside import beside
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.build_known import ROW_LIMIT, read_rows, unfit
 from tetraodon.policy.document import PolicyDocument, Together
 from tetraodon.policy.problems import Problems
 
 
-def with_cells(document: PolicyDocument, domain: Domain, folder: Path, problems: Problems) -> PolicyDocument:
+def with_cells(document: PolicyDocument, domain: Domain, folder: Path | None, problems: Problems) -> PolicyDocument:
     """The document with the blocks of cells in place of the name of their file, so that it is whole by itself."""
     together = document.together
     if together.cells is None:
@@ -24,13 +25,7 @@ def with_cells(document: PolicyDocument, domain: Domain, folder: Path, problems:
     with problems.at("together", "cells"):
         if together.blocks:
             raise PolicyError("the blocks are given twice", fix="write `blocks` or `cells`, and not both")
-        path = folder / together.cells
-        if Path(together.cells).is_absolute() or not path.resolve().is_relative_to(folder.resolve()):
-            raise PolicyError(
-                "the file of cells is outside the policy's folder",
-                fix="put it beside the policy, and name that: its blocks are published with every release",
-            )
-        blocks = _blocks(path, together, domain)
+        blocks = _blocks(beside(folder, together.cells), together, domain)
         together = together.model_copy(update={"blocks": blocks, "cells": None})
     problems.stop()
     return document.model_copy(update={"together": together})

@@ -30,7 +30,7 @@ from tetraodon.policy.open_text import build_names, build_open
 from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.policy.source import KeyPath, Plain, Source, is_text, read_source
+from tetraodon.policy.source import KeyPath, Plain, Source, is_text, parse, read_source
 from tetraodon.wording import listing
 
 USUAL_DELTA = Fraction(1, 10**6)
@@ -61,13 +61,18 @@ def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
     if isinstance(source, Policy):
         return source
     read = read_source(source)
+    if folder is None:
+        folder = Path() if isinstance(source, Mapping) or is_text(source) else Path(source).parent
+    return _understood(read, folder)
+
+
+def _understood(read: Source, folder: Path | None) -> Policy:
+    """The policy in what was read. The files that it names are in `folder`; where there is none, none is opened."""
     problems = Problems(read)
     document = _document(read, problems)
     document, opened = build_open(document, problems)
     domain = build_domain(document, problems)
     _check_promises(document, problems)
-    if folder is None:
-        folder = Path() if isinstance(source, Mapping) or is_text(source) else Path(source).parent
     with problems.part():
         _check_apart(document, domain, problems)
     with problems.part():
@@ -146,17 +151,16 @@ def _check_owner(document: PolicyDocument, attackers: Attackers, graph: SecretGr
     problems.stop()
 
 
-def stated_policy(document: object) -> Policy:
-    """The policy that a stranger's file states as plain data: as `load_policy`, but no other file is opened for it.
+def stated_policy(stated: object) -> Policy:
+    """The policy that a stranger states, as plain data or as text: as `load_policy`, but no file is opened for it.
 
-    Raises PolicyError where it is none, or names a file: what we write has every known table written out.
+    Raises PolicyError where it is none, or would have a file read: what we write has every known table written out.
     """
-    if not isinstance(document, Mapping):
+    if isinstance(stated, str):
+        return _understood(parse(stated.encode("utf-8", "replace"), "the text"), None)
+    if not isinstance(stated, Mapping):
         raise PolicyError("the stated policy is not a map of keys", fix="ask for a new copy")
-    known = document.get("known")
-    if isinstance(known, list) and any(isinstance(part, Mapping) and "table" in part for part in known):
-        raise PolicyError("the stated policy names a file", fix="ask for a new copy", where="known")
-    return load_policy(document)
+    return _understood(read_source(stated), None)
 
 
 def _adversary(document: PolicyDocument, cells: int, problems: Problems) -> Adversary | None:

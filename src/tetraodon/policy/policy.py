@@ -119,7 +119,7 @@ class Policy(Displayed):
     attackers: Attackers = INDEPENDENT
     document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     source: str = field(default="", compare=False)
-    folder: Path = field(default=Path(), compare=False, repr=False)
+    folder: Path | None = field(default=None, compare=False, repr=False)
     delta: Fraction = Fraction(0)
     """Above zero, Gaussian noise may be used: the odds are then kept but for this probability."""
     rho: Fraction | None = None

@@ -10,6 +10,7 @@ import duckdb
 
 from tetraodon.engine.duckdb_sql import text
 from tetraodon.errors import PolicyError
+from tetraodon.policy.beside import beside
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import listing
 
@@ -44,15 +45,12 @@ def side_tables(policy: Policy) -> dict[str, SideTable]:
 
 def _side_table(policy: Policy, name: str, file: str) -> SideTable:
     where = f"public {name}"
-    path = policy.folder / file
     if name == policy.dataset:
         raise PolicyError("a public table is called like the data set", fix="rename it", where=where)
-    if Path(file).is_absolute() or not path.resolve().is_relative_to(policy.folder.resolve()):
-        raise PolicyError(
-            f"the public table {name} is outside the policy's folder, and a view would copy it",
-            fix="put a copy of what is public beside the policy, and name that",
-            where=where,
-        )
+    try:
+        path = beside(policy.folder, file)
+    except PolicyError as error:
+        raise error.at(where) from None
     columns: tuple[str, ...] = ()
     if path.suffix.lower() in KINDS and path.is_file():
         columns = _columns(path)

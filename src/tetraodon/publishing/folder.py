@@ -44,6 +44,7 @@ def fill_folder(
     side: Mapping[str, SideTable],
     charged: str,
     when: str,
+    chained: str = "",
     number: int = 1,
     accept_exposure: bool = False,
 ) -> str:
@@ -68,7 +69,7 @@ def fill_folder(
     if not accept_exposure:
         refuse_exposure(exposed)
     stated = exposed.document()
-    for name, text in pages_of(plan, tuples, charged, Exposure.of(stated), later=later is not None).items():
+    for name, text in pages_of(plan, tuples, charged, Exposure.of(stated), chained, later=later is not None).items():
         (folder / name).write_text(text, encoding="utf-8")
     manifest: dict[str, Any] = {
         "tetraodon_view": VERSION,
@@ -110,13 +111,15 @@ def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:
         raise ReleaseError("view.json does not describe a view", fix="ask for a new copy") from None
 
 
-def pages_of(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure, *, later: bool) -> dict[str, str]:
+def pages_of(
+    plan: ViewPlan, tuples: int, charged: str, exposed: Exposure, chained: str, *, later: bool
+) -> dict[str, str]:
     """The texts of a view folder that follow from what its manifest states, by their file's name."""
     policy = plan.policy
     channel = plan.series.seen if later and plan.series is not None else None
     return {
-        "report.html": report_html(plan, tuples, charged, exposed),
-        "README.md": report_text(plan, tuples, charged, exposed),
+        "report.html": report_html(plan, tuples, charged, exposed, chained),
+        "README.md": report_text(plan, tuples, charged, exposed, chained),
         "estimate.sql": estimate_sql(policy.dataset, policy.domain, plan.channel, seen=channel),
     }
 

@@ -153,9 +153,16 @@ def _finish(
 
     def fill(folder: Path, entry: Entry) -> str:
         assert way.drawn is not None
-        charged = shown_above(entry.charged)
         return fill_folder(
-            folder, plan, way.drawn, side=side, charged=charged, when=when, number=number, accept_exposure=accept
+            folder,
+            plan,
+            way.drawn,
+            side=side,
+            charged=shown_above(entry.charged),
+            when=when,
+            chained=way.chained,
+            number=number,
+            accept_exposure=accept,
         )
 
     way.finish(fill)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tetraodon.ledger.signature import hash_in_words
 from tetraodon.publishing import words
 from tetraodon.publishing.exposure import Exposure
 from tetraodon.publishing.plan import ViewPlan
@@ -14,13 +15,15 @@ from tetraodon.wording import number_of
 OF_ALL = "of a count of all records"
 
 
-def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> list[tuple[str, Sequence[str]]]:
+def sections(
+    plan: ViewPlan, tuples: int, charged: str, exposed: Exposure, chained: str
+) -> list[tuple[str, Sequence[str]]]:
     """The report: titles and sentences."""
     return [
         ("What this is", [words.what_it_is(plan), f"The view has {number_of(tuples, 'row')}."]),
         ("What it promises", words.promise(plan)),
         ("Whom it exposes", [words.exposed(exposed)]),
-        ("What it costs", [words.cost(plan, charged)]),
+        ("What it costs", [words.cost(plan, charged), *hash_in_words(chained)]),
         (
             "How to count with it",
             [
@@ -36,10 +39,11 @@ def sections(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> li
     ]
 
 
-def report_text(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> str:
+def report_text(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure, chained: str = "") -> str:
     """The report as Markdown."""
     parts = [f"# {plan.policy.title or plan.policy.dataset}: a published view"]
-    parts += [f"## {title}\n\n" + "\n\n".join(told) for title, told in sections(plan, tuples, charged, exposed)]
+    told_parts = sections(plan, tuples, charged, exposed, chained)
+    parts += [f"## {title}\n\n" + "\n\n".join(told) for title, told in told_parts]
     head, *rows = words.errors(plan)
     lines = [head, ("---", "---:", "---:"), *rows]
     parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
@@ -53,10 +57,10 @@ def report_text(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) ->
     return "\n\n".join(parts) + "\n"
 
 
-def report_html(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure) -> str:
+def report_html(plan: ViewPlan, tuples: int, charged: str, exposed: Exposure, chained: str = "") -> str:
     """The report as a page: how far off counts are and what is promised, the rest folded."""
     head, *rows = words.errors(plan)
-    told = dict(sections(plan, tuples, charged, exposed))
+    told = dict(sections(plan, tuples, charged, exposed, chained))
     chosen, by_size = told.pop("How far off it is")
     return page_html(
         "view.html.j2",

@@ -9,6 +9,7 @@ from typing import Any
 
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
+from tetraodon.ledger.signature import stated_hash
 from tetraodon.publishing.channel import channel_document
 from tetraodon.publishing.channel_choice import withstands
 from tetraodon.publishing.exposure import Exposure, folder_exposure
@@ -75,7 +76,8 @@ def _check_texts(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any]) -> l
         checks.append(Check(f"{ROWS_AS_TEXT} has the same rows", same_text(folder / ROWS_AS_TEXT, mine), ""))
     if manifest["software"] == software():
         exposed = Exposure.of(manifest["exposure"])
-        made = pages_of(plan, manifest["tuples"], manifest["charged"], exposed, later=manifest["seen"] is not None)
+        said = manifest["tuples"], manifest["charged"], exposed, stated_hash(manifest)
+        made = pages_of(plan, *said, later=manifest["seen"] is not None)
         checks += [check_text(folder, name, text) for name, text in made.items()]
     return checks
 

@@ -29,6 +29,7 @@ from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.errors import ReleaseError
 from tetraodon.foreign import plain_file
 from tetraodon.ledger import document_hash
+from tetraodon.ledger.signature import stated_hash
 from tetraodon.mechanism.registry import mechanism_named
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE
@@ -158,7 +159,7 @@ def stated_release(folder: Path, manifest: Mapping[str, Any], plan: Plan) -> Rel
         measured = {item.name: _unflat(folder, item.name, plan) for item in plan}
         names = stated_names(folder, plan)
         day, charged, inference = str(manifest["date"]), str(manifest["charged"]), Inference(manifest["inference"])
-        return infer(plan, measured, day, charged, names, inference)
+        return infer(plan, measured, day, charged, names, inference, stated_hash(manifest))
     except FileNotFoundError:
         raise ReleaseError("a file of the release is missing", fix="ask for a new copy", where=str(folder)) from None
     except BROKEN:

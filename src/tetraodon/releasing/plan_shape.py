@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import load_policy, stated_policy
 from tetraodon.releasing.documents import number, plan_document
 from tetraodon.releasing.least_epsilon import plan_for_error
 from tetraodon.releasing.plan import Plan, plan
@@ -34,7 +34,7 @@ def errors_if_public(found: Plan) -> dict[str, float] | None:
 
 def asked_plan(policy: Mapping[str, Any], asked: Mapping[str, Any]) -> Plan:
     """The plan of `items` under a policy's document, for an `epsilon`, or for an `error` with `confidence`."""
-    read = load_policy({**policy, "release": asked["items"]})
+    read = stated_policy({**policy, "release": asked["items"]})
     if asked.get("error") is None:
         return plan(read, epsilon=asked.get("epsilon"))
     sure = 95 if asked.get("confidence") is None else asked["confidence"]

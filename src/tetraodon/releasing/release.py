@@ -51,6 +51,8 @@ class Release(Displayed):
     names: Mapping[str, NamesAnswer] = field(default_factory=dict)
     """What was told of columns of open text. Iterating over a release gives the other answers."""
     inference: Inference = Inference.COMBINED
+    chained: str = ""
+    """The hash of its charge in the ledger's chain."""
 
     def __getitem__(self, name: str) -> Answer:
         try:
@@ -91,6 +93,7 @@ def infer(
     charged: str,
     names: Mapping[str, Told] | None = None,
     inference: Inference = Inference.COMBINED,
+    chained: str = "",
 ) -> Release:
     """The release that follows from noisy measurements: tables that agree, and the answers read from them.
 
@@ -99,7 +102,7 @@ def infer(
     estimates, domain = estimate(plan, measured, inference), plan.policy.domain
     answers = {i.name: Answer(i, i.strategy.inside(domain), measured[i.name], estimates) for i in plan}
     told = {item.name: NamesAnswer(item, (names or {})[item.name]) for item in plan.names}
-    return Release(plan, measured, when, charged, answers, told, inference)
+    return Release(plan, measured, when, charged, answers, told, inference, chained)
 
 
 def ask(answers: Sequence[Answer], policy: Policy, question: str, confidence: Number = CONFIDENCE) -> Answered:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.inference.whole_tables import differing
+from tetraodon.ledger.signature import hash_in_words
 from tetraodon.policy.examples import Example
 from tetraodon.policy.explain import UNPROTECTED, Explanation, Part, explain
 from tetraodon.policy.policy import Policy
@@ -78,6 +79,7 @@ def report_html(release: Release) -> str:
         whole=bool(whole),
         others=_listed(a.name for a in release if not a.item.item.whole and a.values is not None),
         differ=_differing(whole),
+        chained=hash_in_words(release.chained),
     )
 
 

@@ -21,7 +21,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry, Ledger, opened
 from tetraodon.ledger.compose import ReleaseLoss, composed
-from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy
+from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.releasing.codec import measurement_from
 from tetraodon.releasing.same_data import check_same_data
@@ -140,7 +140,7 @@ def entry_measurements(entry: Entry, policy: Policy) -> tuple[Measurement, ...]:
 @lru_cache(maxsize=256)
 def _stated(policy: str, plan: str) -> tuple[Policy, tuple[Measurement, ...]]:
     """The policy of an entry and what was measured, from their texts; releases of one plan share them."""
-    asked = load_policy(json.loads(policy))
+    asked = stated_policy(json.loads(policy))
     items = {item.name: item for item in asked.items}
     return asked, tuple(
         _measured(measured, items[document["name"]], asked.domain)

@@ -138,7 +138,8 @@ def _finish(
 ) -> Release:
     """Infer the answers from noisy numbers that are paid for, publish them, and settle."""
     assert way.entry is not None
-    made = infer(plan, measured, dt.datetime.now(dt.UTC).date().isoformat(), shown_above(way.entry.charged), names)
+    day, charged = dt.datetime.now(dt.UTC).date().isoformat(), shown_above(way.entry.charged)
+    made = infer(plan, measured, day, charged, names, chained=way.chained)
     if place is None:
         way.settle(document_hash(plan_document(plan)))
     else:

@@ -19,9 +19,8 @@ from tetraodon.inference.answered import answer_document
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.amount import amount_text
 from tetraodon.policy.explain import explain
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.source import read_source
 from tetraodon.releasing.folder import MANIFEST, load_release
 from tetraodon.releasing.plan import plan
 from tetraodon.releasing.plan_shape import asked_plan, errors_if_public, plan_shape
@@ -35,16 +34,11 @@ LEDGER = "the server's ledger"
 def read_job(policy: str | Mapping[str, Any]) -> dict[str, Any]:
     """A policy that a curator proposes: its document in normal form, and its promise in words.
 
-    Refuses one that names files, for they would be looked for on the server's disk.
+    Refuses one that names files: they would be looked for on the server's disk, and told in the policy.
     """
-    source = policy + "\n" if isinstance(policy, str) else policy
-    said = read_source(source).data
-    known = said.get("known") if isinstance(said, dict) else None
-    if isinstance(said, dict) and (
-        said.get("public") or any(isinstance(one, dict) and "table" in one for one in known or ())
-    ):
-        raise PolicyError("a policy on the server names no files", fix="write the known figures into the policy itself")
-    read = load_policy(source)
+    read = stated_policy(policy)
+    if read.public:
+        raise PolicyError("a policy on the server names no public tables", fix="leave `public` out: views need it")
     return {"dataset": read.dataset, "document": read.document, "promise": promise(read)}
 
 
@@ -72,7 +66,7 @@ def plan_job(policy: Mapping[str, Any], asked: Mapping[str, Any], ledger: str, r
 
 def release_job(policy: Mapping[str, Any], source: str, ledger: str, out: str, owner: str) -> bool:
     """Make a release, or finish one that was interrupted. The numbers of one request are drawn once."""
-    release(plan(load_policy(policy)), source, ledger=ledger, out=out, resume=True, owner=owner)
+    release(plan(stated_policy(policy)), source, ledger=ledger, out=out, resume=True, owner=owner)
     return True
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from tetraodon.ledger.signature import SIGNATURE
-from tetraodon.policy.load import load_policy
+from tetraodon.policy.load import stated_policy
 from tetraodon.releasing.folder import MANIFEST
 from tetraodon.server import bodies
 from tetraodon.server.accounts import SESSION_SECONDS, Person
@@ -158,7 +158,7 @@ def shown(office: Office, visit: Visit) -> dict[str, Any]:
 def dummy(office: Office, visit: Visit) -> dict[str, Any]:
     row = office.holdings.seen(visit.who, visit.path["dataset"])
     rows = whole(visit, "rows", 100, MOST_ROWS)
-    return {"made_up": True, "rows": made_up_rows(load_policy(json.loads(row.policy)), rows)}
+    return {"made_up": True, "rows": made_up_rows(stated_policy(json.loads(row.policy)), rows)}
 
 
 def planned(office: Office, visit: Visit) -> dict[str, Any]:
