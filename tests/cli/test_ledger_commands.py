@@ -29,12 +29,14 @@ def test_the_shape_of_a_ledger(run_json: Callable[..., Any]) -> None:
         "refusals",
         "waves",
         "corrections",
+        "allotments",
     }
     assert (account["total"], account["asked"], account["charged"], account["left"]) == ("3", "1", "1", "2")
     (entry,) = account["entries"]
     assert set(entry) == {
         "id",
         "wave",
+        "owner",
         "when",
         "asked",
         "charged",

@@ -25,6 +25,8 @@ COMMANDS = {
     ("ledger", "show"),
     ("ledger", "reprice"),
     ("ledger", "audit"),
+    ("ledger", "allot"),
+    ("ledger", "grant"),
     ("ledger", "correct"),
     ("ledger", "key"),
     ("publish",),

@@ -98,13 +98,14 @@ def show(
 
     \b
     --json gives {"ledger", "datasets": [{"dataset", "total", "delta", "asked", "charged", "left", "policy_sha256",
-      "opened", "policy", "entries": [{"id", "wave", "when", "asked", "charged", "delta", "rho", "composition", "state",
-      "settled", "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}], "waves": [{"dataset",
-      "releases", "asked", "charged"}], "corrections": [{"when", "total", "delta"}]}]}; amounts are exact texts such as
-      "0.1" or "1/3". `composition` is "adds up" or "verified jointly". With Gaussian noise "charged" is epsilon at
-      "delta", and charges do not simply add up.
+      "opened", "policy", "entries": [{"id", "wave", "owner", "when", "asked", "charged", "delta", "rho", "composition",
+      "state", "settled", "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}], "waves": [{"dataset",
+      "releases", "asked", "charged"}], "corrections": [{"when", "total", "delta"}], "allotments": [{"owner", "amount",
+      "spent", "left", "expires", "when"}]}]}; amounts are exact texts such as "0.1" or "1/3". `composition` is
+      "adds up" or "verified jointly". With Gaussian noise "charged" is epsilon at "delta": losses compose.
     """
     with Edge(as_json):
+        from tetraodon.cli.allot_command import show_allotments
         from tetraodon.ledger import Ledger
 
         with Ledger(ledger) as book:
@@ -116,6 +117,7 @@ def show(
             _show_accounts(book, accounts)
             for account in accounts:
                 _show_entries(book, account)
+                show_allotments(book, account.dataset)
             if dataset is not None:
                 _show_policy(accounts[0])
 
@@ -145,6 +147,7 @@ def account_document(account: Account) -> dict[str, Any]:
 def _dataset_document(book: Ledger, account: Account) -> dict[str, Any]:
     from fractions import Fraction
 
+    from tetraodon.cli.allot_command import allotments_document
     from tetraodon.rational import decimal_text
 
     entries = book.entries(account.dataset)
@@ -161,6 +164,7 @@ def _dataset_document(book: Ledger, account: Account) -> dict[str, Any]:
             for used in used_by_waves(book, account)
         ],
         "corrections": corrections_document(book.corrections(account.dataset)),
+        "allotments": allotments_document(book, account.dataset),
     }
 
 
@@ -170,6 +174,7 @@ def _entry_document(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "wave": entry.wave,
+        "owner": entry.owner or None,
         "when": entry.when,
         "asked": decimal_text(entry.asked),
         "charged": decimal_text(entry.charged),
@@ -204,8 +209,7 @@ def used_by_waves(book: Ledger, account: Account) -> list[UsedByWave]:
     """What each wave of a population has used; nothing for a data set that stands alone."""
     from fractions import Fraction
 
-    found: list[UsedByWave] = []
-    waves = book.waves(account.dataset)
+    found, waves = list[UsedByWave](), book.waves(account.dataset)
     entries = book.entries(account.dataset) if waves else ()
     for wave in waves:
         mine = [entry for entry in entries if entry.wave == wave]
@@ -250,7 +254,7 @@ def _show_entries(book: Ledger, account: Account) -> None:
     from tetraodon.ledger import shown_above
 
     entries, refusals = book.entries(account.dataset), book.refusals(account.dataset)
-    waves = used_by_waves(book, account)
+    waves, owned = used_by_waves(book, account), any(entry.owner for entry in entries)
     if waves:
         say()
         heading(f"Waves of the population {account.dataset}")
@@ -259,11 +263,13 @@ def _show_entries(book: Ledger, account: Account) -> None:
     if entries:
         say()
         heading(f"Releases of {account.dataset}")
-        names = ["no.", *(["wave"] if waves else []), "when (UTC)", "asked", "charged", "composes", "state", "items"]
+        more = [*(["wave"] if waves else []), *(["owner"] if owned else [])]
+        names = ["no.", *more, "when (UTC)", "asked", "charged", "composes", "state", "items"]
         rows = [
             [
                 str(entry.id),
                 *([entry.wave] if waves else []),
+                *([entry.owner] if owned else []),
                 entry.when[:16].replace("T", " "),
                 shown_above(entry.asked),
                 shown_above(entry.charged)
@@ -279,9 +285,8 @@ def _show_entries(book: Ledger, account: Account) -> None:
     for one in book.corrections(account.dataset):
         say()
         when, at = one.when[:16].replace("T", " "), f" at delta {float(one.delta):g}" if one.delta else ""
-        wrapped(
-            f"{account.dataset}: its total was corrected to {shown_above(one.total)}{at} on {when}, before any release."
-        )
+        right = f"{shown_above(one.total)}{at}"
+        wrapped(f"{account.dataset}: its total was corrected to {right} on {when}, before any release.")
     if refusals:
         say()
         wrapped(f"{account.dataset}: {len(refusals)} refused because of the data (for the curator only).")

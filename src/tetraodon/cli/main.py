@@ -10,6 +10,7 @@ import typer
 
 from tetraodon import __version__
 from tetraodon.cli import (
+    allot_command,
     ask_command,
     attack_command,
     audit_command,
@@ -75,6 +76,8 @@ _COMMANDS: tuple[tuple[typer.Typer, str, str, Callable[..., None]], ...] = (
     (app, "compare", "What weaker and stronger promises would buy; no data.", compare_command.compare),
     (ledger, "open", "Set a data set's total and governing policy, once.", ledger_commands.open_),
     (ledger, "show", "What was asked, charged and is left.", ledger_commands.show),
+    (ledger, "allot", "How much of a total somebody may spend.", allot_command.allot),
+    (ledger, "grant", "Let a role of a database charge.", allot_command.grant),
     (ledger, "correct", "Correct a mistyped total while nothing is spent.", correct_command.correct),
     (ledger, "audit", "Whether the ledger is still what it was.", audit_command.audit),
     (ledger, "key", "The public key that releases are signed with.", key_command.key),

@@ -70,6 +70,9 @@ def release(
     purpose: Annotated[
         str | None, typer.Option(metavar="TEXT", help="On a server: what it is for.", show_default=False)
     ] = None,
+    owner: Annotated[
+        str, typer.Option(metavar="NAME", help="Charge it to their allotment as well.", show_default=False)
+    ] = "",
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -117,6 +120,7 @@ def release(
                 force=force,
                 resume=resume,
                 allow_dearer=allow_dearer,
+                owner=owner,
                 progress=follow(edge, progress),
                 warn=(lambda _: None) if as_json else note,
             )

@@ -1,0 +1,129 @@
+"""`tetraodon ledger allot` and `ledger grant`: who may spend how much of a total, and which role may charge at all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tetraodon.cli.command_boundary import Edge, WrongUse, typed_number
+from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
+from tetraodon.cli.output import Json, emit, heading, say, table, wrapped
+
+if TYPE_CHECKING:
+    from tetraodon.ledger import Ledger
+
+
+def allot(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="A data set, or a population.", show_default=False)],
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Who may spend it.", show_default=False)],
+    amount: Annotated[str, typer.Argument(metavar="EPSILON", help="In all; 0 ends it.", show_default=False)],
+    until: Annotated[
+        str | None, typer.Option(metavar="DAY", help="It ends when this day begins, in UTC.", show_default="no end")
+    ] = None,
+    ledger: LedgerUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Set how much of a data set's total somebody may spend in all, in place of what was set before.
+
+    Nothing is set aside: allotments may add up to more than the total, and the total wins. Releases with `--owner` are
+    charged to both, and so is what analysts ask of a server. `ledger show` lists them.
+
+    \b
+    Examples:
+      tetraodon ledger allot people-2026 ann 0.5
+      tetraodon ledger allot people-2026 ann 1 --until 2027-01-01
+
+    \b
+    --json gives {"ledger", "dataset", "owner", "amount", "spent", "left", "expires", "when"}; amounts are exact texts.
+    """
+    with Edge(as_json):
+        exact, ends = typed_number(amount, option="EPSILON", least=0), _moment(until)
+        from tetraodon.ledger import Ledger, shown_below
+
+        with Ledger(ledger) as book:
+            account = book.account(dataset).dataset
+            book.allot(account, owner, exact, ends)
+            (made,) = (one for one in allotments_document(book, account) if one["owner"] == owner)
+            left = book.left(account, owner)
+        if as_json:
+            emit({"ledger": ledger_name(ledger), "dataset": account} | made)
+            return
+        end = f", until {_shown(made['expires'])}" if made["expires"] else ""
+        wrapped(f"{owner} may spend epsilon {shown_below(exact)} of {account} in all{end}; {shown_below(left)} now.")
+
+
+def grant(
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the Postgres server.", show_default=False)],
+    ledger: LedgerUrl = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Let a role of a Postgres server charge this ledger: it may read and add, and change or delete nothing.
+
+    Run it as the owner of the ledger's tables. Releases by such a role are charged as any other.
+
+    \b
+    Example:
+      tetraodon ledger grant analysts --ledger postgresql://owner@db/ledger
+
+    \b
+    --json gives {"ledger", "role"}.
+    """
+    with Edge(as_json):
+        from tetraodon.ledger import Ledger
+
+        with Ledger(ledger) as book:
+            book.grant(role)
+        if as_json:
+            emit({"ledger": ledger_name(ledger), "role": role})
+            return
+        wrapped(f"{role} may charge {ledger_name(ledger)}, and change or delete nothing of it.")
+
+
+def allotments_document(book: Ledger, dataset: str) -> list[dict[str, Any]]:
+    """What is allotted of a data set, as JSON; `left` is what allotment and total both cover."""
+    from tetraodon.rational import decimal_text
+
+    return [
+        {
+            "owner": one.owner,
+            "amount": decimal_text(one.amount),
+            "spent": decimal_text(one.spent),
+            "left": decimal_text(book.left(dataset, one.owner)),
+            "expires": one.expires or None,
+            "when": one.when,
+        }
+        for one in book.allotments(dataset)
+    ]
+
+
+def show_allotments(book: Ledger, dataset: str) -> None:
+    """What is allotted of a data set, if anything is."""
+    from tetraodon.ledger import shown_above, shown_below
+
+    found = book.allotments(dataset)
+    if not found:
+        return
+    say()
+    heading(f"Allotments of {dataset}")
+    rows = []
+    for one in found:
+        left = shown_below(book.left(dataset, one.owner))
+        rows.append([one.owner, shown_below(one.amount), shown_above(one.spent), left, _shown(one.expires) or "no end"])
+    table(["owner", "allotted", "spent", "left", "until (UTC)"], rows, right=["allotted", "spent", "left"])
+    wrapped("What is left is what the allotment and the total both cover.")
+
+
+def _shown(moment: str) -> str:
+    return moment[:16].replace("T", " ")
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise WrongUse("--until is not a day", fix="write one such as 2027-01-01") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
