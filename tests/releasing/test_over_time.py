@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 from tests.gate.ways import TABLE, VIEW
 
 import tetraodon as td
-from tetraodon.ledger.account import ADDS_UP, JOINTLY, Account
+from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY, Account
 from tetraodon.releasing import pricing
 from tetraodon.releasing.counting import count
 
@@ -219,3 +222,137 @@ def test_waves_are_added_up_and_releases_of_one_wave_are_priced_together(book: t
     assert book.account("panel").charged == 2
     td.release(wish("men", dataset="feb", **secrets), PEOPLE, ledger=book)
     assert book.account("panel").charged == 2
+
+
+GAUSSIAN: dict[str, Any] = {"budget": {"rho": "0.02", "delta": "1e-6"}}
+
+
+def squares(told: list[dict[Record, Answers]], x: Record, y: Record) -> Fraction:
+    """The rho of all of them on one pair: half the sum of squared moves over squared widths ([CKS20] Thm 4)."""
+    pairs = ((one, two) for each in told for one, two in zip(each[x], each[y], strict=True))
+    return sum(
+        (
+            Fraction(sum((p - q) ** 2 for p, q in zip(one[1], two[1], strict=True))) / (2 * one[0] ** 2)
+            for one, two in pairs
+        ),
+        Fraction(0),
+    )
+
+
+@pytest.mark.parametrize("secrets", SECRETS)
+@pytest.mark.parametrize("asked", [["a", "sex", "both"], ["women", "men", "sum"]], ids="-".join)
+def test_with_gaussian_noise_the_rho_of_the_worst_edge_is_charged(
+    book: td.Ledger, secrets: dict[str, Any], asked: list[str]
+) -> None:
+    wishes = [wish(item, **secrets, **GAUSSIAN) for item in asked]
+    plans = [td.plan(one) for one in wishes]
+    assert all(plan.certificate.rho or not plan.certificate.epsilon for plan in plans)
+    told = [answers(plan) for plan in plans]
+    book.open("tiny", 100, wishes[0], delta="1e-6")
+    worst = [max(squares(told[: n + 1], x, y) for x, y in edges(wishes[0])) for n in range(len(told))]
+    spent = []
+    for one in wishes:
+        td.release(one, PEOPLE, ledger=book)
+        spent.append(book.account("tiny").spent.rho)
+    assert spent == worst
+    assert sum(entry.loss.rho or 0 for entry in book.entries("tiny")) == worst[-1]
+    assert book.audit().holds
+
+
+def moments(told: Answers, others: Answers, order: int) -> list[NDArray[np.float64]]:
+    """For each noisy number and each output, its part of the moment of the odds: e^(order (order - 1) rho) in all."""
+    seen, found = np.arange(-70, 71), []
+    for (width, one), (_, two) in zip(told, others, strict=True):
+        for p, q in zip(one, two, strict=True):
+            near, far = (np.exp(-((seen - c) ** 2) / (2 * float(width) ** 2)) for c in (p, q))
+            found.append((near / near.sum()) ** order * (far / far.sum()) ** (1 - order))
+    return found
+
+
+def test_with_gaussian_noise_whoever_chooses_by_what_was_answered_learns_no_more(tmp_path: Path) -> None:
+    """The moments of the odds over all transcripts, at two orders: of the worst way to choose, and of one by parity."""
+    secrets = {"together": "one attribute at a time"}
+    first = td.plan(wish("few", **secrets, **GAUSSIAN))
+    choices = [td.plan(wish(item, **secrets, **GAUSSIAN)) for item in ("few", "sex")]
+    paid = []
+    for number, then in enumerate(choices):
+        with td.Ledger(tmp_path / f"{number}.db") as ledger:
+            ledger.open("tiny", 9, first.policy, delta="1e-6")
+            run(ledger, first.policy, then.policy)
+            paid.append(ledger.account("tiny").spent.rho)
+    assert paid[1] < paid[0]
+    told, later = answers(first), [answers(plan) for plan in choices]
+    for order in (2, 3):
+        worst, chosen = [0.0, 0.0], 0.0
+        for x, y in [*edges(first.policy), *((y, x) for x, y in edges(first.policy))]:
+            (begun,) = moments(told[x], told[y], order)
+            ends = [math.prod(float(one.sum()) for one in moments(then[x], then[y], order)) for then in later]
+            worst = [max(most, float(begun.sum()) * end) for most, end in zip(worst, ends, strict=True)]
+            chosen = max(chosen, sum(float(begun[path::2].sum()) * end for path, end in enumerate(ends)))
+        allowed = [math.exp(order * (order - 1) * float(rho)) for rho in paid]
+        assert worst == pytest.approx(allowed, rel=1e-9)
+        assert allowed[1] < chosen < allowed[0]
+
+
+def test_pure_and_gaussian_releases_are_compared_with_their_own_kind(book: td.Ledger) -> None:
+    """Each sum covers every pair: the men are free beside the women, in either currency, and of no use to the other."""
+    secrets = {"secrets": {"sex": "public"}}
+    book.open("tiny", 9, wish("women", **secrets), delta="1e-6")
+    spent = []
+    for item, more in (("women", {}), ("women", GAUSSIAN), ("men", {}), ("men", GAUSSIAN), ("men", GAUSSIAN)):
+        td.release(wish(item, **secrets, **more), PEOPLE, ledger=book)
+        spent.append(book.account("tiny").spent)
+    rho = spent[1].rho
+    assert [(one.pure, one.rho) for one in spent] == [(1, 0), (1, rho), (1, rho), (1, rho), (1, 2 * rho)]
+    kinds = [entry.composition for entry in book.entries("tiny")]
+    assert kinds == [ADDS_UP, ADDS_UP, JOINTLY, JOINTLY, ADDS_UP]
+    assert book.audit().holds
+
+
+@pytest.mark.parametrize("more", [{}, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_of_dependent_groups_every_change_of_their_rows_is_priced_together(
+    book: td.Ledger, more: dict[str, Any]
+) -> None:
+    """Two rows of a home change, each from any record to any other: the worst pair of tables is found by listing."""
+    homes = {"attackers": [{"groups": "home", "at most": 2}], **more}
+    table = PEOPLE.with_columns(home=pl.Series([n // 2 for n in range(30)]))
+    wishes = [wish(item, **homes) for item in ("women", "men", "a")]
+    told = [answers(replace(plan, policy=wish("a", **more))) for plan in map(td.plan, wishes)]
+    book.open("tiny", 100, wishes[0], **({"delta": "1e-6"} if more else {}))
+    any_change = list(itertools.permutations(RECORDS, 2))
+    each = [max((squares if more else lost)(told[: n + 1], x, y) for x, y in any_change) for n in range(3)]
+    spent = []
+    for one in wishes:
+        td.release(one, table, ledger=book)
+        spent.append(book.account("tiny").spent)
+    assert [one.rho if more else one.pure for one in spent] == [(4 if more else 2) * worst for worst in each]
+    assert book.entries("tiny")[1].composition == JOINTLY
+
+
+QUERIES = {
+    "a secret decides": "select a, sex from '{}' where a >= 1",
+    "computed": "select a, cast(case when a >= 1 then 'f' else 'm' end as text) as sex from '{}'",
+    "public": "select * from '{}' where sex = 'f'",
+    "columns alone": "select sex, a from '{}'",
+}
+
+
+@pytest.mark.parametrize(("query", "shared"), [*zip(QUERIES, [False, False, True, True], strict=True)])
+def test_records_that_a_query_makes_are_priced_by_themselves(
+    book: td.Ledger, tmp_path: Path, query: str, shared: bool
+) -> None:
+    """Somebody who turns one is another in the second table and comes into the first: no single step does both."""
+    PEOPLE.write_parquet(tmp_path / "t.parquet")
+    secrets = {"together": "one attribute at a time", "presence": "secret"}
+    if query == "public":
+        secrets |= {"secrets": {"sex": "public", "a": "everything"}}  # type: ignore[dict-item]
+    book.open("tiny", 9, wish("a", **secrets))
+    item = "women" if query == "public" else "sex"
+    td.release(wish(item, **secrets), QUERIES[query].format(tmp_path / "t.parquet"), ledger=book)
+    td.release(wish("men" if query == "public" else "a", **secrets), PEOPLE, ledger=book)
+    assert book.account("tiny").charged == (1 if shared else 2)
+    kinds = [entry.composition for entry in book.entries("tiny")]
+    assert kinds == ([ADDS_UP, JOINTLY] if shared else [ALONE, ADDS_UP])
+    if not shared:
+        with pytest.raises(td.Refused, match="that a query made"):
+            td.reprice(book, wish("a", **secrets))

@@ -27,7 +27,7 @@ from tetraodon.errors import BudgetExhausted, Charged, Overtaken, ReleaseError, 
 from tetraodon.gate.permit import Permit, Terms, permit_for, require_not_dearer
 from tetraodon.gate.place import Place
 from tetraodon.gate.resume import OLD, Pending
-from tetraodon.ledger import Entry, Reservation
+from tetraodon.ledger import Entry
 from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.signature import stamp
 
@@ -272,7 +272,7 @@ class Passage:
         try:
             draft = self._pending.draft()
             fill(draft, self.entry)
-            digest = stamp(draft, self._place.manifest, self._ledger, self._reservation(self.entry))
+            digest = stamp(draft, self._place.manifest, self._ledger, self.entry.reservation)
             self._pending.note(digest)
             self._place.take(draft, self._pending.folder / OLD, replace=self._replaces)
         except OSError as error:
@@ -283,17 +283,13 @@ class Passage:
     @property
     def chained(self) -> str:
         """The hash of the charge in the ledger's chain, once it is made: for the report."""
-        return "" if self.entry is None else str(self._ledger.statement(self._reservation(self.entry))["chain"])
+        return "" if self.entry is None else str(self._ledger.statement(self.entry.reservation)["chain"])
 
     def settle(self, digest: str) -> None:
         """Note in the ledger that what is paid for is out, with a hash of it. For what goes to no folder."""
         if self.entry is None:
             raise ReleaseError("nothing was charged that could be settled", fix="spend first")
-        self._ledger.settle(self._reservation(self.entry), manifest_hash=digest)
-
-    @staticmethod
-    def _reservation(entry: Entry) -> Reservation:
-        return Reservation(entry.id, entry.dataset, entry.asked, entry.charged, entry.when)
+        self._ledger.settle(self.entry.reservation, manifest_hash=digest)
 
 
 def _another(pending: Pending) -> ReleaseError:

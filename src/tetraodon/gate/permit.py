@@ -21,12 +21,13 @@ from tetraodon.noise.laws import NoiseLaw
 @dataclass(frozen=True, slots=True)
 class Charge:
     """What is taken from the total, and how releases compose. `after` is the number of the entry that must be the last
-    one before it.
+    one before it; `rho` is what of a rho is charged, where that is not all of it.
     """
 
     amount: Fraction
     composition: str = ADDS_UP
     after: int | None = None
+    rho: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Terms:
             "certificate": self.certificate,
             "witness": self.witness,
         }
-        return Bill(self.asked, charge.amount, item | more, charge.after, owner)
+        return Bill(self.asked, charge.amount, item | more, charge.after, owner, charge.rho)
 
     def charged_in(self, entry: Entry) -> bool:
         """Whether a charge was made for the same policy and plan."""

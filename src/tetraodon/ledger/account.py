@@ -17,6 +17,8 @@ from tetraodon.ledger.document import canonical_text, document_from_text, docume
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
 
+RHO: Final = "rho_charged"
+"""What of a document says how much of its rho is charged, where others have paid for the rest."""
 State: TypeAlias = Literal["reserved", "settled"]
 STATES: tuple[State, ...] = get_args(State)
 DOCUMENT_PARTS = ("policy", "plan", "certificate")
@@ -30,9 +32,11 @@ def no_ledger(where: str = "") -> LedgerError:
 
 
 ADDS_UP: Final = "adds up"
+ALONE: Final = "adds up alone"
 JOINTLY: Final = "verified jointly"
-"""How a charge composes: it may be summed with any other, or it is what the release added to the loss of all of them
-together. What is neither is never charged: it is refused."""
+"""How a charge composes: it may be summed with any other, and is compared with later ones; or it may be summed and is
+not compared, since it is not of the same records; or it is what the release added to the loss of all of them together.
+What is none of these is never charged: it is refused."""
 
 # No digits: a kind must not be able to carry a count.
 _KIND = re.compile(r"[a-z]+([_-][a-z]+)*")
@@ -83,8 +87,9 @@ class Entry:
 
     @property
     def loss(self) -> ReleaseLoss:
-        """What the release lost: its epsilon, with a delta of its own if it told names or was priced as the only one;
-        or with Gaussian noise its rho, of which `charged` is what follows at `delta`.
+        """What is charged for the release: its epsilon, with a delta of its own if it told names or was priced as the only
+        one; or with Gaussian noise its rho, or what it adds to that of others, of which `charged` is what follows at
+        `delta`.
         """
         if not self.delta:
             return ReleaseLoss(self.charged)
@@ -92,11 +97,16 @@ class Entry:
             certificate = self.document["certificate"]
             if "rho_exact" not in certificate and amount_from_text(certificate["delta"]) == self.delta:
                 return ReleaseLoss(self.charged, delta=self.delta)
-            return ReleaseLoss(self.charged, amount_from_text(certificate["rho_exact"]))
+            return ReleaseLoss(self.charged, amount_from_text(self.document.get(RHO, certificate["rho_exact"])))
         except (KeyError, TypeError):
             raise LedgerError(
                 "the ledger holds an entry that Tetraodon did not write", fix="restore the ledger from a backup"
             ) from None
+
+    @property
+    def reservation(self) -> Reservation:
+        """What the charge was reserved with."""
+        return Reservation(self.id, self.dataset, self.asked, self.charged, self.when)
 
     @property
     def token(self) -> str:

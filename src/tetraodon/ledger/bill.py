@@ -9,8 +9,8 @@ from typing import Any
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import BudgetExhausted, LedgerError, Overtaken
-from tetraodon.ledger.account import DOCUMENT_PARTS, Account, Entry, dataset_name, kept_name
-from tetraodon.ledger.amount import amount, amount_from_text, shown_above, shown_below
+from tetraodon.ledger.account import DOCUMENT_PARTS, RHO, Account, Entry, dataset_name, kept_name
+from tetraodon.ledger.amount import amount, amount_from_text, amount_text, shown_above, shown_below
 from tetraodon.ledger.compose import Spent
 
 
@@ -25,6 +25,7 @@ class Bill:
     item:    the policy and plan of the release as documents, and its `Certificate` under the governing policy.
     after:   the charge was computed together with everything up to the entry of this number, 0 if there is none, and is
              refused after any other; None where losses add up.
+    rho:     with Gaussian noise, what of its rho is charged where that is less, since others have paid for the rest.
     owner:   for whom it is charged, out of their allotment; empty for the curator, who needs none.
     """
 
@@ -33,6 +34,7 @@ class Bill:
     item: Mapping[str, Any] = field(hash=False)
     after: int | None = None
     owner: str = ""
+    rho: Fraction | None = None
 
     def entry(self, dataset: str, when: str) -> Entry:
         """The entry as it would be kept, checked as far as that goes without the others."""
@@ -41,6 +43,10 @@ class Bill:
         if self.after is None and charged < certificate.epsilon:
             raise _too_little()
         document = {**self.item, "certificate": certificate_document(certificate)}
+        if self.rho is not None:
+            if self.after is None or certificate.rho is None:
+                raise _too_little()
+            document[RHO] = amount_text(amount(self.rho, name="the rho that is charged"))
         if self.owner:
             document["owner"] = kept_name(self.owner, "the owner")
         return Entry(0, dataset_name(dataset), asked, charged, "reserved", when, document, delta=certificate.delta)
@@ -118,7 +124,9 @@ def check_affordable(account: Account, new: Entry, *, after: int | None) -> Spen
                 f"another release of {new.dataset!r} was charged while this one was priced together with earlier ones",
                 fix="run the same command again",
             )
-        if account.charged + new.charged < amount_from_text(new.document["certificate"]["epsilon_exact"]):
+        alone, lost = new.document["certificate"], new.loss.rho
+        paid = account.charged + new.charged if lost is None else account.spent.rho + lost
+        if paid < amount_from_text(alone["epsilon_exact" if lost is None else "rho_exact"]):
             raise _too_little()  # together with others it loses no less than alone
     if new.loss.delta:
         _check_delta(account, new)

@@ -99,15 +99,32 @@ def open_policy_table(policy: Policy, table: Source, governing: Policy | None = 
     return open_table(table, reading.domain, _individuals(policy), csv=csv, open_text=opened)
 
 
+def makes_records(table: Source, governing: Policy) -> bool:
+    """Whether a query in place of a table makes other records of it, so that a change of a row is another change there.
+
+    Why   it may compute columns; a secret may decide who is selected, so that a step is somebody who comes or goes; and
+          which rows of a group come first depends on which are selected.
+    """
+    if not isinstance(table, str) or not is_query(table):
+        return False
+    query, names = read_query(table), set(governing.domain.names)
+    cut = bool(query.asked_of) and not isinstance(governing.attackers, Independent)
+    return cut or not names <= query.kept(names) or not query.asked_of <= _kept(query, governing)
+
+
+def _kept(query: RowQuery, policy: Policy) -> set[str]:
+    """The attributes on which a condition may depend without any secret deciding who is in the data."""
+    public = {n for n in policy.domain.names if isinstance(policy.graph.factor_of(n).graph, Public)}
+    return public & query.kept(policy.domain.names) if policy.graph.groups is None else set()
+
+
 def _check_condition(query: RowQuery, policy: Policy) -> None:
     """Refuse a query whose condition a secret may change, where the number of records is taken to be known.
 
     Why  somebody whose secret changes would leave the data or come into it, and an exact number of records would tell.
          Where presence is a secret that is one step, and priced.
     """
-    public = {n for n in policy.domain.names if isinstance(policy.graph.factor_of(n).graph, Public)}
-    kept = public & query.kept(policy.domain.names) if policy.graph.groups is None else set()
-    if policy.size_is_public and not query.asked_of <= kept:
+    if policy.size_is_public and not query.asked_of <= _kept(query, policy):
         raise Refused(
             "the condition of the query decides who is in the data, and the policy says that everybody knows it",
             fix="ask about attributes that are `public`, write `presence: secret`, or make a table of these rows first",

@@ -19,15 +19,15 @@ from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
-from tetraodon.ledger.account import ADDS_UP, JOINTLY
-from tetraodon.policy.attackers import Independent
+from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
+from tetraodon.policy.attackers import DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.reprice import entry_measurements
 from tetraodon.releasing.same_data import check_same_data
-from tetraodon.zcdp import sqrt_above
+from tetraodon.zcdp import epsilon_at, sqrt_above
 
 if TYPE_CHECKING:
     from tetraodon.ledger import Ledger
@@ -80,9 +80,8 @@ def charge_for(
     """
     governing = account.governing
     if adds_up(governing.attackers):
-        alone = Charge(charge_of(certificate), ADDS_UP)
-        beside = _beside(plan, certificate, account, governing, entries)
-        return beside if beside is not None and beside.amount < alone.amount else alone
+        beside = _beside(plan, certificate, account, entries)
+        return Charge(charge_of(certificate), ADDS_UP) if beside is None else beside
     measured, earlier = [m for item in plan for m in item.measurements], _up_to(account, entries)
     if earlier and (certificate.delta or any(entry.delta for entry in earlier)):
         raise Refused(
@@ -105,34 +104,57 @@ def charge_for(
 
 
 def _beside(
-    plan: Plan, certificate: Certificate, account: Account, governing: Policy, entries: Callable[[], Sequence[Entry]]
+    plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]
 ) -> Charge | None:
-    """What a release adds to the loss of those before it that it is priced together with; None where there are none.
+    """What a release adds to the loss of those before it that it is priced together with; None where that is not less.
 
     Post  the charges of these and the new one sum to no less than what all of them lose together, over the worst pair
           of neighbours. Every other entry was charged all of its own loss, and whatever follows may be.
-    Why   for each pair of neighbours losses add up, whoever chose what is released next ([HMD14] Thm 4.2 over time).
-          Charges of another table's releases, or where the rows of a person are cut, pay for other pairs.
+    Why   for each pair of neighbours losses add up, whoever chose what is released next ([HMD14] Thm 4.2 over time),
+          and so do those in zCDP, at the one order that the ledger reads them at. Pure losses are compared with pure
+          ones and rho with rho: each sum is then enough for every pair. Charges of another table's releases, or where
+          the rows of a person are cut, pay for other pairs.
     """
-    alike = isinstance(governing.attackers, Independent) and not (governing.key and governing.cuts_rows)
-    if certificate.rho is not None or certificate.delta or not alike or not account.spent.last:
+    squares, alone = certificate.rho is not None, Fraction(certificate.rho or certificate.epsilon)
+    if (certificate.delta and not squares) or not _same_records(account.governing) or not account.spent.last:
         return None
     measured, paid = [m for item in plan for m in item.measurements], Fraction(0)
-    earlier = [e for e in _up_to(account, entries) if e.wave == plan.policy.dataset and not e.delta]
+    earlier = [e for e in _up_to(account, entries) if e.wave == plan.policy.dataset and e.composition != ALONE]
+    earlier = [e for e in earlier if not e.loss.delta and (e.loss.rho is not None) == squares]
     if len(earlier) > MOST_TOGETHER:
         return None
     for entry in earlier:
         try:
-            measured += entry_measurements(entry, governing)
-            paid += entry.charged
+            measured += entry_measurements(entry, account.governing)
+            paid += entry.charged if entry.loss.rho is None else entry.loss.rho
         except TetraodonError:
             if entry.composition != ADDS_UP:
                 return None  # others were charged less because of it
     try:
-        together = certify_release(governing, measured)
+        together = certify_release(account.governing, measured, delta=account.delta)
     except Refused:
         return None
-    return Charge(max(Fraction(together.epsilon) - paid, Fraction(0)), JOINTLY, account.spent.last)
+    added = max(Fraction(together.rho or together.epsilon) - paid, alone - paid, Fraction(0))
+    if added >= alone:
+        return None
+    if squares:
+        return Charge(epsilon_at(added, account.delta), JOINTLY, account.spent.last, added)
+    return Charge(added, JOINTLY, account.spent.last)
+
+
+def _same_records(governing: Policy) -> bool:
+    """Whether a change of the table is the same change for every release.
+
+    Why   a release may leave people with too many rows out where another counts some of theirs. Of a group that rows
+          depend in, every release counts the same.
+    """
+    match governing.attackers:
+        case DependentGroups():
+            return True
+        case Independent():
+            return not (governing.key and governing.cuts_rows)
+        case _:
+            return False
 
 
 def _up_to(account: Account, entries: Callable[[], Sequence[Entry]]) -> list[Entry]:
@@ -160,14 +182,25 @@ class Quote:
         }
 
 
-def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger) -> Terms:
+def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger, *, by_itself: bool = False) -> Terms:
     """What is charged for a release whose certificate under the governing policy is given, at the time of asking.
+
+    It is charged `by_itself` where its records are not those of other releases (`counting.makes_records`): what one
+    sees as a step may be another change in the other, which nothing but its own loss covers.
 
     Why   it is asked before the table is counted and again to charge: the price stands while nothing was spent since.
     """
+    if by_itself and not adds_up(account.governing.attackers):
+        raise Refused(
+            "a query makes other records of this table, and under the governing policy losses do not add up",
+            fix="name the table itself, or open a data set for the records that the query makes",
+            where=account.dataset,
+        )
     found: dict[Account, Charge] = {}
 
     def price() -> Charge:
+        if by_itself:
+            return Charge(charge_of(certificate), ALONE)
         now = ledger.account(account.dataset) if found else account
         if now not in found:
             found[now] = charge_for(plan, certificate, now, lambda: ledger.entries(now.dataset))

@@ -20,6 +20,7 @@ from tetraodon.certificate.certificate import Certificate
 from tetraodon.domain import Domain
 from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry, Ledger, opened
+from tetraodon.ledger.account import ALONE
 from tetraodon.ledger.compose import ReleaseLoss, composed
 from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Item, Policy
@@ -100,6 +101,11 @@ def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repri
                 f"the policy is for data set {policy.dataset!r}",
                 fix="name the data set of the releases in it",
                 where=entry.wave,
+            )
+        if entry.composition == ALONE:
+            raise Refused(
+                f"entry {entry.id} is about records that a query made, which cannot be priced together with others",
+                fix="price the policy of each such release with `tetraodon plan`, and add up",
             )
         measured = entry_measurements(entry, policy)
         names = tuple(str(document["name"]) for document in entry.document["plan"]["queries"])

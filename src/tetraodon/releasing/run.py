@@ -25,7 +25,7 @@ from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.rank_cuts import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.releasing.counting import count
+from tetraodon.releasing.counting import count, makes_records
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.error_targets import require_targets
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
@@ -104,7 +104,7 @@ def _measure(
     """Count, charge, draw, and keep what was drawn; for an owner, charge first."""
     account = ledger.account(plan.policy.account)
     certificate = governing_certificate(plan, account)
-    asked = terms(plan, certificate, account, ledger)
+    asked = terms(plan, certificate, account, ledger, by_itself=makes_records(table, account.governing))
     way.check_price(asked)
     if owner:
         progress("charging the ledger")
