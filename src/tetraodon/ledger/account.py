@@ -87,9 +87,8 @@ class Entry:
 
     @property
     def loss(self) -> ReleaseLoss:
-        """What is charged for the release: its epsilon, with a delta of its own if it told names or was priced as the only
-        one; or with Gaussian noise its rho, or what it adds to that of others, of which `charged` is what follows at
-        `delta`.
+        """What is charged for the release: its epsilon, with a delta of its own if it told names or was priced as the
+        only one; or with Gaussian noise its rho, or what it adds to that of others, and `charged` follows at `delta`.
         """
         if not self.delta:
             return ReleaseLoss(self.charged)
