@@ -102,7 +102,7 @@ def show(
       "state", "settled", "release_sha256", "items": [NAME]}], "refusals": [{"kind", "when"}], "waves": [{"dataset",
       "releases", "asked", "charged"}], "corrections": [{"when", "total", "delta"}], "allotments": [{"owner", "amount",
       "spent", "left", "expires", "when"}]}]}; amounts are exact texts such as "0.1" or "1/3". `composition` is
-      "adds up", "adds up alone" or "verified jointly". With Gaussian noise "charged" is epsilon at "delta": losses compose.
+      "adds up", "adds up alone" or "verified jointly". With Gaussian noise "charged" is at "delta": losses compose.
     """
     with Edge(as_json):
         from tetraodon.cli.allot_command import show_allotments
