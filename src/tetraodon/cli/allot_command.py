@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from tetraodon.cli.allotments_in_words import allotments_document, day_and_hour
 from tetraodon.cli.command_boundary import Edge, WrongUse, typed_number
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
-from tetraodon.cli.output import Json, emit, heading, say, table, wrapped
-
-if TYPE_CHECKING:
-    from tetraodon.ledger import Ledger
+from tetraodon.cli.output import Json, emit, wrapped
 
 
 def allot(
@@ -50,7 +48,7 @@ def allot(
         if as_json:
             emit({"ledger": ledger_name(ledger), "dataset": account} | made)
             return
-        end = f", until {_shown(made['expires'])}" if made["expires"] else ""
+        end = f", until {day_and_hour(made['expires'])}" if made["expires"] else ""
         wrapped(f"{owner} may spend epsilon {shown_below(exact)} of {account} in all{end}; {shown_below(left)} now.")
 
 
@@ -79,44 +77,6 @@ def grant(
             emit({"ledger": ledger_name(ledger), "role": role})
             return
         wrapped(f"{role} may charge {ledger_name(ledger)}, and change or delete nothing of it.")
-
-
-def allotments_document(book: Ledger, dataset: str) -> list[dict[str, Any]]:
-    """What is allotted of a data set, as JSON; `left` is what allotment and total both cover."""
-    from tetraodon.rational import decimal_text
-
-    return [
-        {
-            "owner": one.owner,
-            "amount": decimal_text(one.amount),
-            "spent": decimal_text(one.spent),
-            "left": decimal_text(book.left(dataset, one.owner)),
-            "expires": one.expires or None,
-            "when": one.when,
-        }
-        for one in book.allotments(dataset)
-    ]
-
-
-def show_allotments(book: Ledger, dataset: str) -> None:
-    """What is allotted of a data set, if anything is."""
-    from tetraodon.ledger import shown_above, shown_below
-
-    found = book.allotments(dataset)
-    if not found:
-        return
-    say()
-    heading(f"Allotments of {dataset}")
-    rows = []
-    for one in found:
-        left = shown_below(book.left(dataset, one.owner))
-        rows.append([one.owner, shown_below(one.amount), shown_above(one.spent), left, _shown(one.expires) or "no end"])
-    table(["owner", "allotted", "spent", "left", "until (UTC)"], rows, right=["allotted", "spent", "left"])
-    wrapped("What is left is what the allotment and the total both cover.")
-
-
-def _shown(moment: str) -> str:
-    return moment[:16].replace("T", " ")
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tetraodon.cli.allotments_in_words import allotments_document, show_allotments
 from tetraodon.cli.command_boundary import Edge, existing_policy, typed_number
 from tetraodon.cli.output import Json, emit, heading, say, table, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
@@ -105,7 +106,6 @@ def show(
       "adds up", "adds up alone" or "verified jointly". With Gaussian noise "charged" is at "delta": losses compose.
     """
     with Edge(as_json):
-        from tetraodon.cli.allot_command import show_allotments
         from tetraodon.ledger import Ledger
 
         with Ledger(ledger) as book:
@@ -147,7 +147,6 @@ def account_document(account: Account) -> dict[str, Any]:
 def _dataset_document(book: Ledger, account: Account) -> dict[str, Any]:
     from fractions import Fraction
 
-    from tetraodon.cli.allot_command import allotments_document
     from tetraodon.rational import decimal_text
 
     entries = book.entries(account.dataset)
