@@ -198,13 +198,6 @@ def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger
         )
     found: dict[Account, Charge] = {}
 
-    if by_itself and not adds_up(account.governing.attackers):
-        raise Refused(
-            "a query makes other records of this table, and under the governing policy losses do not add up",
-            fix="name the table itself, or open a data set for the records that the query makes",
-            where=account.dataset,
-        )
-
     def price() -> Charge:
         if by_itself:
             return Charge(charge_of(certificate), ALONE)
