@@ -246,19 +246,19 @@ class SecretGraph(Remembering):
                 np.concatenate([pair[end][own] for pair, own in zip(found, mine, strict=True)]) for end in (0, 1)
             )
             return first, second
-        cells = np.arange(size)
-        axes = dict(zip(self.domain.names, np.unravel_index(cells, self.domain.shape), strict=True))
-        changed = np.zeros((size, size), np.int64)
-        allowed = ~np.eye(size, dtype=np.bool_)
+        axes = dict(zip(self.domain.names, np.unravel_index(np.arange(size), self.domain.shape), strict=True))
+        changed = np.zeros((size, size), np.int16)
+        allowed = np.triu(np.ones((size, size), np.bool_), 1)
         for factor in self.factors:
             shape = self.domain.project(factor.names).shape
             vertex: NDArray[np.int64] = np.ravel_multi_index([axes[n] for n in factor.names], shape)
             x, y = np.broadcast_arrays(vertex[:, None], vertex[None, :])
-            moved = x != y
-            changed += moved
-            allowed &= ~moved | factor.graph.adjacent(x, y)
-        first, second = np.nonzero(np.triu(allowed & (changed <= self.at_most)))
-        return first.astype(np.int64), second.astype(np.int64)
+            if self.at_most < len(self.factors):
+                changed += x != y
+            if not factor.complete:
+                allowed &= (x == y) | factor.graph.adjacent(x, y)
+        first, second = np.nonzero(allowed & (changed <= self.at_most))
+        return first.astype(np.int64, copy=False), second.astype(np.int64, copy=False)
 
     def absent_cells(self) -> Codes:
         """The records that ABSENT is joined to, as cell numbers."""

@@ -51,7 +51,7 @@ def test_the_classes_and_their_secrets_are_those_of_the_cells(monkeypatch: pytes
         case = random_case(rng)
         graph = case.graph if number % 3 else random_groups(rng, (2, 3), absent=rng.random() < 0.3)
         known = case.known if number % 3 else (Known(count("a <= 1 and g = 0")), Known(count("a <= 1")))
-        here = classes_of.__wrapped__(graph, known)
+        here = classes_of(graph, known)
         segments = coarse(here.graph, known, 10**6)
         assert segments is not None
         small = segments.graph.domain.size
@@ -61,7 +61,7 @@ def test_the_classes_and_their_secrets_are_those_of_the_cells(monkeypatch: pytes
         smaller += 1
         with monkeypatch.context() as patch:
             patch.setattr(module, "MATRIX_LIMIT", small)
-            there = classes_of.__wrapped__(graph, known)
+            there = classes_of(graph, known)
         assert there.coarse is not None
         assert set(here.counted) == set(there.counted)
         assert arcs(here) == arcs(there)

@@ -129,7 +129,6 @@ class Classes:
         return first, second
 
 
-@lru_cache(maxsize=64)
 def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, ...] = ()) -> Classes:
     """The classes under some known facts, on the attributes that the facts look at and on `names`.
 
@@ -137,16 +136,21 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
          some of these attributes stays an edge when the others are left alone. So nothing else matters.
     """
     wanted = {*names, *known_names(known, graph.domain)} or {graph.domain.names[0]}
-    whole = graph.part(wanted)
-    small = None
-    if whole.domain.size > MATRIX_LIMIT:
-        small = coarse(whole, known, MATRIX_LIMIT) if not names else None
-        if small is None:
-            raise Refused(
-                f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(whole.domain.names)} would have to "
-                "be compared",
-                fix="use fewer or coarser attributes together with what is known",
-            )
+    part = graph.part(wanted)
+    large = part.domain.size > MATRIX_LIMIT
+    return _classes(graph.domain, part, known, large, large and bool(names))
+
+
+@lru_cache(maxsize=64)
+def _classes(every: Domain, whole: SecretGraph, known: tuple[Known, ...], large: bool, asked: bool) -> Classes:
+    """Plans ask for them again and again, with other names."""
+    small = coarse(whole, known, MATRIX_LIMIT) if large and not asked else None
+    if large and small is None:
+        raise Refused(
+            f"with known counts, more than {MATRIX_LIMIT:,} cells of {', '.join(whole.domain.names)} would have to be "
+            "compared",
+            fix="use fewer or coarser attributes together with what is known",
+        )
     part = small.graph if small else whole
     domain = part.domain
     cells = np.arange(domain.size)
@@ -161,7 +165,7 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
         columns += [(label == row).astype(np.int64) for row in range(int(label.max(initial=-1)) + 1)]
         ends.append(len(columns))
     table = np.array(columns, np.int64).reshape(len(columns), domain.size)
-    if graph.absent:
+    if whole.absent:
         table = np.concatenate([table, np.zeros((len(columns), 1), np.int64)], axis=1)
         leaving = part.absent_cells()
         x = np.concatenate([x, leaving])
@@ -170,7 +174,7 @@ def classes_of(graph: SecretGraph, known: tuple[Known, ...], names: tuple[str, .
     steps = distinct - distinct[:, :1]
     keep = independent_coordinates(steps.tolist())
     return Classes(
-        graph.domain,
+        every,
         part,
         np.asarray(class_of.ravel(), np.int64),
         _rows(distinct.T),
