@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,20 @@ def worst_edge(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool
     """
     if not queries or not graph.has_edges:
         return Loss(Fraction(0), None, True)
+    if len(queries) == 1:
+        [(query, weight)] = queries
+        found = _of_one(graph, query, squares)
+        return replace(found, value=weight * found.value)
+    return _over_all(graph, queries, squares)
+
+
+@lru_cache(maxsize=64)
+def _of_one(graph: SecretGraph, query: LinearQuery, squares: bool) -> Loss:
+    """Plans ask for the same query again and again, with other scales."""
+    return _over_all(graph, [(query, Fraction(1))], squares)
+
+
+def _over_all(graph: SecretGraph, queries: Sequence[Weighted], squares: bool) -> Loss:
     if graph.groups is not None:
         return _worst_group(graph, graph.groups.by, queries, squares)
     return _whoever(graph, queries, {}, squares)

@@ -81,6 +81,12 @@ class SmoothSums:
         gap = np.minimum(np.abs(x - y), len(self.kernel))
         return np.asarray(self.single[x] * self.single[y] * (near + far + whole**2 * self.overlaps[gap]))
 
+    @cached_property
+    def lengths(self) -> Ints:
+        """The sum of the squares of each column."""
+        every = np.arange(self.size)
+        return self.inner(every, every)
+
     def alone(self, x: Ints) -> Ints:
         return np.asarray(np.abs(self.columns()).sum(axis=0)[x])
 

@@ -84,7 +84,9 @@ class Squared:
                 apart = self.alone(low) + self.alone(high)
                 next_to = _square(w - start) + _square(start + end - w) + _square(end)
                 return np.where(near, 2 * _square(end - start), np.where(first + 1 == second, next_to, apart))
-            case Soft() | Product() | SmoothSums() as soft:
+            case SmoothSums() as sums:
+                return np.asarray(sums.lengths[x] + sums.lengths[y] - 2 * sums.inner(x, y))
+            case Soft() | Product() as soft:
                 return np.asarray(soft.inner(x, x) + soft.inner(y, y) - 2 * soft.inner(x, y))
             case WeighedMargins() as margins:
                 return margins.apart_by(x, y, 2)
