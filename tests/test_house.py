@@ -58,6 +58,11 @@ def test_no_class_name_stands_for_two_things() -> None:
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
+def test_types_of_arrays_have_one_name_each() -> None:
+    spelt = re.compile(r"NDArray\[np\.(int64|float64|bool_|int16)\]")
+    assert {path_of(module) for module in MODULES if spelt.search(module.read_text("utf-8"))} == {"arrays.py"}
+
+
 def mirrored(path: str) -> Path:
     """Where the test of a module is."""
     return TESTS / Path(path).parent / f"test_{Path(path).name}"

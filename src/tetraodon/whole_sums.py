@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
+
 MOST_ROWS = 2**36
 """Rows that a table may have: some 69 thousand million."""
 LARGEST = 2**61
@@ -22,9 +24,7 @@ def fits(longest: int) -> bool:
     return longest * MOST_ROWS <= LARGEST
 
 
-def add_up(
-    size: int, place: NDArray[np.int64], amount: NDArray[np.int64], times: NDArray[np.int64], *, longest: int
-) -> NDArray[np.int64]:
+def add_up(size: int, place: Ints, amount: Ints, times: Ints, *, longest: int) -> Ints:
     """Sums of amount * times by place, none beyond `LARGEST`.
 
     Pre   no amount is above `longest`, and all times together are at most `MOST_ROWS`.
@@ -42,12 +42,12 @@ def add_up(
     return cut_off(whole)
 
 
-def cut_off(whole: NDArray[np.object_]) -> NDArray[np.int64]:
+def cut_off(whole: NDArray[np.object_]) -> Ints:
     """Python integers as 64 bits, none beyond `LARGEST`."""
     return np.asarray(np.clip(whole, -LARGEST, LARGEST), np.int64)
 
 
-def with_noise(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
+def with_noise(exact: Ints, noise: Ints) -> Ints:
     """Exact numbers and noise together, none beyond `LARGEST`.
 
     Why   cutting off what is told comes after the noise and costs nothing. Noise beyond 2^62 takes any number that we

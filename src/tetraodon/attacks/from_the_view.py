@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import bars, rounded
 from tetraodon.attacks.play import Dice
@@ -24,7 +24,7 @@ SPARSE, DENSE = (30, 30, 30, 30), (30, 30)
 GAMMA = Fraction(9, 10)
 
 
-def town(sizes: tuple[int, ...], dice: Dice) -> tuple[Domain, NDArray[np.int64]]:
+def town(sizes: tuple[int, ...], dice: Dice) -> tuple[Domain, Ints]:
     """People who have the lower half of every attribute's values, as people have."""
     domain = Domain(tuple(Attribute(f"a{n}", Integers(0, size - 1)) for n, size in enumerate(sizes)))
     return domain, np.stack([dice.random.integers(0, size // 2, PEOPLE) for size in sizes], axis=1)

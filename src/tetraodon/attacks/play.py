@@ -9,8 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.noise.coins import Words
 from tetraodon.noise.laplace import laplace_sampler
 
@@ -28,7 +28,7 @@ class Dice:
         words: Words = self.random.integers(0, 1 << bits, size=count, dtype=np.uint64)
         return words
 
-    def laplace(self, scale: Fraction | int, size: tuple[int, ...]) -> NDArray[np.int64]:
+    def laplace(self, scale: Fraction | int, size: tuple[int, ...]) -> Ints:
         """Discrete Laplace noise from the package's own sampler."""
         count = int(np.prod(size))
         return laplace_sampler(Fraction(scale)).draw(count, self).reshape(size)

@@ -16,7 +16,7 @@ from typing import Protocol, assert_never
 import numpy as np
 
 from tetraodon.arrays import Bools, Ints
-from tetraodon.policy.attribute_graph import Codes, Everything, Within
+from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.among import Among
 from tetraodon.workload.chosen_tables import ChosenTables
@@ -140,7 +140,7 @@ def crossing_masks(crosses: Sequence[tuple[int, Bools]], size: int, bits: int) -
 
 
 def best_edge(
-    edges: Iterator[tuple[Codes, Codes]],
+    edges: Iterator[tuple[Ints, Ints]],
     same: Sequence[tuple[Term, Ints]],
     lone: Ints,
 ) -> Peak | None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.components import components
 from tetraodon.domain import Domain
 from tetraodon.inference.meeting import CLOSE, EstimatedTable, Meeting, settle
@@ -68,7 +68,7 @@ class Margin:
         """How many cells it has."""
         return math.prod(self.shape(domain))
 
-    def places(self, table: Sequence[Split], domain: Domain) -> NDArray[np.int64]:
+    def places(self, table: Sequence[Split], domain: Domain) -> Ints:
         """For every cell of a table, row by row, the cell of this margin it adds up into.
 
         Pre  the margin is not finer than the table.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
 from tetraodon.workload.linear import Split
 
 ROUNDS = 12
@@ -39,12 +38,12 @@ class EstimatedTable:
     variance: float
     rows: int = 1
 
-    def totals(self, places: NDArray[np.int64], cells: int) -> Floats:
+    def totals(self, places: Ints, cells: int) -> Floats:
         """The table added up into the cells of a margin; a row for each, where there are several tables."""
         return added_up(self.values, places, cells)
 
 
-def added_up(values: Floats, places: NDArray[np.int64], cells: int) -> Floats:
+def added_up(values: Floats, places: Ints, cells: int) -> Floats:
     """Numbers added up into cells, given the cell of each; row by row, where there are several rows of them."""
     several = values.size // len(places)
     if several <= 1:
@@ -59,11 +58,11 @@ class Meeting:
     """Tables that are to agree on a margin of `cells` cells; `places` says where each cell of each table goes."""
 
     tables: Sequence[EstimatedTable]
-    places: Sequence[NDArray[np.int64]]
+    places: Sequence[Ints]
     cells: int
 
     @cached_property
-    def _members(self) -> list[NDArray[np.int64]]:
+    def _members(self) -> list[Ints]:
         return [np.bincount(place, minlength=self.cells) for place in self.places]
 
     @cached_property

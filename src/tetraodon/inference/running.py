@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tetraodon.arrays import Floats
 
 
-def monotone_counts(counts: NDArray[np.float64], starts: Sequence[int] = (0,)) -> NDArray[np.float64]:
+def monotone_counts(counts: Floats, starts: Sequence[int] = (0,)) -> Floats:
     """Counts along the last axis whose running sums are the nearest non-decreasing ones between 0 and the total.
 
     With `starts`, the axis falls into parts that begin there, and each keeps its own total.

@@ -13,6 +13,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Floats
 from tetraodon.errors import NoiseError
 from tetraodon.noise.coins import Coins
 from tetraodon.noise.exponential import exp_bounds
@@ -23,13 +24,13 @@ _WIDTH = 64
 
 
 def heads(
-    gamma: NDArray[np.float64],
+    gamma: Floats,
     exact: Callable[[int], Fraction],
     coins: Coins,
     *,
     margin: float = MARGIN,
     width: int = 64,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """For each i, True with probability e**-exact(i).
 
     Pre   e**-gamma[i] as NumPy computes it is within a factor 1 +- margin/2 of e**-exact(i), or both are
@@ -67,7 +68,7 @@ def below_exp(gamma: Fraction, prefix: int, width: int, coins: Coins) -> bool:
         width += step
 
 
-def rational_heads(chance: Fraction, count: int, coins: Coins) -> NDArray[np.bool_]:
+def rational_heads(chance: Fraction, count: int, coins: Coins) -> Bools:
     """`count` independent coins, each True with exactly this probability.
 
     Why   a word w is the first 64 bits of a uniform number U, and heads is U < chance. All words but the one that

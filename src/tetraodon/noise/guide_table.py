@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints, SmallInts
 from tetraodon.errors import NoiseError
 from tetraodon.noise.coins import Coins, Words
 from tetraodon.noise.exponential import IntegerBounds, exp_bounds, times
@@ -191,7 +192,7 @@ def settle(law: WeightLaw, prefix: int, width: int, coins: Coins, step: int) -> 
     return outcome
 
 
-Integers = NDArray[np.int64]
+Integers = Ints
 
 _MARK = -(1 << 15)  # in the guide: the first bits do not decide
 
@@ -216,7 +217,7 @@ class GuideTable:
     law: WeightLaw
     lead: int
     rest: int
-    guide: NDArray[np.int16]
+    guide: SmallInts
     first: NDArray[np.int32]
     floor: NDArray[np.uint64]
 

@@ -13,12 +13,11 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Ints
 from tetraodon.components import components
 from tetraodon.errors import PolicyError
 
-Codes: TypeAlias = NDArray[np.int64]
 INFINITE = math.inf
 """Distance between values that no chain of edges joins: nothing protects that pair."""
 AT_ONCE = 2_000
@@ -52,16 +51,16 @@ class Everything:
     def is_edge(self, x: int, y: int) -> bool:
         return x != y
 
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.asarray(x != y)
 
     def distance(self, x: int, y: int) -> float:
         return 0 if x == y else 1
 
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         return np.zeros(self.size, np.int64)
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         for x in range(self.size - 1):
             others = np.arange(x + 1, self.size)
             yield np.full(len(others), x), others
@@ -80,16 +79,16 @@ class Public:
     def is_edge(self, x: int, y: int) -> bool:  # noqa: ARG002
         return False
 
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.zeros(np.broadcast(x, y).shape, np.bool_)
 
     def distance(self, x: int, y: int) -> float:
         return 0 if x == y else INFINITE
 
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         return np.arange(self.size)
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         return iter(())
 
 
@@ -112,16 +111,16 @@ class Within:
     def is_edge(self, x: int, y: int) -> bool:
         return 0 < abs(x - y) <= self.reach
 
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.asarray((x != y) & (np.abs(x - y) <= self.reach))
 
     def distance(self, x: int, y: int) -> float:
         return -(-abs(x - y) // self.reach)
 
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         return np.zeros(self.size, np.int64)
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         for gap in range(1, min(self.reach, self.size - 1) + 1):
             start = np.arange(self.size - gap)
             yield start, start + gap
@@ -146,16 +145,16 @@ class WithinOrMissing:
     def is_edge(self, x: int, y: int) -> bool:
         return x != y and (max(x, y) == self.size - 1 or abs(x - y) <= self.reach)
 
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         return np.asarray((x != y) & ((np.maximum(x, y) == self.size - 1) | (np.abs(x - y) <= self.reach)))
 
     def distance(self, x: int, y: int) -> float:
         return 0 if x == y else 1 if self.is_edge(x, y) else 2
 
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         return np.zeros(self.size, np.int64)
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         yield from self.there.edges()
         yield np.arange(self.size - 1), np.full(self.size - 1, self.size - 1)
 
@@ -166,7 +165,7 @@ class Partition(Remembering):
     blocks: tuple[int, ...]
 
     @cached_property
-    def sizes(self) -> Codes:
+    def sizes(self) -> Ints:
         """How many vertices each block has that has any, in the order of the blocks' numbers."""
         return np.unique(self._array, return_counts=True)[1]
 
@@ -177,7 +176,7 @@ class Partition(Remembering):
     def is_edge(self, x: int, y: int) -> bool:
         return x != y and self.blocks[x] == self.blocks[y]
 
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         block = self.components()
         return np.asarray((x != y) & (block[x] == block[y]))
 
@@ -186,14 +185,14 @@ class Partition(Remembering):
             return 0
         return 1 if self.blocks[x] == self.blocks[y] else INFINITE
 
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         return self._array
 
     @cached_property
-    def _array(self) -> Codes:
+    def _array(self) -> Ints:
         return np.array(self.blocks, np.int64)
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         order = np.argsort(self._array, kind="stable")
         for members in np.split(order, np.cumsum(self.sizes)[:-1]):
             if 1 < len(members) <= AT_ONCE:
@@ -235,7 +234,7 @@ class Pairs(Remembering):
     def is_edge(self, x: int, y: int) -> bool:
         return (x, y) in self.pairs or (y, x) in self.pairs
 
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         starts, ends = self._edges
         known = starts * self.size + ends
         return np.isin(np.minimum(x, y) * self.size + np.maximum(x, y), known)
@@ -249,7 +248,7 @@ class Pairs(Remembering):
             steps += 1
         return steps if frontier else INFINITE
 
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         return np.array(components(self.size, self.pairs), np.int64)
 
     @cached_property
@@ -261,11 +260,11 @@ class Pairs(Remembering):
         return links
 
     @cached_property
-    def _edges(self) -> tuple[Codes, Codes]:
+    def _edges(self) -> tuple[Ints, Ints]:
         ends = sorted({(min(pair), max(pair)) for pair in self.pairs})
         return np.array([x for x, _ in ends], np.int64), np.array([y for _, y in ends], np.int64)
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         if self.pairs:
             yield self._edges
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Ints
 from tetraodon.errors import PolicyError
-from tetraodon.policy.attribute_graph import Codes, Partition, Remembering
+from tetraodon.policy.attribute_graph import Partition, Remembering
 
 
 class JointGraph(Remembering, ABC):
@@ -23,7 +23,7 @@ class JointGraph(Remembering, ABC):
     def size(self) -> int:
         return math.prod(self.shape)
 
-    def codes(self, cells: Codes | int) -> tuple[Codes, ...]:
+    def codes(self, cells: Ints | int) -> tuple[Ints, ...]:
         """Coordinates of cells."""
         return tuple(np.asarray(axis) for axis in np.unravel_index(cells, self.shape))
 
@@ -31,7 +31,7 @@ class JointGraph(Remembering, ABC):
         return bool(self.adjacent(np.asarray(x), np.asarray(y)))
 
     @abstractmethod
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         """Which pairs of cells are secrets, element by element."""
 
     @property
@@ -45,7 +45,7 @@ class JointGraph(Remembering, ABC):
         """How many secrets there are."""
 
     @abstractmethod
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         """All secrets, in pieces."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class JointGraph(Remembering, ABC):
         """Least number of steps from x to y."""
 
     @abstractmethod
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         """Labels of the connected parts."""
 
 

@@ -11,10 +11,10 @@ from itertools import pairwise, product
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.attribute_graph import INFINITE, Codes, Pairs
+from tetraodon.policy.attribute_graph import INFINITE, Pairs
 from tetraodon.policy.joint_graph import JointGraph
 
 Metric: TypeAlias = Literal["l1", "l2", "linf", "great circle km"]
@@ -59,14 +59,14 @@ class JointMetric(JointGraph):
         lengths = [size * int(step * unit) for size, step in zip(self.shape, self.steps, strict=True)]
         return sum(length**2 if self.metric == "l2" else length for length in lengths)
 
-    def adjacent(self, x: Codes, y: Codes) -> NDArray[np.bool_]:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         """Which pairs of cells are secrets, element by element."""
         if self.metric == "great circle km":
             return np.asarray((x != y) & (self._kilometres(x, y) <= float(self.within) * (1 + 1e-9)))
         gaps = [np.abs(a - b) for a, b in zip(self.codes(x), self.codes(y), strict=True)]
         return np.asarray((np.asarray(x) != np.asarray(y)) & self._close(gaps))
 
-    def _close(self, gaps: list[Codes]) -> NDArray[np.bool_]:
+    def _close(self, gaps: list[Ints]) -> Bools:
         unit = math.lcm(*(f.denominator for f in (*self.steps, self.within)))
         limit = int(self.within * unit)
         lengths = [gap * int(step * unit) for gap, step in zip(gaps, self.steps, strict=True)]
@@ -78,7 +78,7 @@ class JointMetric(JointGraph):
             case _:
                 return np.asarray(np.maximum.reduce(np.broadcast_arrays(*lengths)) <= limit)
 
-    def _kilometres(self, x: Codes, y: Codes) -> NDArray[np.float64]:
+    def _kilometres(self, x: Ints, y: Ints) -> Floats:
         lat = [np.radians(float(self.starts[0]) + float(self.steps[0]) * self.codes(c)[0]) for c in (x, y)]
         lon = [np.radians(float(self.starts[1]) + float(self.steps[1]) * self.codes(c)[1]) for c in (x, y)]
         half = np.sin((lat[0] - lat[1]) / 2) ** 2 + np.cos(lat[0]) * np.cos(lat[1]) * np.sin((lon[0] - lon[1]) / 2) ** 2
@@ -108,7 +108,7 @@ class JointMetric(JointGraph):
         return math.prod(2 * r + 1 for r in self._reach) <= 4 * SEARCH_LIMIT
 
     @cached_property
-    def displacements(self) -> NDArray[np.int64]:
+    def displacements(self) -> Ints:
         """One of each pair of opposite displacements that stay within the limit, a row each, in lexical order."""
         reach = self._reach
         if not self.listable:
@@ -123,7 +123,7 @@ class JointMetric(JointGraph):
         """`displacements`, one after the other."""
         return [tuple(move) for move in self.displacements.tolist()]
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         """All secrets, in pieces."""
         if self.metric == "great circle km":
             yield from self._great_circle_edges()
@@ -134,7 +134,7 @@ class JointMetric(JointGraph):
             there = tuple(slice(max(0, g), size + min(0, g)) for g, size in zip(move, self.shape, strict=True))
             yield cells[here].ravel(), cells[there].ravel()
 
-    def _great_circle_edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def _great_circle_edges(self) -> Iterator[tuple[Ints, Ints]]:
         """One piece for every row of the map: distances depend on two latitudes and a difference of longitudes."""
         rows, columns = self.shape
         if rows * rows * columns > 100 * SEARCH_LIMIT:
@@ -245,7 +245,7 @@ class JointMetric(JointGraph):
             steps += 1
         return steps if seen[y] else INFINITE
 
-    def components(self) -> Codes:
+    def components(self) -> Ints:
         """Labels of the connected parts."""
         if self.metric == "great circle km":
             pairs = {(int(a), int(b)) for x, y in self.edges() for a, b in zip(x, y, strict=True)}

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tetraodon.arrays import Bools
+from tetraodon.arrays import Bools, Ints
 from tetraodon.errors import PolicyError
-from tetraodon.policy.attribute_graph import Codes, Within
+from tetraodon.policy.attribute_graph import Within
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class WithinShare(Within):
         low, high = sorted((self.number(x), self.number(y)))
         return low < high <= (1 + self.share) * low
 
-    def adjacent(self, x: Codes, y: Codes) -> Bools:
+    def adjacent(self, x: Ints, y: Ints) -> Bools:
         a, b = (self.first + self.stride * np.asarray(codes).astype(object) for codes in (x, y))
         low, high = np.minimum(a, b), np.maximum(a, b)
         more = high * self.share.denominator <= low * (self.share.denominator + self.share.numerator)
@@ -61,7 +61,7 @@ class WithinShare(Within):
     def distance(self, x: int, y: int) -> float:
         return int(self.steps(x, np.array([y]))[0])
 
-    def steps(self, chosen: int, codes: Codes) -> Codes:
+    def steps(self, chosen: int, codes: Ints) -> Ints:
         """How many steps each of some values is away from a chosen one: steps as long as can be are the fewest."""
         up, down = [chosen], [chosen]
         while up[-1] < self.size - 1 and up[-1] < int(np.max(codes)):
@@ -84,12 +84,12 @@ class WithinShare(Within):
         twice = (2 * self.number(chosen) - self.first) // self.stride
         yield from ((chosen, other) for other in dict.fromkeys((far, far + 1, twice)) if chosen < other < self.size)
 
-    def ladder(self, most: int) -> Codes:
+    def ladder(self, most: int) -> Ints:
         """At most so many values to show: about evenly spread by their logarithms, from the first to the last."""
         numbers = np.geomspace(float(self.first), float(self.number(self.size - 1)), most)
         return np.unique(np.clip(np.rint((numbers - self.first) / self.stride), 0, self.size - 1).astype(np.int64))
 
-    def edges(self) -> Iterator[tuple[Codes, Codes]]:
+    def edges(self) -> Iterator[tuple[Ints, Ints]]:
         for gap in range(1, min(self.reach, self.size - 1) + 1):
             start = np.arange(self.size - gap)
             start = start[self.adjacent(start, start + gap)]

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Ints
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import DomainError, PolicyError, Refused
-from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Codes, Everything, Public, Remembering
+from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Everything, Public, Remembering
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Known
 
@@ -231,7 +231,7 @@ class SecretGraph(Remembering):
         """The record with the first value of every attribute."""
         return self.domain.value_of([0] * len(self.domain.attributes))
 
-    def edge_cells(self) -> tuple[Codes, Codes]:
+    def edge_cells(self) -> tuple[Ints, Ints]:
         """All edges between records, as cell numbers, for a domain small enough to hold all pairs."""
         size = self.domain.size
         if size > MATRIX_LIMIT:
@@ -251,7 +251,7 @@ class SecretGraph(Remembering):
         allowed = np.triu(np.ones((size, size), np.bool_), 1)
         for factor in self.factors:
             shape = self.domain.project(factor.names).shape
-            vertex: NDArray[np.int64] = np.ravel_multi_index([axes[n] for n in factor.names], shape)
+            vertex: Ints = np.ravel_multi_index([axes[n] for n in factor.names], shape)
             x, y = np.broadcast_arrays(vertex[:, None], vertex[None, :])
             if self.at_most < len(self.factors):
                 changed += x != y
@@ -260,14 +260,14 @@ class SecretGraph(Remembering):
         first, second = np.nonzero(allowed & (changed <= self.at_most))
         return first.astype(np.int64, copy=False), second.astype(np.int64, copy=False)
 
-    def absent_cells(self) -> Codes:
+    def absent_cells(self) -> Ints:
         """The records that ABSENT is joined to, as cell numbers."""
         cells = np.arange(self.domain.size if self.absent else 0)
         if self.groups is None:
             return cells
         return cells[self._in_groups(cells, [code for g, codes in self.by_graph for code in codes if g.absent])]
 
-    def _in_groups(self, cells: Codes, codes: Sequence[int]) -> NDArray[np.bool_]:
+    def _in_groups(self, cells: Ints, codes: Sequence[int]) -> Bools:
         assert self.groups is not None
         place = self.domain.position(self.groups.by)
         return np.isin(np.unravel_index(cells, self.domain.shape)[place], codes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import DomainError
 from tetraodon.wording import listing
@@ -123,7 +124,7 @@ def codes_of(domain: Domain, cells: NDArray[np.uint64]) -> list[NDArray[np.uint6
     return [cells, *reversed(codes)]
 
 
-def cells_of(domain: Domain, codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+def cells_of(domain: Domain, codes: Ints) -> NDArray[np.uint64]:
     """The numbers of the cells at some positions, one row of `codes` for each."""
     return cells_at(domain, [codes[:, place].astype(np.uint64) for place in range(len(domain.shape))])
 
@@ -137,9 +138,9 @@ def cells_at(domain: Domain, codes: Sequence[NDArray[np.uint64]]) -> NDArray[np.
     return cells
 
 
-def _numbers(values: Grid) -> NDArray[np.float64]:
+def _numbers(values: Grid) -> Floats:
     return np.array([float(values.number(code)) for code in range(values.size)])
 
 
-def _far(values: Grid, codes: Codes) -> NDArray[np.float64]:
+def _far(values: Grid, codes: Codes) -> Floats:
     return np.array([float(values.number(int(code))) for code in codes])

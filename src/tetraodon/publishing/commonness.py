@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.publishing.channel import ViewChannel
 from tetraodon.publishing.columns import codes_of
@@ -62,7 +62,7 @@ class Learner:
             for parts, own, size in zip(self.fine, codes, domain.shape, strict=True)
         ]
 
-    def from_margins(self, copies: NDArray[np.int64], channel: ViewChannel, total: float) -> Floats:
+    def from_margins(self, copies: Ints, channel: ViewChannel, total: float) -> Floats:
         """Records to be expected at each tuple if attributes were independent.
 
         Why  every share is estimated without bias, as any count. Values whose estimate does not stand out from its own
@@ -105,7 +105,7 @@ class Learner:
         return expected
 
 
-def _pairs(weights: Floats, one: Parts, other: Parts) -> tuple[NDArray[np.int64], Floats]:
+def _pairs(weights: Floats, one: Parts, other: Parts) -> tuple[Ints, Floats]:
     """The pair of parts of each tuple, and the weight of each pair."""
     place = one.place.astype(np.int64) * other.size + other.place
     return place, np.bincount(place, weights=weights, minlength=one.size * other.size).astype(np.float64)

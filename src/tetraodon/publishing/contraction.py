@@ -18,11 +18,13 @@ import numpy as np
 import opt_einsum
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
+
 EXACT = 2**53
 """Whole numbers up to here are floats without rounding."""
 ROOM = 50_000_000
 WORK = 2 * 10**11
-Held = tuple[NDArray[np.float64], str, int]
+Held = tuple[Floats, str, int]
 """A table, what it is indexed by, and a bound on its entries."""
 
 
@@ -122,9 +124,7 @@ def _longest(indices: Sequence[str], sizes: dict[str, int], pairs: Sequence[tupl
     return longest
 
 
-def _modulo(
-    held: Sequence[Held], sizes: dict[str, int], steps: ContractionOrder, prime: int, output: str
-) -> NDArray[np.float64]:
+def _modulo(held: Sequence[Held], sizes: dict[str, int], steps: ContractionOrder, prime: int, output: str) -> Floats:
     stock = list(held)
     for places, kept in steps.pairs:
         taken = [stock.pop(place) for place in sorted(places, reverse=True)]
@@ -160,7 +160,7 @@ def _product(left: Held, right: Held, kept: str, sizes: dict[str, int], prime: i
     return found, batch + mine + yours, bound
 
 
-def _safe(left: Held, right: Held, length: int, prime: int) -> tuple[list[NDArray[np.float64]], int]:
+def _safe(left: Held, right: Held, length: int, prime: int) -> tuple[list[Floats], int]:
     """Both tables, reduced as far as their product needs it."""
     tables, bounds = [left[0], right[0]], [left[2], right[2]]
     for place in sorted((0, 1), key=lambda place: -bounds[place]):
@@ -169,12 +169,12 @@ def _safe(left: Held, right: Held, length: int, prime: int) -> tuple[list[NDArra
     return tables, bounds[0] * bounds[1] * length
 
 
-def _shaped(table: NDArray[np.float64], one: str, groups: Sequence[str], sizes: dict[str, int]) -> NDArray[np.float64]:
+def _shaped(table: Floats, one: str, groups: Sequence[str], sizes: dict[str, int]) -> Floats:
     moved = table.transpose([one.index(i) for group in groups for i in group])
     return moved.reshape([math.prod(sizes[i] for i in group) for group in groups])
 
 
-def _reduced(table: NDArray[np.float64], prime: int) -> NDArray[np.float64]:
+def _reduced(table: Floats, prime: int) -> Floats:
     """The remainders, up to one multiple of the prime: in absolute value no more than it."""
     return np.asarray(table - np.floor(table / prime) * prime)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.publishing.sampling import Cells
 
 MOST: Final = 1 << 22
@@ -27,9 +27,9 @@ class Shown:
     """
 
     cells: Cells
-    copies: NDArray[np.int64]
-    lift: NDArray[np.float64]
-    here: NDArray[np.bool_]
+    copies: Ints
+    lift: Floats
+    here: Bools
     every: int = 1
 
 
@@ -41,8 +41,8 @@ class Gathering:
 
     def __init__(self) -> None:
         self._cells: list[Cells] = []
-        self._copies: list[NDArray[np.int64]] = []
-        self._last: tuple[Cells, NDArray[np.int64]] = (np.zeros(0, np.uint64), np.zeros(0, np.int64))
+        self._copies: list[Ints] = []
+        self._last: tuple[Cells, Ints] = (np.zeros(0, np.uint64), np.zeros(0, np.int64))
         self._every, self._passed, self._held = 1, 0, 0
 
     def add(self, part: Cells) -> None:
@@ -66,7 +66,7 @@ class Gathering:
         copies = np.concatenate([np.zeros(0, np.int64), *self._copies])
         return Shown(cells, copies, np.ones(len(cells)), np.ones(len(cells), np.bool_), self._every)
 
-    def _keep(self, cells: Cells, copies: NDArray[np.int64]) -> None:
+    def _keep(self, cells: Cells, copies: Ints) -> None:
         start = -self._passed % self._every
         self._passed += len(cells)
         self._cells.append(cells[start :: self._every])

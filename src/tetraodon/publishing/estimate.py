@@ -12,9 +12,9 @@ from typing import assert_never
 
 import duckdb
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused, ReleaseError
 from tetraodon.inference.answered import Answered, answered, miss, number_of_groups
@@ -185,7 +185,7 @@ class Asked:
         return Estimate(float(value), float(least), float(most), self.confidence)
 
 
-def uniform_codes(size: int, count: int, coins: Coins) -> NDArray[np.int64]:
+def uniform_codes(size: int, count: int, coins: Coins) -> Ints:
     """Independent uniform codes below a size, by rejection."""
     if size > 2**62:
         raise Refused("an attribute has too many values to draw from", fix="declare a coarser attribute")

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
@@ -140,7 +139,7 @@ def exposure(domain: Domain, channel: ViewChannel, seen: Shown, *, records: int 
     )
 
 
-def beliefs(channel: ViewChannel, expected: Floats, copies: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def beliefs(channel: ViewChannel, expected: Floats, copies: Ints) -> tuple[Floats, Floats]:
     """How likely each tuple that is shown is a record, and how many of its copies are expected to be.
 
     Pre   the number of records of a tuple follows Poisson's law with the `expected` mean; of distinct rows there is one
@@ -160,7 +159,7 @@ def beliefs(channel: ViewChannel, expected: Floats, copies: NDArray[np.int64]) -
     return 1 - none * np.exp(-(1 - keep) * expected), kept
 
 
-def _of_several(x: Floats, copies: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _of_several(x: Floats, copies: Ints) -> tuple[Floats, Floats]:
     """The chance that none of the copies was kept, and how many are expected to be."""
     from scipy.special import gammaincc  # it takes a while to import, and plans need none of it
 

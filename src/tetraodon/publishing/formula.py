@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools
 from tetraodon.workload.condition.nodes import Junction, Negation, Truth, together
 
 SMALL = 2**16
@@ -116,7 +117,7 @@ class NetworkTable:
     table: Callable[[], NDArray[Any]]
 
 
-def network(found: Formula, holds: Callable[[Leaf], NDArray[np.bool_]]) -> list[NetworkTable]:
+def network(found: Formula, holds: Callable[[Leaf], Bools]) -> list[NetworkTable]:
     """The tables whose product is 1 where the condition holds and 0 elsewhere, summed over the indices g0, g1, ..."""
     factors: list[NetworkTable] = []
     gates = iter(range(10**9))
@@ -142,5 +143,5 @@ def network(found: Formula, holds: Callable[[Leaf], NDArray[np.bool_]]) -> list[
     return factors
 
 
-def _gated(table: NDArray[np.bool_], gate: str | None) -> NDArray[Any]:
+def _gated(table: Bools, gate: str | None) -> NDArray[Any]:
     return table if gate is None else np.stack([np.ones_like(table), table], axis=-1)

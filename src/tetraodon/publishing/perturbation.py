@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any, Literal, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.direct_losses import worst_ratio
 from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import PolicyError, Refused
@@ -120,7 +120,7 @@ class Perturbation:
 
     # -- doing it --------------------------------------------------------------------------------
 
-    def draw(self, codes: NDArray[np.int64], *, coins: Coins | None = None) -> NDArray[np.int64]:
+    def draw(self, codes: Ints, *, coins: Coins | None = None) -> Ints:
         """What is shown for each true code, each on its own, with exactly the probabilities of the matrix."""
         source = coins or system_coins()
         shown = np.empty(len(codes), np.int64)
@@ -130,7 +130,7 @@ class Perturbation:
         return shown
 
 
-def _draw(row: Sequence[Fraction], count: int, coins: Coins) -> NDArray[np.int64]:
+def _draw(row: Sequence[Fraction], count: int, coins: Coins) -> Ints:
     """`count` codes with exactly these probabilities.
 
     Why   a word is the first 64 bits of a uniform number; it decides unless it equals the first 64 bits of a border

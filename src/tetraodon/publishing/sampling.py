@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.noise.coins import Coins
 from tetraodon.noise.elementary import rational_heads
 from tetraodon.noise.geometric import waiting_times
@@ -52,7 +53,7 @@ def noise_cells(channel: ViewChannel, size: int, coins: Coins, *, chunk: int = C
             start = last
 
 
-def kept_cells(channel: ViewChannel, cells: Cells, counts: NDArray[np.int64], coins: Coins) -> Cells:
+def kept_cells(channel: ViewChannel, cells: Cells, counts: Ints, coins: Coins) -> Cells:
     """The records that are kept: each with the chance that, on top of the noise, makes up the channel's.
 
     Why  a SetChannel shows a tuple with s = keep + noise. The noise shows it already with `noise`, and a coin of chance
@@ -71,7 +72,7 @@ def view_cells(
     channel: ViewChannel,
     size: int,
     cells: Cells,
-    counts: NDArray[np.int64],
+    counts: Ints,
     *,
     coins: Coins,
     chunk: int = CHUNK,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.inference.estimate import CONFIDENCE
@@ -90,7 +90,7 @@ class SourceChannel:
         rare, common = self.scale * self.rarest, self.scale * self.likeliest
         return log_rounded_up((self.keep + rare) / rare * (1 - common) / (1 - common - self.keep))
 
-    def mass(self, places: Sequence[int], holds: NDArray[np.bool_]) -> Fraction:
+    def mass(self, places: Sequence[int], holds: Bools) -> Fraction:
         """Noise tuples expected where a condition holds: the sum of b(t) over the domain, exactly.
 
         `holds` is the condition's truth table over the attributes at `places`; the others add up to 1.
@@ -155,7 +155,7 @@ class SourceChannel:
         candidates = np.unique(cells_of(self.domain, codes))
         return candidates[self._accepted(candidates, mean, coins)]
 
-    def _accepted(self, cells: Cells, mean: int, coins: Coins) -> NDArray[np.bool_]:
+    def _accepted(self, cells: Cells, mean: int, coins: Coins) -> Bools:
         """For each cell, True with chance b(t) / (1 - e^(-M s(t))); floats decide only what is far from the bar."""
         shares = np.ones(len(cells))
         for part, codes in zip(self.weights, codes_of(self.domain, cells), strict=True):

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import ReleaseError
 from tetraodon.publishing.channel import SetChannel
@@ -120,7 +121,7 @@ def _kind(attribute: Attribute) -> str:
             assert_never(attribute.values)
 
 
-def _codes(attribute: Attribute, found: NDArray[Any]) -> NDArray[np.int64]:
+def _codes(attribute: Attribute, found: NDArray[Any]) -> Ints:
     """The positions of values. Raises NotTuples for others."""
     values = attribute.values
     match values:

@@ -12,9 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Bools, Floats
 from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import QueryError
@@ -180,13 +179,13 @@ def frame_of(name: str, columns: Columns) -> Any:
         raise QueryError(f"{name} is not installed", fix=f"pip install {name}, or use .columns") from None
 
 
-def truth_of(condition: str | Truth | None, domain: Domain) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+def truth_of(condition: str | Truth | None, domain: Domain) -> tuple[tuple[str, ...], Bools]:
     """The attributes that a condition is about, and whether it holds in each of their cells; None holds everywhere."""
     truth = read_condition(condition, Names(domain)) if isinstance(condition, str) else condition or Always(True)
     return truth_table(truth, domain) if truth.places else ((), np.asarray(evaluate(truth, {})[0]))
 
 
-def cells_where(table: TableAnswer, names: tuple[str, ...], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def cells_where(table: TableAnswer, names: tuple[str, ...], holds: Bools) -> Bools:
     """The cells of a table in which a condition on some of its attributes holds.
 
     Raises QueryError where it holds in a part of a bin only: the table cannot tell the parts of a bin apart.

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.certificate.divided_loss import divided_of
@@ -92,7 +93,7 @@ def file_names(plan: Plan, *, companions: bool = True) -> tuple[str, ...]:
     return tuple(sorted(["README.md", "policy.yaml", "report.html", *answers, *measured, *beside]))
 
 
-def _flat(arrays: tuple[NDArray[np.int64], ...]) -> dict[str, NDArray[Any]]:
+def _flat(arrays: tuple[Ints, ...]) -> dict[str, NDArray[Any]]:
     return {
         "measurement": np.concatenate([np.full(a.size, i, np.int64) for i, a in enumerate(arrays)]),
         "value": np.concatenate([a.ravel() for a in arrays]),
@@ -169,7 +170,7 @@ def stated_release(folder: Path, manifest: Mapping[str, Any], plan: Plan) -> Rel
 MEASURED = {"measurement": "i", "value": "i"}
 
 
-def _unflat(folder: Path, name: str, plan: Plan) -> tuple[NDArray[np.int64], ...]:
+def _unflat(folder: Path, name: str, plan: Plan) -> tuple[Ints, ...]:
     path = plain_file(folder, f"measurements/{name}.parquet")
     shapes = [measurement.query.shape(plan.policy.domain) for measurement in plan[name].measurements]
     sizes = [math.prod(shape) for shape in shapes]

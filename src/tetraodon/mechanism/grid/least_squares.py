@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
 from tetraodon.errors import QueryError
 from tetraodon.mechanism.hierarchical.least_squares import hats_matrix
 
@@ -60,7 +59,7 @@ class Side:
     def _before(self) -> Floats:
         return np.concatenate([np.zeros((1, self.vectors.shape[1])), np.cumsum(self.vectors, axis=0)])
 
-    def squares_of(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
+    def squares_of(self, low: Ints, high: Ints) -> Floats:
         """What ranges ask of the rest, and of each eigenvector; one row each."""
         each = (self._before[high + 1] - self._before[low]) ** 2
         return np.column_stack([np.maximum(high - low + 1 - each.sum(axis=1), 0.0), each])
@@ -146,7 +145,7 @@ class GridFit:
         ranges = [side.size * (side.size + 1) / 2 for side in (self.first, self.second)]
         return max(whole, 0.0) / (ranges[0] * ranges[1])
 
-    def rectangle_variances(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
+    def rectangle_variances(self, low: Ints, high: Ints) -> Floats:
         """Variances of counts in rectangles: rows of two codes each, both ends included; a known total is not used."""
         one, two = (
             side.squares_of(low[:, place], high[:, place]) for place, side in enumerate((self.first, self.second))

@@ -20,9 +20,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
 from tetraodon.errors import QueryError
 
 MOST_KNOTS = 2048
@@ -89,7 +88,7 @@ class SmoothFit:
     def _covariance(self) -> Floats:
         return self.covariance_times(np.eye(self.size))
 
-    def running_variances(self, positions: NDArray[np.int64]) -> Floats:
+    def running_variances(self, positions: Ints) -> Floats:
         """Variances of the running counts at given codes.
 
         Why   for many codes, it is quicker to know what the finest bins ask of each other than to solve for each code.
@@ -218,7 +217,7 @@ class SmoothFit:
         return right
 
 
-def prefix_bins(positions: NDArray[np.int64], width: int, rows: int) -> Floats:
+def prefix_bins(positions: Ints, width: int, rows: int) -> Floats:
     """The bins, in records, of one record of every code up to a position; a column for each position.
 
     Pre   the width is at least 2.
@@ -237,7 +236,7 @@ def prefix_bins(positions: NDArray[np.int64], width: int, rows: int) -> Floats:
     return bins
 
 
-def prefix_forms(pulls: Floats, positions: NDArray[np.int64], width: int) -> Floats:
+def prefix_forms(pulls: Floats, positions: Ints, width: int) -> Floats:
     """b' P b for b the columns of `prefix_bins` and P a symmetric matrix over bins, without writing b out.
 
     Why   b is w from the second bin on, (w + 1) / 2 in the first and (w - 1) / 2 in the last that is passed, and moves

@@ -18,8 +18,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats, Ints
 from tetraodon.mechanism.hierarchical.banded import BandedFit
 from tetraodon.mechanism.hierarchical.least_squares import Level, SmoothFit, hats_matrix, prefix_bins
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
@@ -94,12 +94,12 @@ class Shape:
         return SmoothFit(size, times * leaves**2, levels)
 
 
-def sample(size: int, points: int) -> NDArray[np.int64]:
+def sample(size: int, points: int) -> Ints:
     """Positions spread evenly without a period."""
     return np.unique((np.arange(1, points + 1) * GOLDEN % 1 * size).astype(np.int64))
 
 
-def mean_range_variance(fit: SmoothFit | WrittenOutFit | BandedFit, positions: NDArray[np.int64]) -> float:
+def mean_range_variance(fit: SmoothFit | WrittenOutFit | BandedFit, positions: Ints) -> float:
     """Mean variance of the count in a range drawn at random, from the running counts at some or all positions.
 
     Why   with z the running counts at the N + 1 points between values, the sum over pairs of Var(z_h - z_l) is
@@ -255,7 +255,7 @@ class _Shares:
         self.weights = np.append(np.full(len(positions), scale * (size + 1) * size / len(positions)), -scale)
         self.plain = float(self.weights @ np.append(positions + 1.0, float(after @ after)))
 
-    def log_error(self, shares: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def log_error(self, shares: Floats) -> tuple[float, Floats]:
         from scipy.linalg import cho_factor, cho_solve
 
         leaf, falls = self.kind.leaf, 2 / self.kind.power

@@ -12,13 +12,13 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.inference.consistency import Margin, common_coarsening
 from tetraodon.workload.linear import LinearQuery, Split
 
-Groups: TypeAlias = NDArray[np.int64]
+Groups: TypeAlias = Ints
 """For every value of an attribute of a table, the group of values that it is known together with."""
 Asked: TypeAlias = Callable[[Groups], Fraction]
 """The mean, over the questions about one attribute, of what is left of them in a table of such groups: the sum over

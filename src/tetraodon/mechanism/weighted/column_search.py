@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tetraodon.arrays import Floats
+from tetraodon.arrays import Floats, Ints
 from tetraodon.mechanism.weighted.asked_pairs import AskedPairs
 from tetraodon.one_thread import searching
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
@@ -98,9 +97,7 @@ def _descend_by_columns(error: _Error, first: Floats) -> tuple[Floats, Floats]:
 
 
 @searching
-def _descend_by_edges(
-    error: _Error, first: Floats, x: NDArray[np.int64], y: NDArray[np.int64], *, absent: bool
-) -> Floats:
+def _descend_by_edges(error: _Error, first: Floats, x: Ints, y: Ints, *, absent: bool) -> Floats:
     """Any rows beside single values of weight one; the largest loss over edges is softened, more and more sharply.
 
     With `absent`, every value is joined to a last one, which is that of nobody: its column is 0.

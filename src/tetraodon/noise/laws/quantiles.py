@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Floats
 from tetraodon.noise.laws.noise_law import NoiseLaw
 
 LONGEST = 2**22
@@ -69,9 +69,7 @@ AT_ONCE = 1024
 """Sums that are tried with all tilts together."""
 
 
-def laplace_reach(
-    variance: NDArray[np.float64], largest: NDArray[np.float64], confidence: Fraction
-) -> NDArray[np.float64]:
+def laplace_reach(variance: Floats, largest: Floats, confidence: Fraction) -> Floats:
     """Distances t with P(|sum| <= t) >= confidence, for sums of independent noise with known variances.
 
     Pre   `variance` is 2 * sum of (weight * scale)^2 or more, `largest` is the largest |weight| * scale or more.
@@ -98,7 +96,7 @@ def laplace_reach(
     return reach.reshape(variance.shape)
 
 
-def gaussian_reach(variance: NDArray[np.float64], confidence: Fraction) -> NDArray[np.float64]:
+def gaussian_reach(variance: Floats, confidence: Fraction) -> Floats:
     """The same for sums of discrete Gaussian noise.
 
     Pre   `variance` is the sum of (weight * sigma)^2 or more.

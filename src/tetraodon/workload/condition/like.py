@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tetraodon.arrays import Bools
 from tetraodon.errors import QueryError
 
 LONGEST = 1000
@@ -39,7 +39,7 @@ def like_regex(pattern: str, escape: str = "") -> str:
     return "".join(parts)
 
 
-def like(texts: Sequence[str], pattern: str, escape: str = "") -> NDArray[np.bool_]:
+def like(texts: Sequence[str], pattern: str, escape: str = "") -> Bools:
     """Which of some texts are like a pattern.
 
     >>> like(["Bonn", "Berlin"], "B%n_").tolist()
