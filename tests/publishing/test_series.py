@@ -14,6 +14,7 @@ from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import CopyChannel, SetChannel
 from tetraodon.publishing.channel_choice import best_channel, largest_ratio
 from tetraodon.publishing.series import Series, best_series
+from tetraodon.publishing.series import _tight as tight
 
 F = Fraction
 SETS = [
@@ -69,6 +70,19 @@ def test_the_planned_series_withstands_and_the_naive_way_does_not(rows: Any, kin
     assert single.ratio_up**2 > largest_ratio(d, F(1, 5))
     prior_to = d * single.ratio_up**2 / (d * single.ratio_up**2 + 1 - d)
     assert prior_to > F(9, 10)  # two views of their own: from 1/2000 to near certainty
+
+
+def test_the_least_loss_is_taken_within_three_per_cent_of_the_least_error() -> None:
+    """Against every pair of the grid, one by one."""
+    d, n, m = F(1, 2000), F(10**5), 10**9
+    adversary = Adversary(d=d, gamma="0.2", views=6, rows="distinct", kind="exclusive")
+    grid = [tight(adversary, d, F(s, 100), 1 + F(k, 25)) for s in range(2, 100, 2) for k in range(1, 60)]
+    good = [series for series in grid if series is not None and series.withstands(adversary, d)]
+    errors = [math.sqrt(sum(float(series.variance(i, n, m)) for i in range(1, 7))) for series in good]
+    near = [series for series, error in zip(good, errors, strict=True) if error <= 1.03 * min(errors)]
+    found, best = best_series(adversary, d, n, m), good[errors.index(min(errors))]
+    assert found.fresh.loss_replace == min(series.fresh.loss_replace for series in near) < best.fresh.loss_replace
+    assert found in near
 
 
 def test_algorithm_7_does_not_keep_its_promise() -> None:

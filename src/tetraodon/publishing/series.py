@@ -23,7 +23,7 @@ from tetraodon.noise.elementary import rational_heads
 from tetraodon.noise.geometric import waiting_times
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.channel_choice import largest_ratio, rounded_above
+from tetraodon.publishing.channel_choice import SPARE, largest_ratio, rounded_above
 from tetraodon.publishing.sampling import CHUNK, Cells, kept_cells, merged, view_cells
 
 
@@ -68,22 +68,25 @@ class Series:
 
 
 def best_series(adversary: Adversary, d: Fraction, records: Fraction, tuples: int) -> Series:
-    """The probabilities with the least mean variance over the views, on a grid, that withstand the adversary."""
-    best: tuple[float, Series] | None = None
+    """Of the probabilities on a grid that withstand the adversary and err hardly more than the best, the least loss.
+
+    The error is that of the mean variance over the views, and the loss that of a view of tuples not shown before.
+    """
+    made: list[tuple[float, Series]] = []
     for shown, step in itertools.product(range(2, 100, 2), range(1, 60)):
         series = _tight(adversary, d, Fraction(shown, 100), 1 + Fraction(step, 25))
-        if series is None or not series.withstands(adversary, d):
-            continue
-        cost = sum(float(series.variance(i, records, tuples)) for i in range(1, adversary.views + 1))
-        if best is None or cost < best[0]:
-            best = (cost, series)
-    if best is None:
+        if series is not None and series.withstands(adversary, d):
+            cost = sum(float(series.variance(i, records, tuples)) for i in range(1, adversary.views + 1))
+            made.append((cost, series))
+    if not made:
         raise Refused(
             f"no probabilities keep the adversary's bounds over {adversary.views} views",
             fix="plan fewer views, allow a larger posterior, or assume an attacker who knows less",
             where="adversary",
         )
-    return best[1]
+    bound = min(cost for cost, _ in made) * float(SPARE**2)
+    near = [series for cost, series in made if cost <= bound]
+    return min(near, key=lambda series: series.fresh.replace_ratio * series.fresh.presence_ratio)
 
 
 def _tight(adversary: Adversary, d: Fraction, s: Fraction, again: Fraction) -> Series | None:
