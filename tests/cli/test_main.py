@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.cli.conftest import POLICY
 from typer.testing import CliRunner
 
 import tetraodon
+from tetraodon.cli import main
 from tetraodon.cli.main import app
 
 SCRIPT = [sys.executable, "-m", "tetraodon.cli.main"]
@@ -120,3 +122,14 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_what_is_imported_is_not_searched_for_garbage_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, seen = gc.get_threshold(), list[int]()
+    monkeypatch.setattr(main, "app", lambda: seen.append(gc.get_threshold()[0]))
+    try:
+        main.main()
+    finally:
+        gc.set_threshold(*before)
+    assert seen == [main.OBJECTS_BETWEEN_COLLECTIONS]
+    assert seen[0] > before[0]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
+from tetraodon.engine.duckdb_table import SmallTables
 from tetraodon.releasing import column_files as parquet
 from tetraodon.releasing.column_files import write_columns
 from tetraodon.releasing.foreign_parquet import read_columns
@@ -40,3 +42,15 @@ def test_both_ways_write_the_same(short: int, tmp_path: Path, monkeypatch: pytes
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_columns(tmp_path / "nowhere" / "x", COLUMNS)
+
+
+def test_short_tables_share_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    connect = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda *given, **more: made.append(given) or connect(*given, **more))
+    monkeypatch.setattr(parquet, "WRITTEN_TABLES", SmallTables(files=True, ordered=True))
+    rows = {"row": np.arange(40_000)}
+    for name in "abc":
+        write_columns(tmp_path / name, rows)
+    assert len(made) == 1
+    assert (read_columns(tmp_path / "c.parquet", {"row": "i"}, 40_000)["row"] == rows["row"]).all()

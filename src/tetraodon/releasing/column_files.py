@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.engine.duckdb_sql import text as sql_text
+from tetraodon.engine.duckdb_table import WRITTEN_TABLES
 
 SHORT = 50_000
 TYPES = {"i": "BIGINT", "f": "DOUBLE", "b": "BOOLEAN", "M": "DATE", "O": "VARCHAR"}
@@ -47,7 +48,7 @@ def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = T
 def _write_short(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> None:
     _write_text(columns, text, str)
     types = ", ".join(f"{sql_text(name)}: '{TYPES[column.dtype.kind]}'" for name, column in columns.items())
-    with duckdb.connect() as connection:
+    with WRITTEN_TABLES.cursor() as connection:
         table = f"read_csv({sql_text(str(text))}, header = true, delim = ',', quote = '\"', escape = '\"', "
         table += f"columns = {{{types}}}, nullstr = '\x01', allow_quoted_nulls = false)"
         connection.execute(
