@@ -187,7 +187,7 @@ MAPS: dict[str, dict[str, Any]] = {
     ids=["rectangles", "clusters"],
 )
 def test_maps(secrets: str, query: Query, wanted: set[str]) -> None:
-    here = policy(attributes={"x": {"integer": [0, 7]}, "y": {"integer": [0, 7]}}, **MAPS[secrets])
+    here = policy(attributes={"x": {"integer": [0, 5]}, "y": {"integer": [0, 5]}}, **MAPS[secrets])
     found = [strategy for strategy in proposals(query, here) if strategy.mechanism.name != "edges"]
     assert {strategy.mechanism.name for strategy in found} <= wanted
     assert "grid" not in wanted or secrets != "within 2, one at a time" or "grid" in {s.mechanism.name for s in found}

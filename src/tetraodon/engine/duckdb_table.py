@@ -72,7 +72,7 @@ class SmallTables:
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         config = {**SETTINGS, "threads": 1, "temp_directory": "", "enable_external_file_cache": "false"}
-        config["preserve_insertion_order"] = self._ordered
+        config |= {"preserve_insertion_order": "true"} if self._ordered else {}
         made = duckdb.connect(":memory:", config=config)
         made.execute("SET enable_progress_bar = false")
         if not self._files:
