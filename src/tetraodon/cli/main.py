@@ -105,8 +105,8 @@ app.add_typer(ledger, name="ledger")
 def main() -> None:
     """The console script.
 
-    Why  what a command imports is about a hundred thousand objects that stay: looking for garbage among them after every
-         few hundred took an eighth of a release's time.
+    Why  what a command imports is about a hundred thousand objects that stay. Looking for garbage among them after
+         every few hundred took an eighth of a release's time.
     """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     for stream in (sys.stdout, sys.stderr):
