@@ -29,7 +29,7 @@ DELTA, GOOGLE, TIMES = 1e-6, "Google's coresets (our floats)", 5
 
 def coresets(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
     """Objective over that of plain k-means, one for each data set."""
-    many = 2 if quick else 6
+    many = 2 if quick else 5
     noise = {one: work("dpaccounting", "coreset", epsilon=one, delta=DELTA, levels=DEPTH + 1) for one in (0.2, 1.0)}
     for columns, rows in SETS:
         dice = np.random.default_rng(columns * rows)

@@ -29,13 +29,14 @@ PROMISES: dict[str, tuple[dict[str, str], float]] = {
 """What is secret, and the part of epsilon that methods for one record that comes or goes get then."""
 
 
-def sparse_errors(repeats: int, ours: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
+def sparse_errors(draws: tuple[int, int], ours: str) -> Iterator[tuple[str, dict[str, list[float]]]]:
     """What was asked, and mean squared errors of a range or rectangle drawn at random, one for each repeat.
 
-    Each under two promises.
+    Each under two promises; `draws` says how often for lines, and how often for maps.
     """
     for name, counts in {**lines(), **maps()}.items():
         floats, asked = counts.astype(np.float64), "range" if counts.ndim == 1 else "rectangle"
+        repeats = draws[counts.ndim - 1]
         error = over_ranges if counts.ndim == 1 else over_rectangles
         methods: dict[str, Callable[..., NDArray[np.float64]]] = {"AGrid": adaptive_grid, "PrivTree": privtree}
         if counts.ndim == 1:

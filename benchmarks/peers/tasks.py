@@ -12,18 +12,25 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+import tetraodon as td
 from benchmarks.data import adult, quantile_columns
 from benchmarks.peers.coresets import coresets
 from benchmarks.peers.environments import Done, Missing, work
 from benchmarks.peers.least_possible import bound
+from benchmarks.peers.line_methods import best_tree, error_of, p_identity
 from benchmarks.peers.made_up import synthetic
 from benchmarks.peers.rank_methods import all_at_once, one_by_one
 from benchmarks.peers.rows import OURS, Row, absolute, all_of, compared, compared_runs, ratios, repeated, row_of
 from benchmarks.peers.sparse_errors import sparse_errors
 from benchmarks.peers.tables import tables
+from tetraodon.gate import without_ledger
+from tetraodon.releasing.counting import count as counted
+from tetraodon.releasing.release import infer
+from tetraodon.releasing.run import noisy
 
 STATES = [f"S{number:02d}" for number in range(51)]
 
@@ -105,40 +112,38 @@ FEW = {1: [0.5], 4: [0.2, 0.4, 0.6, 0.8], 9: [n / 10 for n in range(1, 10)]}
 METHODS = {"IndExp (our floats)": one_by_one, "JointExp (our floats)": all_at_once}
 
 
-def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:
+def few_quantiles(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
     """One, four and nine quantiles at epsilon 1, beside the methods of the literature, one record replaced."""
-    repeats = 10 if quick else 400
+    repeats = 10 if quick else 200
     for name, (values, high) in quantile_columns().items():
-        sorted_values = np.sort(values)
-        np.save(folder / "column.npy", sorted_values)
+        whole, floats, ends = np.sort(values), np.sort(values).astype(np.float64), (0.0, high + 1.0)
         for count, at in FEW.items():
-            done = work(
-                OURS,
-                "quantiles",
-                values=str(folder / "column.npy"),
-                low=0,
-                high=high,
-                at=at,
-                epsilon=1,
-                repeats=repeats,
-            )
-            assert not isinstance(done, Missing), done
             errors: dict[str, list[float] | Missing] = {
-                OURS: [_rank_error(sorted_values, at, found) for found in done.answer["estimates"]]
+                OURS: [_rank_error(whole, at, found) for found in _our_quantiles(whole, high, at, repeats)]
             }
             for peer, method in METHODS.items():
-                floats, ends = sorted_values.astype(np.float64), (0.0, high + 1.0)
                 told = [method(floats, at, 1.0, ends, seed) for seed in range(repeats)]
-                errors[peer] = [_rank_error(sorted_values, at, found) for found in told]
+                errors[peer] = [_rank_error(whole, at, found) for found in told]
             what = (
                 f"{count} quantile{'s' * (count > 1)} of {name}, {len(values):,} records, epsilon 1: mean error in rank"
             )
-            yield from absolute(what, errors, {OURS: done.answer["version"]})
+            yield from absolute(what, errors, {OURS: version("tetraodon")})
+
+
+def _our_quantiles(values: NDArray[np.int64], high: int, at: list[float], repeats: int) -> Iterator[list[float]]:
+    """As many releases of a table that is counted once."""
+    item = {"name": "q", "quantiles": "x", "at": at, "bounds": False}
+    document = {"dataset": "few", "presence": "public", "attributes": {"x": {"integer": [0, high]}}}
+    plan = td.plan({**document, "budget": {"epsilon": 1}, "release": [item]})
+    exact, permit = counted(plan, pl.DataFrame({"x": values}))["q"], without_ledger(plan.certificate)
+    for _ in range(repeats):
+        made = infer(plan, {"q": noisy(plan["q"], exact, permit)}, "", "")
+        yield [float(value) for value in made["q"].columns["x"]]
 
 
 def sparse(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
     """Ranges and rectangles of sparse data, one record replaced, beside DAWA, AGrid and PrivTree."""
-    for what, errors in sparse_errors(4 if quick else 200, OURS):
+    for what, errors in sparse_errors((4, 4) if quick else (100, 30), OURS):
         yield from absolute(what, dict(errors), {OURS: version("tetraodon")})
 
 
@@ -193,6 +198,22 @@ def strategies(quick: bool, folder: Path) -> Iterator[Row]:
         yield row_of(what, "a 16-ary tree with least squares", [tree / mine], {}, error=tree)
 
 
+def alone(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
+    """Ranges and running counts where presence alone is secret, Laplace noise, epsilon 1. Nothing is drawn."""
+    size, rounds = (256, 100) if quick else (1024, 600)
+    for asked, words in (("ranges", "all ranges"), ("cdf", "running counts")):
+        document = {"dataset": "alone", "attributes": {"x": {"integer": [0, size - 1]}}, "budget": {"epsilon": 1}}
+        release = [{"name": "r", asked: "x"}]
+        item = td.plan({**document, "secrets": "none but presence", "release": release})["r"]
+        errors: dict[str, list[float] | Missing] = {
+            OURS: [item.expected_error**2],
+            "HDMM's p-identity (our floats)": [error_of(p_identity(size, asked, size // 16, rounds), size, asked)],
+            "HB (our floats)": [error_of(best_tree(size, asked), size, asked)],
+        }
+        what = f"{words} of {size:,} values, presence alone, Laplace noise, epsilon 1: mean squared error planned"
+        yield from absolute(what, errors, {OURS: version("tetraodon")})
+
+
 TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
     "noise": noise,
     "histogram": histogram,
@@ -203,6 +224,7 @@ TASKS: dict[str, Callable[[bool, Path], Iterator[Row]]] = {
     "kmeans": kmeans,
     "coresets": coresets,
     "strategies": strategies,
+    "alone": alone,
     "bound": bound,
     "tables": tables,
     "synthetic": synthetic,

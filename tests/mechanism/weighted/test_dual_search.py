@@ -68,25 +68,27 @@ def test_where_the_least_error_is_known_it_is_found() -> None:
 
 @pytest.mark.parametrize("reading", [RunningCounts(), EveryRange()])
 @pytest.mark.parametrize(
-    ("graph", "absent", "most"),
+    ("graph", "absent", "width", "most"),
     [
-        (Public(90), True, 1.02),
-        (Everything(90), False, 1.04),
-        (Within(90, 20), False, 1.05),
-        (Within(90, 20), True, 1.08),
+        (Public(90), True, 3, 1.02),
+        (Everything(90), False, 3, 1.04),
+        (Within(90, 20), False, 3, 1.05),
+        (Within(90, 20), True, 3, 1.08),
+        (Within(90, 9), False, 2, 1.08),
+        (Within(60, 4), False, 1, 1.02),
     ],
 )
 def test_between_knots_little_is_lost(
-    graph: AttributeGraph, absent: bool, most: float, reading: Sought, monkeypatch: pytest.MonkeyPatch
+    graph: AttributeGraph, absent: bool, width: int, most: float, reading: Sought, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Strategies for 90 values that were found at 31 of them, over the bound for all 90."""
+    """Strategies that were found at every third value, or where steps are short at every second one, over the bound."""
     monkeypatch.setattr(dual_search, "KNOTS", 30)
     best_sums.cache_clear()
     sums = best_sums("x", graph, reading, absent=absent)
     assert sums is not None
-    assert (sums.width, sums.unit.numerator) == (3, 1)
+    assert (sums.width, sums.unit.numerator) == (width, 1)
     columns = sums.columns() * float(sums.unit)
-    asked, steps = asked_of(reading, 90), steps_of(graph)
+    asked, steps = asked_of(reading, graph.size), steps_of(graph)
     bound, _, _ = least_error(asked, steps, absent=absent)
     found = cost(columns.T @ columns, asked, steps, absent=absent)
     best_sums.cache_clear()

@@ -85,7 +85,7 @@ def least_error(asked: Floats, steps: Bools, *, absent: bool) -> tuple[float, Fl
 @lru_cache(maxsize=64)
 def best_sums(name: str, graph: AttributeGraph, reading: Sought, *, absent: bool) -> SmoothSums | None:
     """Sums and bumps with nearly the least error; None where nothing is secret, or steps are too short for knots."""
-    size, width = graph.size, max(1, -(-(graph.size - 1) // KNOTS))
+    size, width = graph.size, _width(graph)
     coarse = _at_knots(graph, width)
     if coarse is None or not (coarse.edge_count or absent):
         return None
@@ -102,6 +102,18 @@ def best_sums(name: str, graph: AttributeGraph, reading: Sought, *, absent: bool
     parts, weights = PARTS / np.sqrt(np.diag(x).max()), WEIGHTS if width > 1 else 1
     rows, bump, each = (np.rint(n).astype(np.int64) for n in (parts * sums, parts * kernel, weights * single))
     return SmoothSums(name, size, width, rows[rows.any(axis=1)], bump, each, Fraction(1, PARTS * width * weights))
+
+
+def _width(graph: AttributeGraph) -> int:
+    """How many values it is from one knot to the next: fewer for short steps, if twice as many knots see them.
+
+    Why   for steps of one running counts are the best there is.
+    """
+    width = max(1, -(-(graph.size - 1) // KNOTS))
+    if isinstance(graph, Within) and 1 < graph.reach < FEWEST_STEPS * width:
+        finer = max(1, graph.reach // FEWEST_STEPS)
+        return finer if graph.size - 1 <= 2 * KNOTS * finer else width
+    return width
 
 
 def _at_knots(graph: AttributeGraph, width: int) -> AttributeGraph | None:
