@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from benchmarks.data import real
+from benchmarks.runs import row
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
@@ -86,7 +87,7 @@ def quality(sets: int) -> list[dict[str, Any]]:
                 for points, best in zip(data, plain, strict=True)
             ]
             rows.append(
-                _row(
+                row(
                     f"objective, {kind}, epsilon {epsilon}",
                     statistics.mean(ratios),
                     target,
@@ -101,7 +102,7 @@ def quality(sets: int) -> list[dict[str, Any]]:
         model = PolicyKMeans(unit_policy("full"), epsilon, 4, method="steps")
         ratios = [objective(p, model.fit(p).cluster_centers_) / best for p, best in zip(data, plain, strict=True)]
         rows.append(
-            _row(
+            row(
                 f"objective, full, epsilon {epsilon}, Lloyd's steps alone",
                 statistics.mean(ratios),
                 None,
@@ -109,7 +110,7 @@ def quality(sets: int) -> list[dict[str, Any]]:
             )
         )
     fixed = [objective(points, _fixed()) / best for points, best in zip(data, plain, strict=True)]
-    rows.append(_row("objective, four fixed public centres", statistics.mean(fixed), None, fixed))
+    rows.append(row("objective, four fixed public centres", statistics.mean(fixed), None, fixed))
     return rows
 
 
@@ -137,7 +138,7 @@ def many_columns(sets: int) -> list[dict[str, Any]]:
             for points, k, best in data
         ]
         name = f"objective, {COLUMNS} columns, one at a time within {theta}, epsilon {epsilon}, {method}"
-        rows.append(_row(name, statistics.mean(ratios), None, ratios))
+        rows.append(row(name, statistics.mean(ratios), None, ratios))
     return rows
 
 
@@ -167,7 +168,7 @@ def skin(repeats: int) -> list[dict[str, Any]]:
         ][1:]
         ours, theirs = (statistics.median(pair[i] for pair in pairs) for i in (0, 1))
         rows.append(
-            _row(
+            row(
                 f"seconds over scikit-learn's Lloyd, {len(points):,} x 3, {kind}, 10 rounds",
                 ours / theirs,
                 SKIN_LIMIT,
@@ -186,7 +187,7 @@ def skin(repeats: int) -> list[dict[str, Any]]:
     times = [seconds(lambda: steps.run(codes, domain.shape, np.ones(3), start, permit)) for _ in range(repeats)]
     ours = statistics.median(times)
     rows.append(
-        _row(
+        row(
             f"seconds over scikit-learn's Lloyd, {len(points):,} x 3, full, 10 noisy Lloyd's steps over all rows",
             ours / theirs,
             SKIN_LIMIT,
@@ -202,20 +203,6 @@ def seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def _row(name: str, ratio: float, target: float | None, ratios: list[float], **detail: object) -> dict[str, Any]:
-    """A figure whose spread is over the data sets, or over the runs, that `ratios` are of."""
-    return {
-        "name": name,
-        "ratio": ratio,
-        "least": min(ratios),
-        "most": max(ratios),
-        "runs": len(ratios),
-        "target": target,
-        "reached": target is None or ratio <= target,
-        "detail": detail,
-    }
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:

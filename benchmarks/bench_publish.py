@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import tetraodon as td
+from benchmarks.runs import row
 from reproduce.fig_boundary import (
     ADVERSARY,
     FRAPP,
@@ -58,7 +59,7 @@ def experiment(repeats: int) -> list[dict[str, Any]]:
             what = "all queries" if limit == 0 else f"true count of at least {limit}"
             ratio = figure[name][at] / figure[FRAPP][at]
             ratios = [one[name][at] / one[FRAPP][at] for one in each]
-            made.append(_row(f"average error, {name} / FRAPP, {what}", ratio, 1 / 6, ratios, **detail))
+            made.append(row(f"average error, {name} / FRAPP, {what}", ratio, 1 / 6, ratios, **detail))
     return [*made, _numbered(plan)]
 
 
@@ -70,7 +71,7 @@ def _numbered(plan: ViewPlan) -> dict[str, Any]:
     for copies in (1, 2, 3):
         odds = plan.prior / (1 - plan.prior) * channel.ratio_up**copies
         seen[copies] = float(odds / (1 + odds))
-    return _row(
+    return row(
         "posterior after two numbered copies / gamma", seen[2] / 0.2, None, [seen[2] / 0.2], posterior_by_copies=seen
     )
 
@@ -126,8 +127,8 @@ def throughput(records: int, noise: int, turns: int) -> list[dict[str, Any]]:
     ratio, _, detail = sorted(found, key=lambda one: one[0])[len(found) // 2]
     ratios, memories = [one[0] for one in found], [one[1] for one in found]
     return [
-        _row("publishing a view / DuckDB writing as many random rows", ratio, 2.0, ratios, **detail),
-        _row("memory of that / 4 GB", max(memories), 1.0, memories, **detail),
+        row("publishing a view / DuckDB writing as many random rows", ratio, 2.0, ratios, **detail),
+        row("memory of that / 4 GB", max(memories), 1.0, memories, **detail),
     ]
 
 
@@ -136,19 +137,6 @@ def _fresh(code: str, *arguments: object) -> list[str]:
         [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=True
     )
     return done.stdout.split()
-
-
-def _row(name: str, ratio: float, target: float | None, ratios: list[float], **detail: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ratio": ratio,
-        "least": min(ratios),
-        "most": max(ratios),
-        "runs": len(ratios),
-        "target": target,
-        "reached": target is None or ratio <= target,
-        "detail": detail,
-    }
 
 
 def run(quick: bool) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 import tetraodon as td
+from benchmarks.runs import row
 from reproduce.fig_ranges import policy
 from tetraodon.gate import without_ledger
 from tetraodon.inference.running import monotone_counts
@@ -56,12 +57,12 @@ def run(quick: bool) -> list[dict[str, Any]]:
         planned = plan["r"].expected_error ** 2
         ratio = planned / equation_15(theta)
         parts = {"planned": planned, "equation_15": equation_15(theta), "mechanism": plan["r"].mechanism}
-        rows.append(_row(f"theta {word}: planned / Equation 15", ratio, target, parts))
+        rows.append(row(f"theta {word}: planned / Equation 15", ratio, target, **parts))
         before, after = _measured(plan, losses, releases)
         parts = {"releases": releases, "measured": before, "planned": planned}
         slack = 0.05 if not quick else 0.25
-        rows.append(_row(f"theta {word}: measured / planned", before / planned, 1 + slack, parts))
-        rows.append(_row(f"theta {word}: after inference / planned", after / planned, 1.0, {"inferred": after}))
+        rows.append(row(f"theta {word}: measured / planned", before / planned, 1 + slack, **parts))
+        rows.append(row(f"theta {word}: after inference / planned", after / planned, 1.0, inferred=after))
     return rows + _presence_alone() + _speed()
 
 
@@ -76,7 +77,7 @@ def _presence_alone() -> list[dict[str, Any]]:
         planned = {"planned": item.expected_error**2, "mechanism": item.mechanism}
         parts = {**planned, "published": published, "each value": each}
         name = f"presence alone, {asked} of 1,024 values: planned / HDMM as published"
-        rows.append(_row(name, item.expected_error**2 / published, 1.0, parts))
+        rows.append(row(name, item.expected_error**2 / published, 1.0, **parts))
     return rows
 
 
@@ -124,14 +125,8 @@ def _speed() -> list[dict[str, Any]]:
         many_ranges(answer.table, many[:, 0], many[:, 1])
         asking = time.perf_counter() - start
         what = f"a million values, theta {theta}"
-        rows.append(_row(f"{what}: planning / 10 s", planning / 10, 1.0, {"s": planning}))
-        rows.append(
-            _row(f"{what}: release and 10,000 ranges with intervals / 5 s", releasing / 5, 1.0, {"s": releasing})
-        )
-        rows.append(_row(f"{what}: a million ranges / 1 s", asking, 1.0, {"s": asking}))
+        rows.append(row(f"{what}: planning / 10 s", planning / 10, 1.0, s=planning))
+        rows.append(row(f"{what}: release and 10,000 ranges with intervals / 5 s", releasing / 5, 1.0, s=releasing))
+        rows.append(row(f"{what}: a million ranges / 1 s", asking, 1.0, s=asking))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return [*rows, _row("memory of all of this / 2 GB", memory / 2, 1.0, {"GB": memory})]
-
-
-def _row(name: str, ratio: float, target: float, detail: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "ratio": ratio, "target": target, "reached": ratio <= target, "detail": detail}
+    return [*rows, row("memory of all of this / 2 GB", memory / 2, 1.0, GB=memory)]

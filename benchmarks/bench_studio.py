@@ -17,6 +17,7 @@ import yaml
 from scripts.services import BROWSER_FLAGS, chromium
 
 from benchmarks.edits import Document, demo, ten_attributes
+from benchmarks.runs import row
 from tetraodon.studio.server import Studio
 from tetraodon.studio.workbench import Workbench
 
@@ -110,8 +111,8 @@ def run(quick: bool) -> list[dict[str, Any]]:
             detail = {"p95": slow, "median": statistics.median(taken), "empty request, p95": _slow(empty)}
             detail["processor time of a move, mean"] = spent
             name = f"slider to certified figure, {words}: 95% of {moves} within"
-            rows.append(_row(f"{name}, over {ALLOWED} s", slow / ALLOWED, 1.0, detail))
-            rows.append(_row(f"{name}, over an empty request", slow / _slow(empty), None, detail))
+            rows.append(row(f"{name}, over {ALLOWED} s", slow / ALLOWED, 1.0, **detail))
+            rows.append(row(f"{name}, over an empty request", slow / _slow(empty), None, **detail))
         for words, policy, name, inputs in (
             ("ten strips of 10,000 values", long_columns(), "secrets", ".strip input[type=range]"),
             ("a map of 10,000 places", wide_map(), "secrets", ".odds-map input"),
@@ -121,7 +122,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
             taken = page.evaluate(FRAMES, [inputs, frames])
             detail = {"p95": _slow(taken), "median": statistics.median(taken), "most": max(taken)}
             rows.append(
-                _row(f"a frame of {words}: 95% of {frames} within, over 16 ms", _slow(taken) / FRAME, 1.0, detail)
+                row(f"a frame of {words}: 95% of {frames} within, over 16 ms", _slow(taken) / FRAME, 1.0, **detail)
             )
         browser.close()
         studio.close()
@@ -134,13 +135,3 @@ def _text(policy: Document) -> str:
 
 def _slow(taken: list[float]) -> float:
     return statistics.quantiles(taken, n=20)[-1]
-
-
-def _row(name: str, ratio: float, target: float | None, detail: dict[str, float]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "ratio": ratio,
-        "target": target,
-        "reached": target is None or ratio <= target,
-        "detail": detail,
-    }

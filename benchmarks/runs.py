@@ -19,6 +19,13 @@ RUNS, PATIENCE = 3, 150.0
 """At most so many runs, and no further one that would make them take longer than so many seconds together."""
 
 
+def row(name: str, ratio: float, target: float | None, ratios: Sequence[float] = (), /, **detail: object) -> Row:
+    """A figure, which should not be above its target; where it is of several `ratios`, with their spread."""
+    spread = {"least": min(ratios), "most": max(ratios), "runs": len(ratios)} if ratios else {}
+    reached = target is None or ratio <= target
+    return {"name": name, "ratio": ratio, **spread, "target": target, "reached": reached, "detail": detail}
+
+
 def fresh(name: str, quick: bool) -> list[Row]:
     """The rows of a benchmark, from a new process."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:

@@ -156,18 +156,17 @@ def test_smoothed_counts(reach: int, presence: str) -> None:
     )
     found = [strategy for strategy in proposals(Cdf("x"), here) if strategy.mechanism.name == "hierarchical"]
     assert found
+    each_is_certified(found, here, Fraction(5))
+
+
+def each_is_certified(strategies: list[Strategy], here: td.Policy, scale: Fraction) -> None:
     world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
-    for strategy in found:
-        measurements = strategy.measurements(Fraction(5))
+    for strategy in strategies:
+        measurements = strategy.measurements(scale)
         certificate = certify_release(here, measurements)
         mechanism = run_on(measurements, here, world)
-        check(
-            mechanism,
-            here,
-            Fraction(certificate.epsilon),
-            pf.scenarios.independent(),
-            exact=certificate.exact,
-        )
+        loss, exact = Fraction(certificate.epsilon), certificate.exact
+        check(mechanism, here, loss, pf.scenarios.independent(), exact=exact)
 
 
 MAPS: dict[str, dict[str, Any]] = {
@@ -191,18 +190,7 @@ def test_maps(secrets: str, query: Query, wanted: set[str]) -> None:
     found = [strategy for strategy in proposals(query, here) if strategy.mechanism.name != "edges"]
     assert {strategy.mechanism.name for strategy in found} <= wanted
     assert "grid" not in wanted or secrets != "within 2, one at a time" or "grid" in {s.mechanism.name for s in found}
-    world = pf.World.of_domain(here.domain, individuals=1, absent=here.graph.absent)
-    for strategy in found:
-        measurements = strategy.measurements(Fraction(7, 2))
-        certificate = certify_release(here, measurements)
-        mechanism = run_on(measurements, here, world)
-        check(
-            mechanism,
-            here,
-            Fraction(certificate.epsilon),
-            pf.scenarios.independent(),
-            exact=certificate.exact,
-        )
+    each_is_certified(found, here, Fraction(7, 2))
 
 
 def test_a_whole_plan_of_two_people() -> None:

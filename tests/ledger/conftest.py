@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +14,20 @@ from tests.ledger.certificates import FREE
 from tetraodon.ledger import Ledger
 
 Started = Callable[..., "subprocess.Popen[str]"]
+
+
+def at_once(processes: Sequence[subprocess.Popen[str]]) -> list[str]:
+    """What processes say that are ready, and then told to go at once; none of them fails."""
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate()[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes)
+    return said
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 from tests.ledger.certificates import FREE
+from tests.ledger.conftest import Started, at_once
 
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.bill import Bill
@@ -33,25 +33,17 @@ for turn in range(8):
 """
 
 
-def spend_together(address: str, start: Callable[..., object]) -> None:
+def spend_together(address: str, start: Started) -> None:
     """Three processes that open, reserve, settle and refuse at once; then the chain is whole."""
     Ledger(address).open("adult", Fraction(2), {})
-    processes = [start(SPENDING, address, name) for name in "abc"]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"  # type: ignore[attr-defined]
-    for process in processes:
-        process.stdin.write("go\n")  # type: ignore[attr-defined]
-        process.stdin.flush()  # type: ignore[attr-defined]
-    for process in processes:
-        process.communicate()  # type: ignore[attr-defined]
-        assert process.returncode == 0  # type: ignore[attr-defined]
+    at_once([start(SPENDING, address, name) for name in "abc"])
     found = Ledger(address).audit()
     assert found.problems == ()
     extra = len(Ledger(address).keys())
     assert (found.records, len(found.charges)) == (1 + 3 * 8 * 4 + extra, 24)
 
 
-def test_processes_together_make_one_chain(path: Path, start: Callable[..., object]) -> None:
+def test_processes_together_make_one_chain(path: Path, start: Started) -> None:
     spend_together(str(path), start)
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.ledger.conftest import at_once
 
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
@@ -68,16 +69,7 @@ while True:
 
 
 def test_processes_together_never_overspend(path: Path, start: Started) -> None:
-    processes = [start(BEGINNING + SPENDING, path) for _ in range(4)]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    wins = [int(process.communicate()[0]) for process in processes]
-    assert sum(wins) == 30
+    assert sum(map(int, at_once([start(BEGINNING + SPENDING, path) for _ in range(4)]))) == 30
     account = Ledger(path).account("adult")
     assert (account.charged, account.left) == (3, 0)
     assert {entry.state for entry in Ledger(path).entries()} == {"settled"}

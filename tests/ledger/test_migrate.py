@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from tests.ledger.certificates import pure
+from tests.ledger.conftest import Started, at_once
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
@@ -87,17 +87,9 @@ def test_who_opens_it_gets_a_key(old: Path) -> None:
         assert ledger.audit().holds
 
 
-def test_two_at_once_do_it_once(old: Path, start: Callable[..., object]) -> None:
+def test_two_at_once_do_it_once(old: Path, start: Started) -> None:
     before = len(Ledger(old).refusals("people"))
-    processes = [start(OPENING, old) for _ in range(3)]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"  # type: ignore[attr-defined]
-    for process in processes:
-        process.stdin.write("go\n")  # type: ignore[attr-defined]
-        process.stdin.flush()  # type: ignore[attr-defined]
-    for process in processes:
-        process.communicate()  # type: ignore[attr-defined]
-        assert process.returncode == 0  # type: ignore[attr-defined]
+    at_once([start(OPENING, old) for _ in range(3)])
     assert Ledger(old).audit().holds
     assert len(Ledger(old).refusals("people")) == before + 3
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.ledger.certificates import FREE
+from tests.ledger.conftest import at_once
 from tests.ledger.test_postgres import address as address  # the fixture
 from tests.services import needs_postgres
 
@@ -285,13 +286,7 @@ except td.BudgetExhausted:
 
 def together(start: Callable[..., Any], script: str, place: object) -> int:
     """How often processes that spend on three waves at once were let through."""
-    processes = [start(script, place, wave) for wave in ("jan", "feb", "mar")]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    return sum(int(process.communicate()[0]) for process in processes)
+    return sum(map(int, at_once([start(script, place, wave) for wave in ("jan", "feb", "mar")])))
 
 
 def test_waves_at_once_never_overspend(panel: Ledger, path: Path, start: Callable[..., Any]) -> None:

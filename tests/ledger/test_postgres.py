@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import psycopg
 import pytest
 from scripts.services import Postgres
 from tests.ledger.certificates import FREE
+from tests.ledger.conftest import Started, at_once
 from tests.services import needs_postgres, postgres
 
 from tetraodon.errors import BudgetExhausted, LedgerError
@@ -66,15 +66,9 @@ def test_a_total_is_kept(address: str) -> None:
         assert len(again.refusals("adult")) == 1
 
 
-def test_processes_together_never_overspend(address: str, start: Callable[..., object]) -> None:
+def test_processes_together_never_overspend(address: str, start: Started) -> None:
     Ledger(address).open("adult", Fraction(2), {})
-    processes = [start(SPENDING, address) for _ in range(3)]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"  # type: ignore[attr-defined]
-    for process in processes:
-        process.stdin.write("go\n")  # type: ignore[attr-defined]
-        process.stdin.flush()  # type: ignore[attr-defined]
-    assert sum(int(process.communicate()[0]) for process in processes) == 20  # type: ignore[attr-defined]
+    assert sum(map(int, at_once([start(SPENDING, address) for _ in range(3)]))) == 20
     assert Ledger(address).account("adult").left == 0
 
 

@@ -11,6 +11,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import create_engine, make_url
 from tests.ledger.certificates import FREE
+from tests.ledger.conftest import at_once
 from tests.ledger.test_chain import spend_together
 from tests.ledger.test_postgres import address as address  # the fixture
 from tests.services import needs_postgres
@@ -106,15 +107,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 Ledger(sys.argv[1]).open(sys.argv[2], 1, {})
 """
-    processes = [start(script, address, name) for name in "abcd"]  # type: ignore[operator]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        process.communicate()
-        assert process.returncode == 0
+    at_once([start(script, address, name) for name in "abcd"])  # type: ignore[operator]
     assert [account.dataset for account in Ledger(address).accounts()] == list("abcd")
     assert Ledger(address).audit().holds
 

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.mechanism.test_strategy import policy
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.mechanism.direct import DIRECT
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled
-
-
-def policy(**changes: Any) -> td.Policy:
-    document = {
-        "tetraodon": 1,
-        "dataset": "d",
-        "presence": "public",
-        "attributes": {"x": {"integer": [0, 9]}, "c": ["a", "b", "z"], "p": ["u", "v"]},
-        "secrets": {"x": {"within": 2}, "c": {"blocks": [["a", "b"], ["z"]]}, "p": "public"},
-        "budget": {"epsilon": 1},
-    }
-    return td.load_policy({**document, **changes})
 
 
 def test_a_mean_of_unknown_size_counts_as_dearly_as_it_sums() -> None:
