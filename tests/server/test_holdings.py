@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.server.conftest import POLICY, PROPOSAL, World
+from tests.server.conftest import ITEMS, POLICY, PROPOSAL, World
 
 
 def test_it_takes_two_curators_to_open_a_data_set(world: World) -> None:
@@ -39,7 +39,7 @@ IMPOSSIBLE: tuple[dict[str, object], ...] = (
     {"total": "-1"},
     {"total": "inf"},
     {"policy": POLICY | {"dataset": "a/b"}},
-    {"policy": POLICY | {"population": "all"}},
+    {"policy": POLICY | {"population": "a/b"}},
     {"policy": "x"},
     {"rows": 0},
 )
@@ -61,3 +61,42 @@ def test_an_analyst_sees_what_is_allotted_to_them_alone(open_world: World) -> No
         "carl", "PUT", "/v1/datasets/people/allotments/ann", {"amount": 1, "expires": "2020-01-01T00:00:00Z"}
     )
     assert open_world.call("ann", "GET", "/v1/datasets/people")["allotment"]["left"] == "0"
+
+
+def wave(name: str, **more: object) -> dict[str, object]:
+    return PROPOSAL | {"policy": POLICY | {"dataset": name, "population": "panel"}} | more
+
+
+def test_waves_of_a_population_have_one_total_and_one_allotment(world: World) -> None:
+    world.sources.write_text(f"jan: {world.table}\nfeb: {world.table.with_name('feb.csv')}\n")
+    world.table.with_name("feb.csv").write_bytes(world.table.read_bytes())
+    for name in ("jan", "feb"):
+        world.call("carl", "POST", "/v1/datasets", wave(name), 201)
+        world.call("cora", "POST", f"/v1/datasets/{name}/open")
+    world.call("carl", "PUT", "/v1/datasets/jan/allotments/ann", {"amount": "2"})
+    body = {"items": ITEMS, "epsilon": "1.5", "purpose": "to know"}
+    made = world.call("ann", "POST", "/v1/datasets/feb/requests", body, 202, **{"Idempotency-Key": "k"})
+    world.call("cora", "POST", f"/v1/requests/{made['id']}/approve")
+    assert world.worker().step()
+    world.clock.ahead += 700
+    assert world.state_of(made["id"])["state"] == "done"
+    for name in ("jan", "feb"):
+        found = world.call("ann", "GET", f"/v1/datasets/{name}")
+        assert (found["left"], found["allotment"]["left"]) == ("1.5", "0.5")
+    world.call("ann", "POST", "/v1/datasets/jan/requests", body, 409, **{"Idempotency-Key": "k2"})
+    assert [entry.wave for entry in world.office.ledger.entries("panel")] == ["feb"]
+
+
+def test_nobody_gets_at_the_account_of_a_population_by_another_name(world: World) -> None:
+    world.call("carl", "POST", "/v1/datasets", wave("jan"), 201)
+    world.call("cora", "POST", "/v1/datasets/jan/open")
+    for others in (["cora", "cyd"], ["cyd"]):  # more curators, or others, would allot what is not theirs
+        world.call("carl", "POST", "/v1/datasets", wave("feb", curators=others), 409)
+    world.call("cyd", "POST", "/v1/datasets", wave("feb", curators=["carl", "cora"]), 409)
+    world.call("cyd", "POST", "/v1/datasets", PROPOSAL | {"policy": POLICY | {"dataset": "panel"}}, 409)
+    strange = {"policy": POLICY | {"dataset": "mar", "population": "jan"}}
+    world.call("cyd", "POST", "/v1/datasets", PROPOSAL | strange, 409)
+    world.call("carl", "POST", "/v1/datasets", wave("feb", total="30"), 201)
+    error = world.call("cora", "POST", "/v1/datasets/feb/open", expect=409)["error"]
+    assert "already open with another total" in error["what"]
+    assert world.office.ledger.account("jan").total == 3

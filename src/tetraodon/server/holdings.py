@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.amount import amount_from_text, amount_text, exact_amount
+from tetraodon.ledger.population import KEY as POPULATION
 from tetraodon.rational import Number, decimal_text
 from tetraodon.server.accounts import Accounts, Person
 from tetraodon.server.planner import Planner
@@ -21,6 +22,8 @@ from tetraodon.server.state import State, curators, datasets
 
 _NAME = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
 PROPOSED, OPEN, STOPPED = "proposed", "open", "stopped"
+_OTHER_TERMS = ("already open", "wave of", "total of its own")
+"""How the ledger says that a data set, or its population, is there on other terms."""
 
 
 class Holdings:
@@ -87,11 +90,9 @@ class Holdings:
     ) -> dict[str, Any]:
         """Write down a data set that another curator may open. Nothing can be asked of it before."""
         read = self._planner.read(policy)
-        name = read["dataset"]
-        if not _NAME.fullmatch(name):
+        name, population = read["dataset"], read["document"].get(POPULATION, "")
+        if not _NAME.fullmatch(name) or (population and not _NAME.fullmatch(population)):
             raise Turned(422, "the server cannot take this name", fix="use 1 to 64 letters, digits, dots, dashes")
-        if "population" in read["document"]:
-            raise Turned(422, "the server does not know populations yet", fix="release its waves by command")
         chosen = sorted({person.name, *others})
         if len(chosen) < 2 or any(self._accounts.role_of(one) != "curator" for one in chosen):
             raise Turned(422, "a data set has two curators at least", fix="name accounts that are curators")
@@ -104,6 +105,7 @@ class Holdings:
         with self._state.writing() as connection:
             if connection.execute(select(datasets.c.name).where(datasets.c.name == name)).one_or_none():
                 raise conflict("there is a data set of that name", "choose another name")
+            _check_account(connection, name, population, chosen)
             made = {"name": name, "policy": text, "rows": rows, "state": PROPOSED, "proposed_by": person.name}
             connection.execute(insert(datasets).values(**made, **terms))
             connection.execute(insert(curators), [{"dataset": name, "person": one} for one in chosen])
@@ -121,7 +123,7 @@ class Holdings:
         try:
             self.ledger.open(name, total, json.loads(row.policy), delta=delta)
         except LedgerError as error:
-            if "already open" in error.what:
+            if any(words in error.what for words in _OTHER_TERMS):
                 raise conflict(error.what, error.fix) from None
             raise
         with self._state.writing() as connection:
@@ -195,3 +197,19 @@ class Holdings:
         with self._state.writing() as connection:
             self._state.note(connection, person.name, "allotted", name, owner)
         return self._mine(name, owner) or {}
+
+
+def _check_account(connection: Connection, name: str, population: str, chosen: list[str]) -> None:
+    """Refuse a data set that would give others a say in the account of data sets that are there.
+
+    Why   the waves of a population have one total and one allotment for each analyst, and so the same curators. A data
+          set that is called like a population would be another name for its account.
+    """
+    for row in connection.execute(select(datasets)):
+        theirs = json.loads(row.policy).get(POPULATION, "")
+        if name == theirs or (population and population == row.name):
+            raise conflict("a population and a data set have the same name", "choose another name")
+        if population and population == theirs:
+            mine = select(curators.c.person).where(curators.c.dataset == row.name)
+            if sorted(connection.execute(mine).scalars()) != chosen:
+                raise conflict("this population has other curators", "name those of its other waves, and no more")
