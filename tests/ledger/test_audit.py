@@ -7,12 +7,14 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from sqlalchemy import insert
 from tests.ledger.certificates import FREE
 
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.audit import audited
 from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.chain import START
+from tetraodon.ledger.chain import START, append
+from tetraodon.ledger.schema import corrections
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
 
@@ -86,6 +88,18 @@ def test_a_change_is_found(used: Path, statements: list[str], told: str) -> None
     found = Ledger(used).audit()
     assert not found.holds
     assert any(re.search(told, problem) for problem in found.problems), found.problems
+
+
+def test_a_total_that_was_raised_after_a_charge_is_found_although_the_chain_fits(ledger: Ledger) -> None:
+    ledger.correct("adult", 2)
+    ledger.reserve("adult", Bill(asked=1, charged=0, item=ITEM))
+    assert ledger.audit().holds
+    with ledger._database.writing() as connection:  # by whoever may write, and knows how
+        values = {"dataset": "adult", "total": "9", "delta": "0", "corrected_at": "2026-01-01"}
+        (key,) = connection.execute(insert(corrections).values(**values)).inserted_primary_key or []
+        append(connection, "corrected", key)
+    assert ledger.account("adult").total == 9
+    assert ledger.audit().problems == ("correction 2 came after a charge: a total was changed that stood",)
 
 
 def test_a_backup_put_back_is_told_by_a_noted_hash(ledger: Ledger, path: Path, tmp_path: Path) -> None:

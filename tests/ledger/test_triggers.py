@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -136,11 +137,19 @@ def test_a_role_that_charges_can_change_and_delete_nothing(
         made = book.reserve("adult", Bill(asked=1, charged=Fraction(1, 2), item=ITEM, owner="ann"))
         book.settle(made, manifest_hash="cd")
         book.record_refusal("adult", "table-refused")
-        book.allot("adult", "bob", 1)
         assert (book.left("adult"), book.audit().holds) == (Fraction(1, 2), True)
-        with pytest.raises(LedgerError):
-            book.grant("postgres")
+        governing: list[Callable[[], object]] = [
+            lambda: book.grant("postgres"),
+            lambda: book.allot("adult", "bob", 1),
+            lambda: book.open("other", 9, {}),
+            lambda: book.correct("panel", 9),
+            book.new_key,
+        ]
+        for deed in governing:
+            with pytest.raises(LedgerError):
+                deed()
     tries = [*CHANGES, "DROP TABLE running", "DROP TRIGGER entries_keep ON entries", "UPDATE meta SET value = '9'"]
+    tries += [f"INSERT INTO {name} SELECT * FROM {name}" for name in ("accounts", "corrections", "allotments", "keys")]
     tries += ["ALTER TABLE entries DISABLE TRIGGER ALL", "UPDATE accounts SET opened = ''", "DELETE FROM entries"]
     refused = psycopg.errors.InsufficientPrivilege, psycopg.errors.IntegrityConstraintViolation
     plain = {"host": theirs.host, "port": theirs.port, "user": role, "password": "secret", "dbname": theirs.database}

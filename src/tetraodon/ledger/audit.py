@@ -66,7 +66,7 @@ def audited(connection: Connection) -> Audit:
     """
     found = links(connection)
     rows: dict[str, dict[str, Row[Any]]] = {kind: _rows(connection, kind) for kind in KINDS}
-    problems = [*_broken(found, rows), *_unknown(found, rows), *misfits(connection)]
+    problems = [*_broken(found, rows), *_unknown(found, rows), *_late(found, rows), *misfits(connection)]
     charges = {int(link.subject): link.hash for link in found if link.kind == "reserved" and _whole(link.subject)}
     hashes = tuple(str(link.hash) for link in found)
     return Audit(len(found), hashes[-1] if hashes else START, tuple(problems), hashes, charges)
@@ -103,6 +103,17 @@ def _unknown(found: list[Link], rows: Mapping[str, Mapping[str, Row[Any]]]) -> I
         for subject in those:
             if (kind, subject) not in known:
                 yield f"{_NAMES[kind]} {subject} ({kind}) is not in the chain: a record was deleted, or a row was added"
+
+
+def _late(found: list[Link], rows: Mapping[str, Mapping[str, Row[Any]]]) -> Iterator[str]:
+    """Totals that were corrected after something was charged: no command does that."""
+    charged = set[str]()
+    for link in found:
+        row = rows.get(link.kind, {}).get(link.subject)
+        if row is not None and link.kind == "reserved":
+            charged.add(row.dataset)
+        elif row is not None and link.kind == "corrected" and row.dataset in charged:
+            yield f"correction {link.subject} came after a charge: a total was changed that stood"
 
 
 def _whole(text: str) -> bool:

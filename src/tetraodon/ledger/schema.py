@@ -145,6 +145,8 @@ LACKING = {1: (keys, chain, waves, corrections, *_FOURTH), 2: (waves, correction
 """What a ledger of each older version lacks."""
 
 GUARDED = (accounts, entries, refusals, keys, chain, waves, corrections, *_FOURTH)
+CHARGED = (entries, running, refusals, waves, chain)
+"""What a charge adds rows to."""
 _SETTLING = {"state", "settled_at", "manifest_hash"}
 _READ = "tetraodon_version"
 _WORDS = "a ledger is only ever added to"
@@ -214,8 +216,9 @@ def guard(connection: Connection) -> None:
 
 
 def grant(connection: Connection, role: str) -> None:
-    """Let a role of a Postgres server use the ledger here: read it, add to it, settle what is reserved, and no more.
+    """Let a role of a Postgres server charge the ledger here: read it, add charges and refusals, settle charges.
 
+    Post it opens, corrects and allots nothing, and adds no key: whoever could add a row there could raise a total.
     Why  a row is locked only by whoever may change some column of it; of accounts and allotments none can be changed,
          whoever may, because the triggers refuse, and the role owns neither these nor the tables.
     """
@@ -223,10 +226,10 @@ def grant(connection: Connection, role: str) -> None:
         raise LedgerError("a file has no roles", fix="keep the ledger on a Postgres server")
     to = connection.dialect.identifier_preparer.quote(role)
     connection.exec_driver_sql(f"GRANT SELECT ON {', '.join(table.name for table in tables.sorted_tables)} TO {to}")
-    connection.exec_driver_sql(f"GRANT INSERT ON {', '.join(table.name for table in GUARDED)} TO {to}")
+    connection.exec_driver_sql(f"GRANT INSERT ON {', '.join(table.name for table in CHARGED)} TO {to}")
     for table, columns in ((entries, sorted(_SETTLING)), (accounts, ["opened"]), (allotments, ["allotted_at"])):
         connection.exec_driver_sql(f"GRANT UPDATE ({', '.join(columns)}) ON {table.name} TO {to}")
-    for table in (entries, refusals, keys, corrections, allotments):
+    for table in (entries, refusals):
         connection.exec_driver_sql(f"GRANT USAGE ON SEQUENCE {table.name}_id_seq TO {to}")
 
 

@@ -72,7 +72,7 @@ class Ledger:
         self._database.close()
 
     def grant(self, role: str) -> None:
-        """Let a role of the Postgres server charge: it may read and add, and change or delete nothing."""
+        """Let a role of the Postgres server charge: it may open, allot, change and delete nothing."""
         with self._database.writing() as connection:
             grant(connection, role)
 

@@ -184,9 +184,10 @@ def guard(connection: Connection) -> None:
     """What was done stays written: triggers refuse to change or remove it."""
     name, words = audit.name, "what was done stays written"
     if connection.dialect.name == "sqlite":
-        for action in ("UPDATE", "DELETE"):
+        there = f"WHEN EXISTS (SELECT 1 FROM {name} WHERE id = NEW.id)"  # INSERT OR REPLACE asks no other trigger
+        for action, when in (("UPDATE", ""), ("DELETE", ""), ("INSERT", there)):
             connection.exec_driver_sql(
-                f"CREATE TRIGGER IF NOT EXISTS {name}_{action.lower()} BEFORE {action} ON {name} "
+                f"CREATE TRIGGER IF NOT EXISTS {name}_{action.lower()} BEFORE {action} ON {name} {when} "
                 f"BEGIN SELECT RAISE(ABORT, '{words}'); END"
             )
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -45,6 +46,17 @@ def read_sources(path: Path) -> dict[str, str]:
     return {str(name): str(address) for name, address in found.items()}
 
 
+def source_of(path: Path, dataset: str) -> str:
+    """Where the table of a data set is. Refused where another data set has the same: its total would be spent twice."""
+    found = read_sources(path)
+    if dataset not in found:
+        raise SourcesError("the worker does not know where this table is", fix="name it in the file of sources")
+    mine = os.path.realpath(found[dataset])
+    if sum(os.path.realpath(address) == mine for address in found.values()) > 1:
+        raise SourcesError("two data sets have this table, each with a total", fix="name it for one of them")
+    return found[dataset]
+
+
 class Worker:
     """Runs approved requests, one after the other."""
 
@@ -74,10 +86,9 @@ class Worker:
     def _run(self, job: Job) -> None:
         out = self._releases / job.id
         try:
-            source = read_sources(self._sources)[job.dataset]
-        except (SourcesError, KeyError):
-            note = SourcesError("the worker does not know where this table is", fix="name it in the file of sources")
-            self._end(job, out, Outcome(error=note.document()))
+            source = source_of(self._sources, job.dataset)
+        except SourcesError as error:
+            self._end(job, out, Outcome(error=error.document()))
             return
         arguments = (job.policy, source, self._ledger, str(out), job.owner)
         outcome = run_limited(self._context, self._limits, release_job, *arguments, beat=lambda: self._queue.renew(job))
