@@ -18,7 +18,7 @@ import pytest
 from tests.server.conftest import World
 
 import tetraodon as td
-from tetraodon.server.worker import SourcesError, read_sources
+from tetraodon.server.worker import SourcesError, read_sources, source_of
 
 CHARGED = {"what": "it was charged, and there is no answer", "fix": "charged; ask your curator"}
 
@@ -68,6 +68,12 @@ def test_the_file_of_sources(tmp_path: Path) -> None:
             read_sources(path)
     path.write_text("a: postgresql://u:p@h/d#t\n")
     assert read_sources(path) == {"a": "postgresql://u:p@h/d#t"}
+    (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
+    path.write_text(f"a: {tmp_path}/t.csv\nb: {tmp_path}/link.csv\nc: {tmp_path}/c.csv\n")
+    assert source_of(path, "c") == f"{tmp_path}/c.csv"
+    for name, told in (("a", "two data sets"), ("b", "two data sets"), ("d", "does not know")):
+        with pytest.raises(SourcesError, match=told):
+            source_of(path, name)
     assert issubclass(SourcesError, td.TableError)
 
 

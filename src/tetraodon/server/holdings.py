@@ -154,7 +154,9 @@ class Holdings:
             found["proposed_by"] = row.proposed_by
         if row.state == PROPOSED:
             return found
-        found["left"] = decimal_text(self.ledger.left(name))
+        account = self.ledger.account(name)  # its terms are those that count
+        found |= {"total": decimal_text(account.total), "delta": decimal_text(account.delta)}
+        found["left"] = decimal_text(account.left)
         if person.role == "analyst":
             found["allotment"] = self._mine(name, person.name)
         return found
