@@ -9,13 +9,23 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.inference.answered import answer_document, answer_from, answered, miss, number_of_groups, with_source
+from tetraodon.inference.answered import (
+    answer_document,
+    answer_from,
+    answered,
+    miss,
+    needed,
+    number_of_groups,
+    with_source,
+)
 from tetraodon.inference.estimate import Estimate
 from tetraodon.workload.condition.names import Names
 from tetraodon.workload.condition.question import Question, read_question
 
 DOMAIN = Domain((Attribute("age", Integers(0, 2)), Attribute("sex", Categories(("f", "m")), other=0)))
-COUNTS = [[Estimate(v, v - 1, v + 1) for v in (5.0, 2.5, 5.0)], [Estimate(v, v - 1, v + 1) for v in (0.25, -1.0, 7.0)]]
+COUNTS = [
+    {at: Estimate(v, v - 1, v + 1) for at, v in enumerate(values)} for values in ((5.0, 2.5, 5.0), (0.25, -1.0, 7.0))
+]
 
 
 def read(rest: str, select: str = "age, count(*) as n, avg(age) as m") -> Question:
@@ -61,9 +71,19 @@ def test_intervals_of_groups_that_were_chosen_hold_together() -> None:
         number_of_groups(read_question("select count(*) from t group by a, b", Names(wide, "t")), wide)
 
 
+def test_only_what_decides_is_needed() -> None:
+    assert needed(read("age order by age desc limit 2"), DOMAIN) == [2, 1]
+    assert needed(read("age, sex limit 1"), DOMAIN) == [0]
+    assert (
+        needed(read("age order by n limit 1"), DOMAIN) == needed(read("age having n > 3 limit 1"), DOMAIN) == [0, 1, 2]
+    )
+    found = answered(read("age order by age desc limit 1"), DOMAIN, [{2: column[2]} for column in COUNTS])
+    assert found == {2: {"n": COUNTS[0][2], "m": COUNTS[1][2]}}
+
+
 @pytest.mark.parametrize("rest", ["sex", "age, sex"])
 def test_answers_read_back(rest: str) -> None:
-    columns = [column * 2 for column in COUNTS]
+    columns = [{at: column[at % 3] for at in range(6)} for column in COUNTS]
     for select in ("count(*)", "count(*), avg(age)"):
         found = with_source(answered(read(rest, select), DOMAIN, columns), "t")
         assert isinstance(found, dict)

@@ -49,8 +49,16 @@ def miss(question: Question, domain: Domain, confidence: Fraction) -> Fraction:
     return alpha / (number_of_groups(question, domain) * len(question.aggregates))
 
 
-def answered(question: Question, domain: Domain, columns: Sequence[Sequence[Estimate]]) -> Answered:
-    """The groups that were asked for, given every aggregate of every group of the domain, groups in its order."""
+def needed(question: Question, domain: Domain) -> list[int]:
+    """The groups whose aggregates decide the answer, by their places: all where estimates choose or order them."""
+    groups = number_of_groups(question, domain)
+    if question.having is not None or any(order.column is not None for order in question.order):
+        return list(range(groups))
+    return [int(at) for at in _chosen(question, (), _codes(question, domain))]
+
+
+def answered(question: Question, domain: Domain, columns: Sequence[Mapping[int, Estimate]]) -> Answered:
+    """The groups that were asked for, given every aggregate of the groups that are `needed`."""
     named = question.aggregates[: question.shown]
 
     def row(at: int) -> Estimate | Row:
@@ -60,7 +68,7 @@ def answered(question: Question, domain: Domain, columns: Sequence[Sequence[Esti
 
     if not question.by:
         return row(0)
-    codes = np.array(list(np.ndindex(*(domain.shape[place] for place in question.by))), np.int64)
+    codes = _codes(question, domain)
     groups = domain.project([domain.names[place] for place in question.by])
     found: Groups = {}
     for at in _chosen(question, columns, codes):
@@ -69,9 +77,14 @@ def answered(question: Question, domain: Domain, columns: Sequence[Sequence[Esti
     return found
 
 
-def _chosen(question: Question, columns: Sequence[Sequence[Estimate]], codes: Ints) -> Ints:
+def _codes(question: Question, domain: Domain) -> Ints:
+    """The codes of each group."""
+    return np.array(list(np.ndindex(*(domain.shape[place] for place in question.by))), np.int64)
+
+
+def _chosen(question: Question, columns: Sequence[Mapping[int, Estimate]], codes: Ints) -> Ints:
     """The places of the groups that are shown, in their order."""
-    values = np.array([[one.value for one in column] for column in columns], np.float64)
+    values = np.array([[one.value for _, one in sorted(column.items())] for column in columns], np.float64)
     chosen = np.arange(len(codes))
     if question.having is not None:
         chosen = chosen[_having(question, values)]

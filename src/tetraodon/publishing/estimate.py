@@ -17,7 +17,7 @@ from scipy.special import betaincinv
 from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused, ReleaseError
-from tetraodon.inference.answered import Answered, answered, miss, number_of_groups
+from tetraodon.inference.answered import Answered, answered, miss, needed, number_of_groups
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.publishing.aggregates import Counts, Records, ShownPart
@@ -99,15 +99,16 @@ class Asked:
             sandbox.require_once(join.table, join.columns)
         try:
             groups = number_of_groups(self.question, self.domain)
-            columns = [self._column(aggregate, groups) for aggregate in self.question.aggregates]
+            wanted = needed(self.question, self.domain)
+            columns = [self._column(aggregate, groups, wanted) for aggregate in self.question.aggregates]
         except Refused:
             if sample <= 0 or self.earlier is not None:
                 raise
             return self.sampled_answer(sandbox, sample, system_coins())
         return answered(self.question, self.domain, columns)
 
-    def _column(self, aggregate: AskedNumber, groups: int) -> list[Estimate]:
-        """An aggregate of every group of the domain."""
+    def _column(self, aggregate: AskedNumber, groups: int, wanted: Sequence[int]) -> dict[int, Estimate]:
+        """An aggregate of some of the groups of the domain."""
         by, shape = self.question.by, self.domain.shape
         axes = (*by, *(place for place in aggregate.places if place not in by))
         if math.prod(shape[place] for place in axes) > CELLS:
@@ -116,19 +117,19 @@ class Asked:
         codes = {place: np.arange(shape[place]).reshape([-1 if p == place else 1 for p in axes]) for place in axes}
         told, sizes = aggregate.over(codes, self.file.held()), [shape[place] for place in axes]
         values, known = (np.broadcast_to(one, sizes).reshape(groups, -1) for one in told)
-        records, found = Records(self.alpha, self.n, self.confidence), []
+        records, found = Records(self.alpha, self.n, self.confidence), dict[int, Estimate]()
         rows = None if self.n is None or self.earlier else int(self.file.held().counts(None, ()).item())
-        for at in range(groups):
+        for at in wanted:
             here, there = [part.at((at, known[at])) for part in parts], values[at][known[at]]
             match aggregate.kind:
                 case "count":
-                    found.append(self.count(here[0], rows) if self.earlier is None else records.count(here))
+                    found[at] = self.count(here[0], rows) if self.earlier is None else records.count(here)
                 case "sum":
-                    found.append(records.total(here, there))
+                    found[at] = records.total(here, there)
                 case "avg":
-                    found.append(records.mean(here, there))
+                    found[at] = records.mean(here, there)
                 case "distinct":
-                    found.append(records.distinct(here, there))
+                    found[at] = records.distinct(here, there)
                 case _:
                     assert_never(aggregate.kind)
         return found

@@ -15,7 +15,7 @@ from tetraodon.arrays import Bools
 from tetraodon.displayed import Displayed
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, did_you_mean
-from tetraodon.inference.answered import Answered, answered, miss, number_of_groups
+from tetraodon.inference.answered import Answered, answered, miss, needed
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.policy.policy import Policy
@@ -116,16 +116,18 @@ def ask(answers: Sequence[Answer], policy: Policy, question: str, confidence: Nu
     asked = read_question(question, Names(domain, policy.dataset))
     if any(aggregate.kind != "count" for aggregate in asked.aggregates):
         raise QueryError("a release answers counts only", fix="ask for `select count(*)`, or publish a view")
-    if number_of_groups(asked, domain) > MOST_GROUPS:
+    wanted = needed(asked, domain)
+    if len(wanted) > MOST_GROUPS:
         raise QueryError("there are too many groups", fix="group by fewer attributes, or read the tables")
     each = _level(1 - miss(asked, domain, sure))
     groups = list(np.ndindex(*(domain.shape[place] for place in asked.by)))
-    columns = []
+    columns: list[dict[int, Estimate]] = []
     for aggregate in asked.aggregates:
         those = [part for part in (asked.condition, aggregate.known) if part is not None]
-        columns.append([_count(answers, policy, [*those, *_in(asked.by, codes, domain)], each) for codes in groups])
-    if each != sure:  # all of them hold together with what was asked for
-        columns = [[Estimate(e.value, e.lower, e.upper, sure).of(e.source) for e in column] for column in columns]
+        told = {at: _count(answers, policy, [*those, *_in(asked.by, groups[at], domain)], each) for at in wanted}
+        if each != sure:  # all of them hold together with what was asked for
+            told = {at: Estimate(e.value, e.lower, e.upper, sure).of(e.source) for at, e in told.items()}
+        columns.append(told)
     return answered(asked, domain, columns)
 
 
