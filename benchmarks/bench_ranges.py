@@ -24,7 +24,7 @@ import tetraodon as td
 from benchmarks.runs import row
 from reproduce.fig_ranges import policy
 from tetraodon.gate import without_ledger
-from tetraodon.inference.running import monotone_counts
+from tetraodon.inference.monotone import monotone_counts
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.estimates import raw_table

@@ -18,7 +18,7 @@ import tetraodon as td
 from benchmarks.data import adult, real
 from reproduce.figure import Check, Figure, Progress, Table, lines, mean_over_ranges
 from tetraodon.gate import without_ledger
-from tetraodon.inference.running import monotone_counts
+from tetraodon.inference.monotone import monotone_counts
 from tetraodon.noise import discrete_laplace
 from tetraodon.releasing.counting import count
 from tetraodon.releasing.estimates import raw_table

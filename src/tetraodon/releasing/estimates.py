@@ -13,7 +13,7 @@ from tetraodon.domain import Domain
 from tetraodon.inference.combination import Remembered, TableLink
 from tetraodon.inference.consistency import agree, agrees, follow, shared_margins
 from tetraodon.inference.meeting import EstimatedTable
-from tetraodon.inference.running import monotone_counts
+from tetraodon.inference.monotone import monotone_counts
 from tetraodon.inference.whole_tables import whole_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts

@@ -57,11 +57,11 @@ def chart(whole: Picture) -> Spec | None:
     return base | {"facet": marks.facet(picture, layout.facet), "columns": columns, "spec": drawn | {"width": 230}}
 
 
-def standing_alone(spec: Spec, width: int = 680) -> Spec:
+def standing_alone(spec: Spec) -> Spec:
     """A chart with its own width, ink and paper, for where there is no page around it."""
     drawn = {name: part for name, part in spec.items() if name != "data"}
     inked: Spec = json.loads(json.dumps(drawn).replace(marks.INK, "#1d2733"))
-    sized = {} if "facet" in spec else {"width": width}
+    sized = {} if "facet" in spec else {"width": 680}
     return inked | {"data": spec["data"], "background": "white"} | sized
 
 

@@ -159,7 +159,7 @@ class RecordsWhere:
         bins = split.of(np.clip(here, 0, self.inside[split.name].size - 1))
         return Split(split.name, tuple(bins.tolist()), split.labels)
 
-    def check_cells(self, table: Sequence[Split], where: str = "") -> None:
+    def check_cells(self, table: Sequence[Split]) -> None:
         """Refuse a table with cells that nobody among them can be in: noise there would be about nobody."""
         names = [name for name in self.names if name in {split.name for split in table}]
         able = self.can_hold(names)
@@ -170,7 +170,6 @@ class RecordsWhere:
             raise Refused(
                 f"nobody for whom `{self.where}` holds can be in some cells of this table of {' and '.join(names)}",
                 fix="ask for each part in an item of its own, or leave the condition out and read the cells you want",
-                where=where,
             )
 
 
