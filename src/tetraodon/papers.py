@@ -38,6 +38,8 @@ PAPERS: Final = {
     "differentially private synthetic data. PVLDB 15(11), 2022.",
     "PBTB24": "C. Pierquin, A. Bellet, M. Tommasi and M. Boussard. Rényi Pufferfish privacy: general additive noise "
     "mechanisms and privacy amplification by iteration via shift reduction lemmas. ICML 2024.",
+    "Efr65": "B. Efron. Increasing properties of Polya frequency functions. Annals of Mathematical Statistics 36(1), "
+    "1965.",
     "GJK21": "J. Gillenwater, M. Joseph and A. Kulesza. Differentially private quantiles. ICML 2021.",
     "LHM14": "C. Li, M. Hay and G. Miklau. A data- and workload-aware algorithm for range queries under differential "
     "privacy. PVLDB 7(5), 2014.",

@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
-from tetraodon.errors import PolicyError, QueryError, Refused
+from tetraodon.errors import PolicyError, QueryError
 from tetraodon.policy.build_known import known_from
 from tetraodon.policy.document import AttributeSection, IndividualsSection
 from tetraodon.policy.known import Known, Rectangle, known_query
@@ -59,10 +59,9 @@ def test_forms_of_the_policy_file() -> None:
     assert read({"blocks": {"x": [["1", "2"], ["3", "6"]]}}) == Known(Histogram(("x",), (("x", ((1, 2), (3, 6))),)))
 
 
-@pytest.mark.parametrize("word", ["at most", "at least"])
-def test_inequalities_are_refused_with_the_reason(word: str) -> None:
-    with pytest.raises(Refused, match="inequality"):
-        read({"count": "x = 1", word: "5"})
+def test_inequalities_are_read() -> None:
+    assert read({"count": "x = 1", "at most": "5"}) == Known(count("x = 1"), most=5)
+    assert read({"rectangle": {"x": ["1", "4"]}, "at least": "5"}) == Known(Rectangle((("x", 1, 4),)), least=5)
 
 
 @pytest.mark.parametrize(

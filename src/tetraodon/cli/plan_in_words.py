@@ -87,10 +87,10 @@ def _known(plan: Plan) -> list[str]:
     """What knowing exact counts costs, item by item."""
     if not plan.policy.known:
         return []
-    from tetraodon.policy.table_in_words import fact_in_words
+    from tetraodon.policy.table_in_words import known_in_words
     from tetraodon.releasing.pricing import price_of_known
 
-    facts = _and([fact_in_words(entry.fact, plan.policy.domain) for entry in plan.policy.known])
+    facts = _and([known_in_words(entry, plan.policy.domain) for entry in plan.policy.known])
     prices = price_of_known(plan)
     exact = [name for name, ratio in prices.items() if math.isinf(ratio)]
     larger = [

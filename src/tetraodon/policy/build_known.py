@@ -135,6 +135,12 @@ def build_known(
             check_known([entry], domain)
     problems.stop()
     with problems.at("known"):
+        if len(known) > 1 and any(entry.bounded for entry in known):
+            raise Refused(
+                "a known inequality is priced where nothing else is known: beside other counts there may be attackers "
+                "whom no bound on neighbours covers",
+                fix="list the inequality alone, or exact counts with `is:` or without; their values do not matter",
+            )
         check_known(known, domain)
     problems.stop()
     once: dict[Fact, Known] = {}
@@ -146,12 +152,6 @@ def build_known(
 
 def known_from(section: KnownSection, domain: Domain, folder: Path | None) -> Known:
     """One entry as a fact with its answers."""
-    if section.at_most is not None or section.at_least is not None:
-        raise Refused(
-            "a known inequality cannot be priced: with inequalities there may be attackers whom no bound on "
-            "neighbours covers",
-            fix="declare the exact count with `is:`, or leave the answer out; its value does not change the price",
-        )
     if section.bins and section.kind != "marginal":
         raise PolicyError(f"`bins` means nothing for `{section.kind}`", fix="use it with marginal")
     if section.kind == "table":
@@ -159,7 +159,7 @@ def known_from(section: KnownSection, domain: Domain, folder: Path | None) -> Kn
             raise PolicyError("a known table has its answers in its file", fix="drop `is`")
         return read_known_table(beside(folder, section.table), domain)
     answers = section.answers if "answers" in section.model_fields_set else None
-    return Known(_fact(section, domain), answers)
+    return Known(_fact(section, domain), answers, section.at_least, section.at_most)
 
 
 def _fact(section: KnownSection, domain: Domain) -> Fact:

@@ -159,6 +159,7 @@ def _known(entry: Known) -> Json:
     answers: Json = {}
     if entry.answers is not None:
         answers = {"is": list(entry.answers) if isinstance(entry.fact, Histogram) else entry.answers[0]}
+    answers |= {word: end for word, end in (("at least", entry.least), ("at most", entry.most)) if end is not None}
     match entry.fact:
         case Count():
             return {"count": entry.fact.where or "all", **answers}

@@ -27,7 +27,7 @@ from tetraodon.policy.secrets_in_words import (
 )
 from tetraodon.policy.table_in_words import (
     cost_of_rows,
-    fact_in_words,
+    known_in_words,
     names_sentences,
     reading_sentences,
     rows_in_a_step,
@@ -172,7 +172,7 @@ def _promise(policy: Policy) -> Part:
 def _known(policy: Policy) -> Part:
     if not policy.known:
         return Part("What is known already", ())
-    facts = [fact_in_words(entry.fact, policy.domain) for entry in policy.known]
+    facts = [known_in_words(entry, policy.domain) for entry in policy.known]
     return Part(
         "What is known already",
         (

@@ -43,10 +43,15 @@ Fact: TypeAlias = Count | Histogram | Rectangle
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A fact, and its true answers where they were given: one for each row of the fact's query, in order."""
+    """A fact, and its true answers where they were given: one for each row of the fact's query, in order.
+
+    With `least` or `most` the count itself is not known, but that it is not below, or not above.
+    """
 
     fact: Fact
     answers: tuple[int, ...] | None = None
+    least: int | None = None
+    most: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.fact, Count) and self.fact.by:
@@ -55,6 +60,26 @@ class Known:
             raise PolicyError("a known count is weighted", fix="leave the weight out")
         if self.answers is not None and any(answer < 0 for answer in self.answers):
             raise PolicyError("a known count is below zero", fix="write counts of records")
+        if self.bounded and (isinstance(self.fact, Histogram) or self.answers is not None):
+            raise PolicyError("`at most` and `at least` are about one count", fix="write {count: ..., at most: 100}")
+        if min(self.least or 0, self.most or 0) < 0 or (self.most is not None and (self.least or 0) > self.most):
+            raise PolicyError("no count is between these ends", fix="write whole numbers, the smaller `at least`")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether only an end, or two, of the count is known."""
+        return self.least is not None or self.most is not None
+
+    @property
+    def told(self) -> bool:
+        """Whether the policy says something of the answers, which a table may contradict."""
+        return self.answers is not None or self.bounded
+
+    def allows(self, found: Sequence[int]) -> bool:
+        """Whether a table with these answers is what the policy says everybody knows."""
+        if self.bounded:
+            return (self.least or 0) <= found[0] and (self.most is None or found[0] <= self.most)
+        return self.answers is None or list(found) == list(self.answers)
 
 
 @lru_cache(maxsize=512)

@@ -101,8 +101,8 @@ class KnownSection(Section):
         PlainValidator(_answers),
         WithJsonSchema({"anyOf": [_WHOLE, {"type": "array", "items": _WHOLE}]}),
     ] = Field(default=(), alias="is")
-    at_most: Any = Field(default=None, alias="at most")
-    at_least: Any = Field(default=None, alias="at least")
+    at_most: Whole | None = Field(default=None, alias="at most")
+    at_least: Whole | None = Field(default=None, alias="at least")
 
 
 _NUMBERS = {"type": "array", "items": {"type": ["number", "string"]}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from tetraodon.domain import Attribute, Domain
-from tetraodon.policy.known import Fact, Rectangle
+from tetraodon.policy.known import Fact, Known, Rectangle
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import listing, number_of
 from tetraodon.questions import Count, Histogram
@@ -113,6 +113,13 @@ def _stand_in(attribute: Attribute, *, refused: bool) -> str:
     if attribute.other == attribute.missing:
         return f"{attribute.name}: a missing value, and one that is not listed, count as {missing}."
     return f"{attribute.name}: a missing value counts as {missing}; one that is not listed counts as {other}."
+
+
+def known_in_words(known: Known, domain: Domain) -> str:
+    """What somebody knows of a fact: all of it, or that it is at most or at least so much."""
+    ends = [f"{word} {end:,}" for word, end in (("at least", known.least), ("at most", known.most)) if end is not None]
+    asked = fact_in_words(known.fact, domain)
+    return f"that {listing(ends)} {asked.removeprefix('how many ')}" if ends else asked
 
 
 def fact_in_words(fact: Fact, domain: Domain) -> str:

@@ -193,7 +193,7 @@ def told_facts(policy: Policy, governing: Policy) -> dict[Known, str]:
     found: dict[Known, str] = {}
     for whose, place in ((policy, ""), (governing, " in the policy that governs the data")):
         for number, entry in enumerate(whose.known, 1):
-            if entry.answers is not None and set(known_query(entry, whose.domain).names) <= set(policy.domain.names):
+            if entry.told and set(known_query(entry, whose.domain).names) <= set(policy.domain.names):
                 found.setdefault(entry, f"entry {number} of `known`{place}")
     return found
 
@@ -230,7 +230,7 @@ def check_known_data(policy: Policy, facts: Mapping[Known, str], counts: Mapping
     for entry, place in facts.items():
         query = known_query(entry, policy.domain)
         found = query.evaluate(policy.domain, counts[query.names].codes, counts[query.names].counts)
-        if found.ravel().tolist() != list(entry.answers or ()):
+        if not entry.allows(found.ravel().tolist()):
             raise DataRefusal(
                 f"the table does not have the counts that {place} declares",
                 fix="correct the answers in the policy, or name the table that they were published from",
