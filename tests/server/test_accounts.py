@@ -77,6 +77,13 @@ def test_a_token_expires_is_scoped_and_can_be_removed(world: World) -> None:
     world.clock.ahead -= 86400
     with pytest.raises(Turned, match="no such token"):
         accounts.remove_token(world.person("amy"), made["id"])
+    world.clock.ahead -= 86_400
+    later = accounts.new_token(found, "later", ["read"], 30)  # with a token of a day, none that lives longer
+    assert later["expires"] == found.expires < accounts.new_token(ann, "own", ["read"], 30)["expires"]
+    with pytest.raises(Turned, match="no such token"):
+        accounts.remove_token(found, later["id"])
+    accounts.remove_token(found, made["id"])
+    made = accounts.new_token(ann, "short", ["read"], 1)
     accounts.remove_token(ann, made["id"])
     assert accounts.of_token(made["token"]) is None
 

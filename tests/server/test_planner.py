@@ -19,6 +19,8 @@ def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
     assert planner.read(POLICY) == first
     with pytest.raises(Turned, match="more time or memory"):
         planner.read(POLICY | {"dataset": "other"})
+    with pytest.raises(Turned, match="more time or memory"):  # made-up rows are made under the same limits
+        planner.made_up(POLICY, 10)
     for number in range(MOST_REMEMBERED + 3):
         planner._known[str(number)] = {}
     assert len(planner._known) > MOST_REMEMBERED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import secrets
 from collections.abc import Mapping
@@ -28,12 +29,14 @@ _NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who calls, in which role, and with which scopes; `browser` if by a cookie."""
+    """Who calls, in which role, and with which scopes; `browser` if by a cookie, or by which `token` and until when."""
 
     name: str
     role: str
     scopes: frozenset[str]
     browser: bool = False
+    token: str = ""
+    expires: float = math.inf
 
 
 @cache
@@ -136,12 +139,15 @@ class Accounts:
     # -- programs ------------------------------------------------------------------------------------
 
     def new_token(self, person: Person, label: str, scopes: list[str], days: int) -> dict[str, Any]:
-        """A token with some of the caller's scopes. Its secret is told once."""
+        """A token with some of the caller's scopes. Its secret is told once.
+
+        Post  one that is made with a token ends no later than that: whoever found a token cannot keep it alive.
+        """
         wanted = frozenset(scopes)
         if not wanted or not wanted <= person.scopes:
             raise Turned(422, "a token has some of your own scopes", fix=f"use some of: {', '.join(SCOPES)}")
         secret, key = f"td_{secrets.token_urlsafe(32)}", secrets.token_hex(8)
-        expires = self._state.clock() + days * 86400
+        expires = min(self._state.clock() + days * 86400, person.expires)
         with self._state.writing() as connection:
             mine = connection.execute(select(tokens.c.id).where(tokens.c.person == person.name)).all()
             if len(mine) >= MOST_TOKENS:
@@ -164,6 +170,9 @@ class Accounts:
         return [{"id": r.id, "label": r.label, "scopes": r.scopes.split(), "expires": r.expires} for r in rows]
 
     def remove_token(self, person: Person, key: str) -> None:
+        """Remove a token: any of one's own after signing in, and with a token that one alone."""
+        if person.token not in ("", key):
+            raise not_there("token")
         with self._state.writing() as connection:
             mine = delete(tokens).where(tokens.c.id == key, tokens.c.person == person.name)
             if connection.execute(mine).rowcount == 0:
@@ -173,7 +182,9 @@ class Accounts:
     def of_token(self, secret: str) -> Person | None:
         """Whose token it is, if it is one that has not expired."""
         row = self._shown(tokens, secret)
-        return None if row is None else Person(row.name, row.role, frozenset(row.scopes.split()))
+        if row is None:
+            return None
+        return Person(row.name, row.role, frozenset(row.scopes.split()), token=row.id, expires=row.expires)
 
     def _shown(self, table: Table, secret: str) -> Row[Any] | None:
         """The session or token with this secret, and its account, if both can be used now."""

@@ -84,7 +84,7 @@ class Service:
             body = None if door.body is None else self._body(door.body, await self._read(request))
             key = _key(request) if door.keyed else ""
             visit = Visit(person, request.path_params, request.query_params, body, key, cookie)
-            limiter = self._planning if door.scope in ("plan", "request") else self._others
+            limiter = self._planning if door.slow else self._others
             found = await to_thread.run_sync(door.answer, self.office, visit, limiter=limiter)
             return self._response(found, door.status)
 

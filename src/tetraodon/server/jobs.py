@@ -26,6 +26,7 @@ from tetraodon.releasing.plan import plan
 from tetraodon.releasing.plan_shape import asked_plan, errors_if_public, plan_shape
 from tetraodon.releasing.pricing import quote
 from tetraodon.releasing.run import release
+from tetraodon.server.made_up import made_up_rows
 from tetraodon.server.slots import slot_of
 
 LEDGER = "the server's ledger"
@@ -40,6 +41,11 @@ def read_job(policy: str | Mapping[str, Any]) -> dict[str, Any]:
     if read.public:
         raise PolicyError("a policy on the server names no public tables", fix="leave `public` out: views need it")
     return {"dataset": read.dataset, "document": read.document, "promise": promise(read)}
+
+
+def made_up_job(policy: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+    """Rows for writing code, from the policy alone."""
+    return made_up_rows(stated_policy(policy), rows)
 
 
 def promise(policy: Policy) -> list[dict[str, Any]]:

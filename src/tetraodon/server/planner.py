@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tetraodon.ledger import document_hash
-from tetraodon.server.jobs import ask_job, plan_job, read_job
+from tetraodon.server.jobs import ask_job, made_up_job, plan_job, read_job
 from tetraodon.server.limited import Limits, Outcome, Work, forkserver, run_limited
 from tetraodon.server.refusal import Turned
 
@@ -59,6 +59,11 @@ class Planner:
         """An answer from a release."""
         return self._remembered("ask", ask_job, folder, question, confidence)
 
+    def made_up(self, policy: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+        """Made-up rows: of a wide policy there may be too many values for one call."""
+        found: list[dict[str, Any]] = self._run(made_up_job, policy, rows)
+        return found
+
     def _remembered(self, name: str, work: Work, *arguments: Any) -> dict[str, Any]:
         key = document_hash({"name": name, "arguments": arguments})
         with self._lock:
@@ -72,7 +77,7 @@ class Planner:
                 self._known.popitem(last=False)
         return dict(found)
 
-    def _run(self, work: Work, *arguments: Any) -> dict[str, Any]:
+    def _run(self, work: Work, *arguments: Any) -> Any:
         if not self._places.acquire(timeout=WAITING_SECONDS):
             raise Turned(429, "too many plans are being worked out", fix="ask again in a minute")
         try:
@@ -83,5 +88,4 @@ class Planner:
             raise Relayed(outcome.error)
         if outcome.died:
             raise Turned(422, "this takes more time or memory than the server gives", fix="ask for less at once")
-        found: dict[str, Any] = outcome.value
-        return found
+        return outcome.value

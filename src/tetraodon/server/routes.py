@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from tetraodon.ledger.signature import SIGNATURE
-from tetraodon.policy.load import stated_policy
 from tetraodon.releasing.folder import MANIFEST
 from tetraodon.server import bodies
 from tetraodon.server.accounts import SESSION_SECONDS, Person
-from tetraodon.server.made_up import made_up_rows
 from tetraodon.server.office import Office
 from tetraodon.server.petitions import moment
 from tetraodon.server.refusal import Turned, not_there
@@ -72,6 +70,8 @@ class Entrance:
     """Parameters of the address, with what they mean; all are whole numbers."""
     keyed: bool = False
     """Whether it wants an Idempotency-Key."""
+    slow: bool = False
+    """Whether it may wait for a process of its own, of which there are few: then it must not keep others waiting."""
 
 
 def whole(visit: Visit, name: str, otherwise: int, most: int) -> int:
@@ -158,7 +158,7 @@ def shown(office: Office, visit: Visit) -> dict[str, Any]:
 def dummy(office: Office, visit: Visit) -> dict[str, Any]:
     row = office.holdings.seen(visit.who, visit.path["dataset"])
     rows = whole(visit, "rows", 100, MOST_ROWS)
-    return {"made_up": True, "rows": made_up_rows(stated_policy(json.loads(row.policy)), rows)}
+    return {"made_up": True, "rows": office.planner.made_up(json.loads(row.policy), rows)}
 
 
 def planned(office: Office, visit: Visit) -> dict[str, Any]:
@@ -255,18 +255,21 @@ DOORS: tuple[Entrance, ...] = (
     ),
     Entrance("GET", "/v1/datasets", listed, "The data sets that you may see.", READERS),
     Entrance(
-        "POST", "/v1/datasets", propose, "Propose a data set.", ONLY[CURATOR], "govern", bodies.Proposal, status=201
+        "POST", "/v1/datasets", propose, "Propose a data set.", ONLY[CURATOR], "govern", bodies.Proposal, status=201,
+        slow=True,
     ),
     Entrance("GET", IN, shown, "Policy, promise in words, your allotment, what is left.", READERS),
     Entrance("POST", f"{IN}/open", opened, "Open what another curator proposed.", ONLY[CURATOR], "govern"),
     Entrance(
         "GET", f"{IN}/dummy", dummy, "Made-up rows for writing code; no table is read.", READERS,
-        query={"rows": f"how many, up to {MOST_ROWS}"},
+        query={"rows": f"how many, up to {MOST_ROWS}"}, slow=True,
     ),
-    Entrance("POST", f"{IN}/plan", planned, "Plan, charge, whether it fits.", PLANNERS, "plan", bodies.AskedItems),
+    Entrance(
+        "POST", f"{IN}/plan", planned, "Plan, charge, whether it fits.", PLANNERS, "plan", bodies.AskedItems, slow=True
+    ),
     Entrance(
         "POST", f"{IN}/requests", requested, "Ask for a release.", ONLY[ANALYST], "request", bodies.Petition,
-        status=202, keyed=True,
+        status=202, keyed=True, slow=True,
     ),
     Entrance("GET", f"{IN}/allotments", allotments, "Who may spend how much.", frozenset((CURATOR, AUDITOR))),
     Entrance("PUT", f"{IN}/allotments/{{user}}", allot, "Allot.", ONLY[CURATOR], "govern", bodies.NewAllotment),
@@ -276,7 +279,10 @@ DOORS: tuple[Entrance, ...] = (
     Entrance("POST", "/v1/requests/{request}/reject", reject, "Reject it.", ONLY[CURATOR], "govern"),
     Entrance("GET", "/v1/releases/{release}", release, "The files of a release.", READERS),
     Entrance("GET", "/v1/releases/{release}/files/{file:path}", release_file, "One of them.", READERS),
-    Entrance("POST", "/v1/releases/{release}/ask", ask, "Ask a release; free.", READERS, "plan", bodies.FreeQuestion),
+    Entrance(
+        "POST", "/v1/releases/{release}/ask", ask, "Ask a release; free.", READERS, "plan", bodies.FreeQuestion,
+        slow=True,
+    ),
     Entrance(
         "GET", "/v1/audit", events, "Who did what.", frozenset((CURATOR, AUDITOR)),
         query={"after": "only events with a larger number"},
