@@ -50,7 +50,7 @@ def _error_together(item: PlannedItem, combined: Combined, domain: Domain) -> fl
     Pre   `domain` is what the records can be like that the item is about.
     """
     group, place = combined.places.get((item.name, None if item.strategy.table else 0), (None, 0))
-    if group is None:
+    if group is None or (group.alone and not any(one.kind == group.pieces[place].kind for one in group.exact)):
         return None
     variance = _variance(item, group, place, domain)
     if variance is None:
