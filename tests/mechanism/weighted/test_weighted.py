@@ -279,3 +279,16 @@ def test_kinds_of_steps() -> None:
         sums = searched_sums("x", graph, RunningCounts(), None)
         assert sums is not None
         assert np.array_equal(sums.add_up(np.eye(16, dtype=np.int64)), sums.columns().T)
+
+
+def test_sums_are_offered_where_steps_cross_groups_whose_totals_nobody_knows() -> None:
+    """Presence is public, and a step may lead to another group: the loss is that of every pair of records."""
+    attributes, item = {"x": {"integer": [0, 8]}, "g": ["a", "b"]}, {"name": "r", "cdf": "x", "by": "g"}
+    document = {"dataset": "d", "presence": "public", "attributes": attributes, "release": [item]}
+    found = td.plan({**document, "budget": {"rho": "0.5"}})
+    [measured] = [m for m in found["r"].measurements if m.scale]
+    assert found["r"].mechanism == "weighted"
+    columns = measured.query.matrix(found.policy.domain)[0].astype(object)
+    squares = [((columns[:, [x]] - columns) ** 2).sum(axis=0).max() for x in range(found.policy.domain.size)]
+    assert found.certificate.rho == max(squares) / (2 * measured.scale**2)
+    assert found.certificate.exact

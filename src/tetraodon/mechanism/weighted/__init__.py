@@ -92,7 +92,7 @@ class Weighted(Hierarchical):
             for steps, total in _searches(graph, known, grouped):
                 if (found := searched_sums(name, steps, reading, total)) is not None:
                     yield found, LAPLACE
-        if policy.delta and (known or not policy.size_is_public):  # else single values use the total of all groups
+        if policy.delta:
             for steps in (graph,) if known else dict.fromkeys((graph, Public(graph.size))):
                 if (best := best_sums(name, steps, reading, absent=not known)) is not None:
                     yield best, GAUSSIAN
