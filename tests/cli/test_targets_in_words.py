@@ -14,6 +14,7 @@ from tests.cli.conftest import POLICY, Run
 import tetraodon as td
 from tetraodon.cli.targets_in_words import no_protection, percent, target_document, targets_in_words
 from tetraodon.releasing.error_targets import wanted_of
+from tetraodon.releasing.least_epsilon import least_plan
 
 
 def flat(run: Run, *arguments: str, code: int = 0) -> str:
@@ -104,3 +105,12 @@ def test_the_parts_one_by_one() -> None:
     found = target_document(plan, wanted, None)
     assert (found["error"], found["confidence"], found["epsilon"], found["driven_by"]) == (50, 95, None, [])
     assert percent(Fraction(999, 1000)) == "99.9%"
+
+
+def test_the_budget_to_write_says_whether_it_is_spent_once() -> None:
+    tables = [{"name": x + y, "histogram": [x, y]} for x, y in ("ab", "bc", "ca")]
+    document = {"dataset": "d", "attributes": {name: {"integer": [0, 4]} for name in "abc"}, "release": tables}
+    policy = td.load_policy({**document, "budget": {"epsilon": 1, "delta": "1e-6", "once": True}})
+    wanted = wanted_of(policy, 40)
+    told = " ".join(targets_in_words(td.plan(policy), wanted, least_plan(policy, wanted), ""))
+    assert "delta: 0.000001, once: true}`" in told

@@ -41,6 +41,7 @@ def _kept(plan: Plan, wanted: Wanted) -> str:
 def _would_do(least: Plan, wanted: Wanted) -> str:
     epsilon = decimal_text(least.policy.epsilon)
     delta = f", delta: {decimal_text(least.policy.delta)}" if least.policy.delta else ""
+    delta += ", once: true" if least.policy.once else ""
     names = driven_by(least, wanted)
     drives = ""
     if 0 < len(names) < sum(one is not None for one in wanted):

@@ -11,7 +11,14 @@ from tests.known_worlds import random_case, random_query
 
 from tetraodon.certificate.known.answer_space import answer_space
 from tetraodon.certificate.known.classes import classes_of
+from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
+from tetraodon.policy.attribute_graph import Everything
+from tetraodon.policy.known import Known
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.questions import histogram
+from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.weighed_margins import WeighedMargins
 
 
 def test_one_move_pushes_the_answers_by_what_their_rows_say() -> None:
@@ -41,3 +48,13 @@ def test_long_weights_are_refused() -> None:
     classes = classes_of(case.graph, case.known, case.graph.domain.names)
     with pytest.raises(Refused, match="too long"):
         answer_space(classes, [(query, Fraction(1, 3)), (query, Fraction(2**60, 7))])
+
+
+def test_tables_weighed_with_their_margins_are_pushed_by_what_their_rows_say() -> None:
+    domain = Domain((Attribute("a", Integers(0, 1)), Attribute("b", Integers(0, 2))))
+    graph = SecretGraph(domain, (Factor(("a",), Everything(2)), Factor(("b",), Everything(3))), 2)
+    query = LinearQuery(WeighedMargins(("a", "b"), (2, 3), (1, -2, -3, 16)))
+    space = answer_space(classes_of(graph, (Known(histogram("a")),), ("a", "b")), [(query, Fraction(1))])
+    x, y = np.repeat(np.arange(6), 6), np.tile(np.arange(6), 6)
+    rows = query.matrix(domain)[0]
+    assert space.apart(x, y).tolist() == np.abs(rows[:, x] - rows[:, y]).sum(axis=0).tolist()

@@ -60,7 +60,8 @@ class AnswerSpace(PushBounds):
         total = np.zeros(len(x), np.int64)
         for query, weight, row, inner, alone in self._looked_at:
             same = row[x] == row[y]
-            moved = np.where(same, query.contribution.apart(inner[x], inner[y]), alone[x] + alone[y])
+            inside = np.asarray(query.contribution.apart(inner[x], inner[y]), np.int64)
+            moved = np.where(same, inside, alone[x] + alone[y])
             total += weight * np.where(same & (row[x] < 0), 0, moved)
         return total
 
