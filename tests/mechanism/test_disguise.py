@@ -116,7 +116,7 @@ def test_a_secret_to_within_an_amount_stays_noise_on_the_sum() -> None:
         ({}, {"individuals": {"key": "p", "at most": 2}}, "shows how many records it is about"),
         ({}, {"secrets": {"wage": {"within": 5000}}}, "secrets to within a share"),
         ({}, {"secrets": {"wage": {"pairs": [[100, 999]]}}}, "secrets to within a share"),
-        ({}, {"budget": {"rho": 1}}, "no mechanism can answer"),
+        ({}, {"budget": {"rho": 1}}, "a budget in rho has Gaussian noise"),
         ({"where": "s = 'f'"}, {}, "`by` in place of `where`"),
         ({"by": "s"}, {"secrets": {"wage": {"within": "10%"}}}, "no mechanism can answer"),
         ({"error": 1000}, {}, "no mechanism can answer"),

@@ -63,6 +63,12 @@ class Disguise(Mechanism):
                 fix=f"write `{name}: {{within: 10%}}` under `secrets`, or leave `noise` out",
                 where="release",
             )
+        if policy.rho is not None:
+            raise Refused(
+                "noise on each record is Laplace noise, and a budget in rho has Gaussian noise",
+                fix="write the budget in epsilon, or leave `noise` out",
+                where="release",
+            )
         yield Strategy(self, (LinearQuery(shown, by),), (LinearQuery(One(), by),), made_for=LAPLACE)
 
     def expected_error(self, query: Query, at: Scaled) -> float:
