@@ -94,7 +94,7 @@ def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repri
     releases: list[Repriced] = []
     everything: list[Measurement] = []
     delta = policy.delta or USUAL_DELTA
-    policy = replace(policy, once=policy.once and len(entries) == 1)
+    policy = replace(policy, once=policy.once and sum(entry.delta > 0 for entry in entries) <= 1)
     for entry in entries:
         if entry.wave != policy.dataset:
             raise Refused(
