@@ -5,7 +5,6 @@ of d is a ratio of 2^d.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -49,31 +48,26 @@ def chances(here: td.Policy, question: Query) -> Floats:
     return 0.5 ** np.abs(answers[:, None, :] - outputs[None]).sum(axis=2)
 
 
-def attackers() -> Iterator[Floats]:
+def attackers() -> Floats:
     """What two people may be thought to have: nearly surely one value or another, or anything."""
-    ends = [np.where(np.arange(VALUES) == u, 1 - RARE, 0.0) for u in range(VALUES)]
-    pairs = [one + np.where(np.arange(VALUES) == v, RARE, 0.0) for u, one in enumerate(ends) for v in range(VALUES)]
-    for first, second in product(pairs, repeat=2):
-        yield np.stack([first, second])
-    yield from np.random.default_rng(3).dirichlet([0.3] * VALUES, (60, 2))
+    one = np.eye(VALUES)
+    nearly = [one[u] * (1 - RARE) + one[v] * RARE for u, v in product(range(VALUES), repeat=2)]
+    extreme = np.array([[first, second] for first, second in product(nearly, repeat=2)])
+    return np.concatenate([extreme, np.random.default_rng(3).dirichlet([0.3] * VALUES, (100, 2))])
 
 
 def largest_odds(here: td.Policy, question: Query) -> float:
     """How far any of them moves their odds between two values of the first person that are a secret."""
     (entry,) = here.known
-    inside = (WORLD >= 2).sum(axis=1)
-    possible = np.array([entry.allows([int(many)]) for many in inside])
-    told, worst = chances(here, question), 1.0
-    for prior in attackers():
-        likely = possible * prior[0][WORLD[:, 1]] * prior[1][WORLD[:, 2]]
-        laws = []
-        for value in range(VALUES):
-            mine = likely * (WORLD[:, 0] == value)
-            laws.append(mine @ told / mine.sum() if mine.sum() > 0 else None)
-        for x, y in product(range(VALUES), repeat=2):
-            one, other = laws[x], laws[y]
-            if one is not None and other is not None and here.graph.is_edge((x,), (y,)):
-                worst = max(worst, float((one / other).max()))
+    possible = np.array([entry.allows([int(many)]) for many in (WORLD >= 2).sum(axis=1)])
+    prior, told, worst = attackers(), chances(here, question), 1.0
+    likely = possible * prior[:, 0, WORLD[:, 1]] * prior[:, 1, WORLD[:, 2]]
+    mine = [likely * (WORLD[:, 0] == value) for value in range(VALUES)]
+    for x, y in product(range(VALUES), repeat=2):
+        both = (mine[x].sum(axis=1) > 0) & (mine[y].sum(axis=1) > 0)
+        if both.any() and here.graph.is_edge((x,), (y,)):
+            one, other = (m[both] @ told / m[both].sum(axis=1, keepdims=True) for m in (mine[x], mine[y]))
+            worst = max(worst, float((one / other).max()))
     return worst
 
 
