@@ -14,7 +14,6 @@ from tests.cli.conftest import POLICY, Run
 import tetraodon as td
 from tetraodon.cli.targets_in_words import no_protection, percent, target_document, targets_in_words
 from tetraodon.releasing.error_targets import wanted_of
-from tetraodon.releasing.least_epsilon import least_plan
 
 
 def flat(run: Run, *arguments: str, code: int = 0) -> str:
@@ -111,6 +110,6 @@ def test_the_budget_to_write_says_whether_it_is_spent_once() -> None:
     tables = [{"name": x + y, "histogram": [x, y]} for x, y in ("ab", "bc", "ca")]
     document = {"dataset": "d", "attributes": {name: {"integer": [0, 4]} for name in "abc"}, "release": tables}
     policy = td.load_policy({**document, "budget": {"epsilon": 1, "delta": "1e-6", "once": True}})
-    wanted = wanted_of(policy, 40)
-    told = " ".join(targets_in_words(td.plan(policy), wanted, least_plan(policy, wanted), ""))
+    plan = td.plan(policy)
+    told = " ".join(targets_in_words(plan, wanted_of(policy, 40), plan))
     assert "delta: 0.000001, once: true}`" in told

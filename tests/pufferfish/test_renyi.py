@@ -26,7 +26,7 @@ def chain(stays: str) -> Any:
 
 def divergence(one: dict[int, float], other: dict[int, float], sigma: float, order: float) -> float:
     """Of two mixtures of normal laws, by adding up densities on a fine grid."""
-    grid = np.linspace(-40 * sigma, 40 * sigma, 400_001)
+    grid = np.linspace(-40 * sigma, 40 * sigma, 40_001)
     densities = [
         sum(m * np.exp(-((grid - x) ** 2) / (2 * sigma**2)) for x, m in law.items()) / sum(law.values())
         for law in (one, other)
@@ -55,8 +55,8 @@ def test_a_divergence_is_bounded_by_what_mass_travels(scenario: Any, order: Any)
     assert 0 < worst <= float(found.renyi(order)) + 1e-9
 
 
-@pytest.mark.parametrize("epsilon", ["0.3", 1, 3])
-@pytest.mark.parametrize("scenario", [clique(), chain("0.9"), chain("0.6")])
+@pytest.mark.parametrize("epsilon", ["0.3", 3])
+@pytest.mark.parametrize("scenario", [clique(), chain("0.9")])
 def test_the_noise_is_accepted_and_less_than_for_the_farthest_mass(scenario: Any, epsilon: Any) -> None:
     definition = pf.Definition(pf.pairs.values(), scenario, epsilon=epsilon, delta=DELTA)
     found = gaussian_wasserstein(sum, definition, WORLD)
