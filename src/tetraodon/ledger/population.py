@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import dataset_name
 from tetraodon.ledger.chain import append
 from tetraodon.ledger.schema import accounts, holds, waves
 
+_POPULATION = select(waves.c.population).where(waves.c.dataset == bindparam("wave"))
 KEY = "population"
 """What a policy calls it by."""
 
@@ -36,7 +37,7 @@ def standing_for(connection: Connection, name: str) -> str:
     """The account that a name means: a wave stands for its population."""
     if not holds(connection, waves):
         return name
-    found = connection.execute(select(waves.c.population).where(waves.c.dataset == name)).scalar_one_or_none()
+    found = connection.execute(_POPULATION, {"wave": name}).scalar_one_or_none()
     return name if found is None else str(found)
 
 

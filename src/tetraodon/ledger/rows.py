@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import Correction, Entry, RecordedRefusal, Reservation
@@ -16,12 +16,14 @@ from tetraodon.ledger.document import document_from_text
 from tetraodon.ledger.schema import corrections, entries, holds
 from tetraodon.rational import decimal_text
 
+_CORRECTIONS = select(corrections).where(corrections.c.dataset == bindparam("account")).order_by(corrections.c.id)
+
 
 def corrections_of(connection: Connection, name: str) -> tuple[Correction, ...]:
     """How the total of an account was corrected, the last one last."""
     if not holds(connection, corrections):
         return ()
-    rows = connection.execute(select(corrections).where(corrections.c.dataset == name).order_by(corrections.c.id))
+    rows = connection.execute(_CORRECTIONS, {"account": name})
     return tuple(
         Correction(name, amount_from_text(row.total), amount_from_text(row.delta), text_in(row.corrected_at))
         for row in rows

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Row, bindparam, func, insert, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.amount import amount_from_text, amount_text
@@ -21,6 +21,10 @@ from tetraodon.ledger.rows import entry_in, terms_in
 from tetraodon.ledger.schema import accounts, entries, holds, running
 
 _SUMS = ("pure", "rho", "delta", "before")
+_NEWEST = select(func.max(entries.c.id)).where(entries.c.dataset == bindparam("account")).scalar_subquery()
+_KEPT = select(running).select_from(entries.outerjoin(running, running.c.entry == entries.c.id))
+_LAST = _KEPT.where(entries.c.id == _NEWEST)
+"""What was spent with the last entry of an account; built once, since nearly every transaction asks it."""
 
 
 def spent_of(connection: Connection, name: str) -> Spent:
@@ -30,9 +34,7 @@ def spent_of(connection: Connection, name: str) -> Spent:
     """
     if not holds(connection, running):
         return deque(_sums(connection, name), 1).pop() if name in _names(connection) else Spent()
-    newest = select(func.max(entries.c.id)).where(entries.c.dataset == name).scalar_subquery()
-    kept = select(running).select_from(entries.outerjoin(running, running.c.entry == entries.c.id))
-    row = connection.execute(kept.where(entries.c.id == newest)).one_or_none()
+    row = connection.execute(_LAST, {"account": name}).one_or_none()
     if row is None:
         return Spent()
     if row.entry is None or row.dataset != name:

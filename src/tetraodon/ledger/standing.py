@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from tetraodon.errors import LedgerError, did_you_mean
 from tetraodon.ledger.account import Account
@@ -13,6 +13,8 @@ from tetraodon.ledger.population import standing_for
 from tetraodon.ledger.rows import terms_in, text_in
 from tetraodon.ledger.running import spent_of
 from tetraodon.ledger.schema import accounts
+
+_ACCOUNT = select(accounts).where(accounts.c.dataset == bindparam("account"))
 
 
 def locked(name: str) -> Select[Any]:
@@ -29,8 +31,8 @@ def account_of(connection: Connection, name: str, *, lock: bool = False) -> Acco
     nobody can add to that meanwhile.
     """
     name = standing_for(connection, name)
-    query = locked(name) if lock else select(accounts).where(accounts.c.dataset == name)
-    row = connection.execute(query).one_or_none()
+    found = connection.execute(locked(name)) if lock else connection.execute(_ACCOUNT, {"account": name})
+    row = found.one_or_none()
     if row is None:
         known = names(connection)
         hint = f", or {did_you_mean(name, known)}" if known else " first"
