@@ -239,8 +239,9 @@ def squares(told: list[dict[Record, Answers]], x: Record, y: Record) -> Fraction
     )
 
 
-@pytest.mark.parametrize("secrets", SECRETS)
-@pytest.mark.parametrize("asked", [["a", "sex", "both"], ["women", "men", "sum"]], ids="-".join)
+@pytest.mark.parametrize(
+    ("secrets", "asked"), [*zip(SECRETS, [["a", "sex", "both"], ["women", "men", "sum"]] * 2, strict=True)]
+)
 def test_with_gaussian_noise_the_rho_of_the_worst_edge_is_charged(
     book: td.Ledger, secrets: dict[str, Any], asked: list[str]
 ) -> None:
