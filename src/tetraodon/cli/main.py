@@ -106,7 +106,7 @@ def main() -> None:
     """The console script.
 
     Why  what a command imports is about a hundred thousand objects that stay. Looking for garbage among them after
-         every few hundred took up to an eighth of a small release's processor time.
+         every few hundred took a few hundredths of a small release's processor time.
     """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     for stream in (sys.stdout, sys.stderr):
