@@ -199,6 +199,10 @@ def _document(source: Source, problems: Problems) -> PolicyDocument:
             what = "presence is the only secret here, and it is said to be public"
             problems.add(("secrets",), PolicyError(what, fix="write `presence: secret`, or name other secrets"))
         data |= {"secrets": {**only_presence(data.get("attributes"))}}
+    secrets, declared = data.get("secrets"), data.get("attributes") or ()
+    if isinstance(secrets, dict) and "table" in secrets and "table" not in declared:
+        what = "secrets of the whole table have no price from a file: what several releases lose does not add up there"
+        problems.add(("secrets", "table"), PolicyError(what, fix="use td.pufferfish.secret_share, for one number"))
     try:
         return PolicyDocument.model_validate(data)
     except ValidationError as error:
