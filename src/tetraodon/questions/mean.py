@@ -58,6 +58,8 @@ class Mean(Derived):
         return (self.attribute, self.weight) if self.weight else ()
 
     def linear(self, domain: Domain) -> LinearQuery:
+        if self.weight:
+            weighed(domain, self.weight)
         return weighted_sum(self.attribute, self.weight, self.by, domain)
 
     def shown(self, domain: Domain) -> Disguised | None:
