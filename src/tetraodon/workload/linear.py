@@ -34,7 +34,7 @@ from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
 
 ANSWER_LIMIT = 20_000_000
-NOT_ON_EACH = (ChosenTables, Divided, Flows, Ranks)
+NOT_ON_EACH = (ChosenTables, Disguised, Divided, Flows, Ranks)
 """What is not answered with noise of its own on each of so many numbers."""
 
 
