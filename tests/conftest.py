@@ -6,10 +6,12 @@ Hypothesis tries the same examples in every run; `TETRAODON_EXAMPLES=searching` 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from scripts.services import BROWSER_FLAGS, chromium
 from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -55,3 +57,14 @@ class ByGroup(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup:
     return ByGroup(config, log)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, ended with the module: while it runs a loop of events does, which other tests do not expect."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium(), args=list(BROWSER_FLAGS))
+        yield opened
+        opened.close()

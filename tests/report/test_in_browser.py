@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scripts.services import BROWSER_FLAGS, chromium
 from tests.publishing.test_publish import POLICY as VIEW
 from tests.releasing.conftest import POLICY
 from tests.releasing.made import release_with
@@ -79,17 +78,6 @@ PAGES = {
     "long attribute": long_page,
     "view": view_page,
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Ended with the module: as long as it runs, so does a loop of events, which other tests do not expect."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium(), args=list(BROWSER_FLAGS))
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 import yaml
-from scripts.services import BROWSER_FLAGS, chromium
 from tests.report.test_in_browser import violations
 from tests.server.conftest import POLICY, World
 from tests.services import needs_browser
@@ -20,16 +17,6 @@ HOSTILE = "<img src=x onerror=alert(1)>\"'&{{ 7*7 }}"
 PASSWORD = "correct horse battery"
 PICTURES: Path | None = None
 """A folder for screenshots, if somebody wants to look at them."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium(), args=list(BROWSER_FLAGS))
-        yield opened
-        opened.close()
 
 
 class Guest:

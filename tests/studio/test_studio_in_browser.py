@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scripts.services import BROWSER_FLAGS, chromium
 from tests.report.test_in_browser import violations
 from tests.services import needs_browser
 from tests.studio.conftest import MAPPED, POLICY
@@ -22,16 +21,6 @@ from tetraodon.studio.server import Studio
 from tetraodon.studio.workbench import Workbench
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium(), args=list(BROWSER_FLAGS))
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
