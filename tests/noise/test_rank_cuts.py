@@ -5,47 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.noise.cut_worlds import FEW, few_places, off, records_at, weight
 
-from tetraodon.noise import rank_cuts, scattered_records
+from tetraodon.noise import rank_cuts
 from tetraodon.noise.coins import system_coins
-from tetraodon.noise.exponential import exp_bounds
-from tetraodon.noise.rank_cuts import RankCuts, WaysToRanks, draw_by_rank, rank_reach, usual_error
-from tetraodon.noise.scattered_records import ScatteredRecords
+from tetraodon.noise.rank_cuts import RankCuts, draw_by_rank, rank_reach, usual_error
 
-BITS = 400
-FEW = 2
-"""Places in a code of these worlds."""
-
-
-@pytest.fixture(autouse=True)
-def _few_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (rank_cuts, scattered_records):
-        monkeypatch.setattr(module, "PLACES", FEW)
-    monkeypatch.setattr(scattered_records, "STEP", 1)
-
-
-def records_at(places: list[int], size: int) -> ScatteredRecords:
-    """Records whose places are known."""
-    at, counts = np.unique(np.array(places, np.int64), return_counts=True)
-    return ScatteredRecords(at, np.ones(len(at), np.int64), counts, size, system_coins())
-
-
-def off(cuts: tuple[int, ...], places: list[int], shares: tuple[Fraction, ...]) -> Fraction:
-    """U: how many records all gaps have too many, or too few."""
-    ranks = [0, *(sum(place < cut for place in places) for cut in cuts), len(places)]
-    wanted = [Fraction(0), *shares, Fraction(1)]
-    gaps = zip(pairwise(ranks), pairwise(wanted), strict=True)
-    return sum((abs(b - a - (d - c) * len(places)) for (a, b), (c, d) in gaps), Fraction(0))
-
-
-def weight(off_by: Fraction, scale: Fraction) -> Fraction:
-    return Fraction(exp_bounds(off_by / scale, BITS).low, 1 << BITS)
+__all__ = ["few_places"]
 
 
 def chances(
@@ -59,35 +31,6 @@ def chances(
     return {outcome: float(one / total) for outcome, one in found.items()}
 
 
-WORLDS = st.tuples(
-    st.lists(st.integers(0, 7), max_size=7),
-    st.sets(st.sampled_from([Fraction(n, 12) for n in range(13)]), min_size=1, max_size=3),
-    st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(5, 2)]),
-    st.sampled_from([2, 8, 64]),
-)
-
-
-@given(WORLDS)
-@settings(max_examples=60, deadline=None)
-def test_bounds_hold_all_cuts_of_a_rank(world: tuple[list[int], set[Fraction], Fraction, int]) -> None:
-    """With so few bits that ranks are left out, with some, and with all ranks."""
-    places, asked, scale, spare = sorted(world[0]), tuple(sorted(world[1])), world[2], world[3]
-    table = WaysToRanks(records_at(places, 4), asked, scale, spare)
-    exact: dict[int, Fraction] = defaultdict(Fraction)
-    for cuts in combinations_with_replacement(range(4 * FEW), len(asked)):
-        exact[sum(place < cuts[-1] for place in places)] += weight(off(cuts, places, asked), scale)
-    first, weights = table.ranks(len(asked), len(places), Fraction(0))
-    one, total = 1 << table.bits, Fraction(0)
-    for rank, (low, high) in enumerate(zip(weights.lows, weights.highs, strict=True), first):
-        assert low <= (exact[rank] + Fraction(1, 2**300)) * one
-        assert exact[rank] * one <= high + weights.rest
-        total += Fraction(high, one)
-    assert sum(exact.values()) <= total + Fraction(weights.rest, one) + Fraction(1, 2**300)
-    if spare == 64 and all(window == (0, len(places)) for window in table.windows[1:]):
-        assert weights.rest == 0
-        assert all(high - low < one >> 40 for low, high in zip(weights.lows, weights.highs, strict=True))
-
-
 @pytest.mark.parametrize(
     ("places", "shares", "scale"),
     [
@@ -95,13 +38,15 @@ def test_bounds_hold_all_cuts_of_a_rank(world: tuple[list[int], set[Fraction], F
         ([0, 2, 5, 5, 7], (Fraction(1, 4), Fraction(3, 4)), Fraction(1)),
         ([4, 4, 4], (Fraction(1, 3), Fraction(1, 2), Fraction(1)), Fraction(3)),
         ([], (Fraction(1, 2),), Fraction(1)),
+        ([0, 2, 2, 3, 5, 5, 7], (Fraction(1, 4), Fraction(3, 4)), Fraction(20)),  # three ranks are one step
+        ([4, 4, 4, 4, 5], (Fraction(1, 2),), Fraction(25)),  # all ranks are one step
     ],
 )
 @pytest.mark.parametrize("spare", [2, 128])
 def test_draws_have_their_chances(
     places: list[int], shares: tuple[Fraction, ...], scale: Fraction, spare: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A false alarm once in 10^9 runs for each of eight, by Bernstein's inequality for each outcome."""
+    """A false alarm once in 10^9 runs for each of twelve, by Bernstein's inequality for each outcome."""
     monkeypatch.setattr(rank_cuts, "SPARE", spare)
     monkeypatch.setattr(rank_cuts, "EACH", 0)
     expected, many = chances(places, 4, shares, scale), 1500

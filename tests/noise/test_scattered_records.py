@@ -58,6 +58,26 @@ def test_the_first_place_of_a_rank_lies_behind_its_record() -> None:
     assert 5 * PLACES < records.first(2) == widths[0] + widths[1] <= 6 * PLACES
 
 
+def test_steps_of_ranks_are_as_wide_as_their_ranks_together() -> None:
+    coins = Counting(system_coins())
+    records = ScatteredRecords.of(np.array([0, 3, 7]), np.array([50, 90, 100]), 8, coins)
+    steps = records.widths(0, 4, 50)
+    assert coins.asked < 2 * 240  # of most records half of the bits will do
+    each = records.widths(0, 240)
+    assert steps == [sum(each[first : first + 50]) for first in range(0, 241, 50)]
+
+
+def test_the_rank_of_a_place_is_how_many_records_lie_before_it() -> None:
+    records = ScatteredRecords.of(np.array([1, 4]), np.array([30, 3000]), 8, system_coins())
+    places = [0, PLACES, PLACES + PLACES // 3, 2 * PLACES, 4 * PLACES + PLACES // 2, 8 * PLACES - 1]
+    found = records.ranks(places)
+    widths = records.widths(0, 3030)
+    firsts = np.append(0, np.cumsum(widths))
+    assert found == [int(np.searchsorted(firsts, place, side="right")) - 1 for place in places]
+    assert (found[0], found[1], found[3], found[5]) == (0, 0, 30, 3030)
+
+
 def test_no_records_leave_all_places_at_rank_0() -> None:
     records = ScatteredRecords.of(np.array([], np.int64), np.array([], np.int64), 8, system_coins())
     assert (records.total, records.widths(0, 0), records.first(0)) == (0, [8 * PLACES], 0)
+    assert records.ranks([0, 8 * PLACES - 1]) == [0, 0]

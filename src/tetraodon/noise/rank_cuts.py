@@ -8,30 +8,34 @@ Places that lie between the same two records have the same rank, so that weights
 all ways to a rank at a cut are one sum. What is far from its rank has next to no weight, and is left out, with a bound
 on all of it; whatever is computed is an integer from below and one from above. Coins are compared with these, and where
 they do not decide, more coins are drawn, more ranks are looked at, and with more digits.
+
+Where the scale is large, neighbouring ranks weigh nearly the same. Some of them together are then one step: cuts are
+drawn by steps, as if each had the first rank of its step, and places by chance in them. They are kept with the chance
+that their own weight has beside that of their steps, and else drawn again. So the work does not grow with the scale.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.arrays import Ints
 from tetraodon.noise.coins import Coins
-from tetraodon.noise.elementary import uniform_below
-from tetraodon.noise.exponential import IntegerBounds, exp_bounds, times
+from tetraodon.noise.elementary import below_exp, uniform_below
 from tetraodon.noise.guide_table import Weights
 from tetraodon.noise.scattered_records import PLACES, ScatteredRecords
+from tetraodon.noise.ways_to_ranks import WaysToRanks
 
-SPARE, EACH = 128, 16
+SPARE, EACH = 40, 16
 """Bits by which what is left out is smaller than what is not, at first; and more of them for each cut."""
 
 
@@ -56,24 +60,44 @@ class RankCuts:
     scale: Fraction
     _tables: dict[int, WaysToRanks] = field(default_factory=dict)
 
+    @property
+    def together(self) -> int:
+        """How many ranks are one step: so many that of draws by steps more than one in ten is kept."""
+        return max(1, int(self.scale / (len(self.shares) + 1)))
+
     def draw(self) -> list[int]:
-        """The codes of the cuts, the last cut first drawn: its rank, how many cuts have that, then those before."""
+        """The codes of the cuts.
+
+        Why   a gap has at most `together` - 1 records more or fewer than there are between the first ranks of its
+              steps. So cuts never weigh more than their steps do times e^((m + 1) (together - 1) / b).
+        """
+        together, wanted = self.together, self.table(0).wanted
+        while True:
+            places, by_steps = self._drawn_by_steps()
+            gaps = pairwise([0, *self.records.ranks(places), self.records.total])
+            off = sum((abs(b - a - each * together) for (a, b), each in zip(gaps, wanted, strict=True)), Fraction(0))
+            lighter = (off - by_steps * together + len(wanted) * (together - 1)) / self.scale
+            if below_exp(lighter, self._word(), 64, self.records.coins):
+                return [place // PLACES for place in places]
+
+    def _drawn_by_steps(self) -> tuple[list[int], Fraction]:
+        """Places, the last drawn first: its step, how many cuts have it, then those before. And the U of the steps."""
         wanted, found, after = self.table(0).wanted, list[int](), Fraction(0)
-        cut, later = len(self.shares), self.records.total
+        cut, later = len(self.shares), self.table(0).total
         while cut:
-            rank = self._choose(lambda table: table.ranks(cut, later, after))  # noqa: B023 - it is asked at once
-            after += abs(later - rank - wanted[cut])
-            start = self._choose(lambda table: table.starts(cut, rank, after))  # noqa: B023
-            found += reversed(self._places(rank, cut - start + 1))
+            step = self._choose(lambda table: table.steps(cut, later, after))  # noqa: B023 - it is asked at once
+            after += abs(later - step - wanted[cut])
+            start = self._choose(lambda table: table.starts(cut, step, after))  # noqa: B023
+            found += reversed(self._places(step, cut - start + 1))
             after += sum(wanted[start:cut], Fraction(0))
-            cut, later = start - 1, rank
-        return [place // PLACES for place in reversed(found)]
+            cut, later = start - 1, Fraction(step)
+        return found[::-1], after + abs(later - wanted[0])
 
     def table(self, level: int) -> WaysToRanks:
         """All sums of weights, as precise as a level says."""
         if level not in self._tables:
             spare = SPARE + EACH * len(self.shares) << level
-            self._tables[level] = WaysToRanks(self.records, self.shares, self.scale, spare)
+            self._tables[level] = WaysToRanks(self.records, self.shares, self.scale, spare, self.together)
         return self._tables[level]
 
     def _choose(self, weigh: Callable[[WaysToRanks], tuple[int, Weights]]) -> int:
@@ -90,172 +114,14 @@ class RankCuts:
     def _word(self) -> int:
         return int(self.records.coins.draw(1, 64)[0])
 
-    def _places(self, rank: int, count: int) -> list[int]:
-        """So many rising places of a rank, any such as likely as any other: a set of more places, moved together."""
-        (width,), chosen = self.records.widths(rank, rank), set[int]()
+    def _places(self, step: int, count: int) -> list[int]:
+        """So many rising places of a step, any such as likely as any other: a set of more places, moved together."""
+        (width,), chosen = self.records.widths(step, step, self.together), set[int]()
         for last in range(width - 1, width + count - 1):
             place = int(uniform_below(last + 1, 1, self.records.coins)[0])
             chosen.add(last if place in chosen else place)
-        return [self.records.first(rank) + place - number for number, place in enumerate(sorted(chosen))]
-
-
-class WeightLine(NamedTuple):
-    """Bounds on the weights of neighbouring ranks."""
-
-    lows: list[int]
-    highs: list[int]
-
-    def times(self, factors: Iterable[IntegerBounds], bits: int) -> WeightLine:
-        both = [times(IntegerBounds(*one), by, bits) for *one, by in zip(*self, factors, strict=False)]
-        return WeightLine([one.low for one in both], [one.high for one in both])
-
-
-class WaysToRanks:
-    """Bounds on the sums of weights of all ways to a rank at a cut, by its window of ranks; scaled by 2**bits.
-
-    `reached[k]` are all ways to cut k at a rank, and `entered[k]` those on which cut k - 1 has a lower one, before the
-    places of cut k are counted. Cut 0 stands at rank 0, before all records.
-    """
-
-    def __init__(self, records: ScatteredRecords, shares: tuple[Fraction, ...], scale: Fraction, spare: int) -> None:
-        self.total, self.scale = records.total, scale
-        self.wanted = [(b - a) * self.total for a, b in pairwise([Fraction(0), *shares, Fraction(1)])]
-        self.volumes = [math.comb(records.size * PLACES + cut - 1, cut) for cut in range(len(shares) + 1)]
-        self.reach = int(scale * spare * Fraction(7, 20)) + 1  # above ln 2 / 2
-        self.bits = spare + self.volumes[-1].bit_length() + len(shares) * (int(scale).bit_length() + 8)
-        one = IntegerBounds(1 << self.bits, 1 << self.bits)
-        self._powers, self._step, self._exps = [one], exp_bounds(1 / scale, self.bits), {Fraction(0): one}
-        self.windows = [(0, 0), *(self._window(share * self.total) for share in shares)]
-        self.widths = [[1], *(records.widths(*window) for window in self.windows[1:])]
-        self.entered = [WeightLine([0], [0])]
-        self.reached = [WeightLine([one.low], [one.high])]
-        cuts = range(len(shares) + 1)
-        self.apart = [[self._exp(sum(self.wanted[a:b], Fraction(0))) for a in range(b + 1)] for b in cuts]
-        for cut in cuts[1:]:
-            self.entered.append(self._enter(cut))
-            self.reached.append(self._reach(cut))
-
-    def ranks(self, cut: int, later: int, after: Fraction) -> tuple[int, Weights]:
-        """The weights of the ranks of a cut, given that of the next one and the U of the gaps after that."""
-        low, high = self.windows[cut]
-        last = min(high, later if cut == len(self.wanted) - 1 else later - 1)
-        gaps = self._around(later - low - self.wanted[cut], last + 1 - low)
-        return low, self._weights(self.reached[cut].times(gaps, self.bits), cut, after)
-
-    def starts(self, cut: int, rank: int, after: Fraction) -> tuple[int, Weights]:
-        """The weights of the cuts that may be the first with the rank of a given one; `after` is the U after that.
-
-        Why   cuts of one rank have no record between them, and may be at any of its places, in their order.
-        """
-        return 1, self._weights(self._starts(cut, rank), cut, after)
-
-    def _starts(self, cut: int, rank: int) -> WeightLine:
-        found = WeightLine([0] * cut, [0] * cut)
-        for start in range(1, cut + 1):
-            low, high = self.windows[start]
-            if low <= rank <= high:
-                many = math.comb(self.widths[start][rank - low] + cut - start, cut - start + 1)
-                ways = IntegerBounds(self.entered[start].lows[rank - low], self.entered[start].highs[rank - low])
-                together = times(ways, self.apart[cut][start], self.bits)
-                found.lows[start - 1], found.highs[start - 1] = (many * end for end in together)
-        return found
-
-    def _weights(self, found: WeightLine, cut: int, after: Fraction) -> Weights:
-        """With what was left out of cuts up to one: U is twice as much as any is off, and `after` of it is spent."""
-        whole = all(window == (0, self.total) for window in self.windows[1:])
-        left = exp_bounds(max(Fraction(0), 2 * self.reach - after) / self.scale, self.bits).high
-        return Weights(*found, 0 if whole else self.volumes[cut] * left)
-
-    def _window(self, rank: Fraction) -> tuple[int, int]:
-        return max(0, math.ceil(rank - self.reach)), min(self.total, math.floor(rank + self.reach))
-
-    def _reach(self, cut: int) -> WeightLine:
-        """All ways to a cut: those that enter its rank with it, and those on which cuts before it have that, too."""
-        (first, last), each = self.windows[cut], zip(*self.entered[cut], self.widths[cut], strict=True)
-        ways = [(low * width, high * width) for low, high, width in each]
-        shared = max((self.windows[start][1] for start in range(1, cut)), default=-1)
-        for rank in range(first, min(shared, last) + 1):
-            found = self._starts(cut, rank)
-            ways[rank - first] = sum(found.lows), sum(found.highs)
-        return WeightLine([low for low, _ in ways], [high for _, high in ways])
-
-    def _exp(self, off: Fraction) -> IntegerBounds:
-        """e^(-off / scale)."""
-        if off not in self._exps:
-            self._exps[off] = exp_bounds(off / self.scale, self.bits)
-        return self._exps[off]
-
-    def _around(self, centre: Fraction, count: int) -> list[IntegerBounds]:
-        """e^(-|centre - i| / scale) for i = 0, 1, ..."""
-        whole = math.floor(centre)
-        near, beyond = self._exp(centre - whole), self._exp(whole + 1 - centre)
-        while len(self._powers) <= max(whole, count - whole):
-            self._powers.append(times(self._powers[-1], self._step, self.bits))
-        return [
-            times(self._powers[whole - i if i <= whole else i - whole - 1], near if i <= whole else beyond, self.bits)
-            for i in range(count)
-        ]
-
-    def _enter(self, cut: int) -> WeightLine:
-        """Sums over the lower ranks of the last cut of its ways, times e^(-|records between - those wanted| / scale).
-
-        Why   from one rank to the next all terms with enough records between fall by one factor, and one more comes in;
-              all with too few rise by it, and one leaves. Going down they fall too, so that what rounding adds does.
-        """
-        wanted, least = self.wanted[cut - 1], int(cut > 1)
-        enough = max(math.ceil(wanted), least)
-        more = self._exp(enough - wanted)
-        less, gone = (self._exp(max(off, Fraction(0))) for off in (wanted - enough + 1, wanted - least + 1))
-        ends = []
-        for high_end in (False, True):
-            sums = _Falling(self.windows[cut - 1], self.windows[cut], enough, self.bits, high_end)
-            line, other = self.reached[cut - 1][high_end], self.reached[cut - 1][not high_end]
-            found = sums.upwards(line, more[high_end], self._step[high_end])
-            if enough > least:
-                factors = less[high_end], gone[not high_end], self._step[high_end]
-                found = [a + b for a, b in zip(found, sums.downwards(line, other, least, *factors), strict=True)]
-            ends.append(found)
-        return WeightLine(*ends)
-
-
-@dataclass(frozen=True)
-class _Falling:
-    """Sums over one window of ranks for each rank of another; all products rounded down, or up."""
-
-    source: tuple[int, int]
-    target: tuple[int, int]
-    enough: int
-    bits: int
-    up: bool
-
-    def upwards(self, line: list[int], factor: int, step: int) -> list[int]:
-        """Over ranks that are `enough` or more below, as (factor, step * factor, ...) says."""
-        (low, high), (first, last) = self.source, self.target
-        begin = low + self.enough
-        terms = [
-            self.product(line[rank - begin], factor) if rank - begin <= high - low else 0
-            for rank in range(begin, last + 1)
-        ]
-        runs = list(accumulate(terms, lambda run, term: self.product(run, step) + term))
-        return [0] * min(begin - first, last - first + 1) + runs[max(0, first - begin) :]
-
-    def downwards(self, line: list[int], other: list[int], least: int, factor: int, gone: int, step: int) -> list[int]:
-        """Over ranks that are less than `enough`, and `least` or more, below. `other` are bounds on the other side."""
-        (low, high), (first, last) = self.source, self.target
-        run, found = 0, [0] * (last - first + 1)
-        opposite = _Falling(self.source, self.target, self.enough, self.bits, not self.up)
-        for rank in range(high + self.enough - 1, first - 1, -1):
-            run = self.product(run, step)
-            if low <= rank - self.enough + 1:
-                run += self.product(line[rank - self.enough + 1 - low], factor)
-            if low <= rank + 1 - least <= high:
-                run = max(0, run - opposite.product(other[rank + 1 - least - low], gone))
-            if rank <= last:
-                found[rank - first] = run
-        return found
-
-    def product(self, one: int, other: int) -> int:
-        return -(-one * other >> self.bits) if self.up else one * other >> self.bits
+        first = self.records.first(step * self.together)
+        return [first + place - number for number, place in enumerate(sorted(chosen))]
 
 
 @lru_cache(maxsize=256)

@@ -39,24 +39,39 @@ class ScatteredRecords:
     def total(self) -> int:
         return int(self.count.sum())
 
-    def widths(self, low: int, high: int) -> list[int]:
-        """How many places have each rank from `low` to `high`."""
-        while (vague := self._vague(low, high)).any():
-            self._draw(vague)
-        ranks, upto = np.arange(low, high + 2), np.cumsum(self.count)
-        near = np.clip(np.searchsorted(upto, ranks), 0, max(len(upto) - 1, 0))
-        known = self.start[near] if len(upto) else np.zeros(len(ranks), np.int64)
-        last = self.size * PLACES - 1
-        places = np.where(ranks == 0, -1, np.where(ranks > self.total, last, known))
-        return [int(width) for width in np.diff(places)]
+    def widths(self, low: int, high: int, together: int = 1) -> list[int]:
+        """How many places have the ranks of each step from `low` to `high`, a step being so many ranks `together`."""
+        ranks = np.minimum(np.arange(low, high + 2) * together, self.total + 1)
+        while True:
+            upto = np.cumsum(self.count)
+            near = np.searchsorted(upto, ranks[(ranks > 0) & (ranks <= self.total)])
+            if not self._drawn_at(near):
+                break
+        last, known = self.size * PLACES - 1, np.full(len(ranks), -1)
+        known[(ranks > 0) & (ranks <= self.total)] = self.start[near]
+        known[ranks > self.total] = last
+        return [int(width) for width in np.diff(known)]
+
+    def ranks(self, places: list[int]) -> list[int]:
+        """The ranks of some places."""
+        at = np.array(places, np.int64)
+        while True:
+            before = np.searchsorted(self.start, at)
+            near = before[before > 0] - 1
+            if not self._drawn_at(near[at[before > 0] < self.start[near] + self.span[near]]):
+                return [int(rank) for rank in np.append(0, np.cumsum(self.count))[before]]
 
     def first(self, rank: int) -> int:
         """The first place with a rank. Pre   `widths` was asked for it."""
         return int(self.start[np.searchsorted(np.cumsum(self.count), rank)]) + 1 if rank else 0
 
-    def _vague(self, low: int, high: int) -> Bools:
-        upto = np.cumsum(self.count)
-        return (upto >= low) & (upto - self.count <= high) & (self.span > 1)
+    def _drawn_at(self, near: Ints) -> bool:
+        """Whether more had to be drawn of some stretches."""
+        which = np.zeros(len(self.count), np.bool_)
+        which[near] = self.span[near] > 1
+        if which.any():
+            self._draw(which)
+        return bool(which.any())
 
     def _draw(self, which: Bools) -> None:
         """Draw where the records of some stretches lie in them, a few bits each, not too many at once."""
