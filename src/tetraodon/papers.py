@@ -40,6 +40,8 @@ PAPERS: Final = {
     "mechanisms and privacy amplification by iteration via shift reduction lemmas. ICML 2024.",
     "Efr65": "B. Efron. Increasing properties of Polya frequency functions. Annals of Mathematical Statistics 36(1), "
     "1965.",
+    "GK17": "A. Ghosh and R. Kleinberg. Inferential privacy guarantees for differentially private mechanisms. "
+    "ITCS 2017.",
     "GJK21": "J. Gillenwater, M. Joseph and A. Kulesza. Differentially private quantiles. ICML 2021.",
     "LHM14": "C. Li, M. Hay and G. Miklau. A data- and workload-aware algorithm for range queries under differential "
     "privacy. PVLDB 7(5), 2014.",

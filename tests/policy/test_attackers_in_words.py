@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.policy.test_build_attackers import CHAIN, read
+from tests.policy.test_build_attackers import CHAIN, CONTACTS, read
 
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers_in_words import (
@@ -23,7 +23,7 @@ from tetraodon.policy.load import load_policy
 
 
 def test_every_kind_says_what_is_not_covered() -> None:
-    for entry in ("independent", {"groups": "home", "at most": 5}, {"chain": CHAIN}):
+    for entry in ("independent", {"groups": "home", "at most": 5}, {"chain": CHAIN}, {"contacts": CONTACTS}):
         attackers = read([entry]).attackers
         assert "not covered" in against_whom(attackers)
         assert against_whom(attackers) in explain(read([entry])).document["parts"][-3]["sentences"]
@@ -32,6 +32,7 @@ def test_every_kind_says_what_is_not_covered() -> None:
 def test_groups_and_chains_say_what_they_cost() -> None:
     assert cost_of_dependence(read(["independent"]).attackers) == ()
     assert "5 rows" in cost_of_dependence(read([{"groups": "home", "at most": 5}]).attackers)[0]
+    assert "at most 1.28" in cost_of_dependence(read([{"contacts": CONTACTS}]).attackers)[0]
     (told,) = cost_of_dependence(read([{"chain": CHAIN}]).attackers)
     assert told in " ".join(explain(read([{"chain": CHAIN}])).text.split())
 

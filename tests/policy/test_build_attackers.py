@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from tetraodon.errors import PolicyError, Refused, TetraodonError
-from tetraodon.policy.attackers import INDEPENDENT, Chain, DependentGroups
+from tetraodon.policy.attackers import INDEPENDENT, Chain, Contacts, DependentGroups
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 
 MATRIX = [["0.9", "0.1"], ["0.4", "0.6"]]
+CONTACTS = {"at most": 5, "influence": "1.2", "source": "a study of 2007"}
 CHAIN = {"along": "time", "states": 2, "transition": MATRIX, "start": "stationary", "source": "a study of 2007"}
 
 
@@ -23,6 +25,7 @@ def read(attackers: list[Any], **changes: Any) -> Policy:
 def test_the_worst_of_those_listed_is_priced() -> None:
     assert read(["independent"]).attackers == INDEPENDENT
     assert read(["independent", {"groups": "home", "at most": 5}]).attackers == DependentGroups("home", 5)
+    assert read([{"contacts": CONTACTS}]).attackers == Contacts(5, Fraction(6, 5), "a study of 2007")
     chain = read([{"chain": CHAIN}, "independent"]).attackers
     assert isinstance(chain, Chain)
     assert (chain.along, chain.states, chain.starts, chain.length) == ("time", 2, (), 0)
@@ -33,6 +36,7 @@ def test_the_worst_of_those_listed_is_priced() -> None:
     [
         "independent",
         {"groups": "home", "at most": 5},
+        {"contacts": CONTACTS},
         {"chain": CHAIN},
         {"chain": CHAIN | {"transition": [MATRIX, [["1/3", "2/3"], ["1/2", "1/2"]]], "start": [1, 0], "length": 100}},
     ],
@@ -77,6 +81,17 @@ def test_documents_read_back(entry: Any) -> None:
         ([{"chain": CHAIN | {"transition": [[1, 0], [0, 1]]}}], {}, Refused, "not ergodic"),
         ([{"chain": CHAIN | {"start": ["0.5", "0.4"], "length": 9}}], {}, PolicyError, "sum to 0.9, not to 1"),
         ([{"chain": None}], {}, PolicyError, "chain"),
+        ([{"contacts": None}], {}, PolicyError, "contacts"),
+        ([{"contacts": CONTACTS}, {"groups": "a", "at most": 2}], {}, Refused, "two kinds of dependence"),
+        ([{"contacts": CONTACTS}], {"known": [{"count": "all"}]}, Refused, "known counts"),
+        ([{"contacts": CONTACTS}], {"individuals": {"key": "k", "at most": 2}}, Refused, "several rows"),
+        ([{"contacts": CONTACTS}], {"budget": {"epsilon": 1, "delta": "1e-6"}}, Refused, "a delta is not priced"),
+        ([{"contacts": CONTACTS}], {"budget": {"rho": 1}}, Refused, "a delta is not priced"),
+        ([{"contacts": CONTACTS}], {"population": "panel"}, Refused, "waves lose together"),
+        ([{"contacts": CONTACTS | {"influence": 3}}], {}, Refused, "does not die away"),
+        ([{"contacts": CONTACTS | {"influence": "0.9"}}], {}, PolicyError, "`influence` is not between"),
+        ([{"contacts": CONTACTS | {"at most": 0}}], {}, PolicyError, "`at most` is not between"),
+        ([{"contacts": CONTACTS | {"source": "power"}}], {}, Refused, "estimated from the protected table"),
     ],
 )
 def test_what_has_no_price_is_refused_with_a_fix(

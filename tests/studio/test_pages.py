@@ -75,3 +75,11 @@ def test_the_file_as_it_was_opened_stands_beside_it_on_release(visitor: Visitor)
     assert '<span class="old">-budget: {epsilon: 1}</span>' in page
     assert '<span class="new">+budget: {epsilon: 0.5}</span>' in page
     assert "one step apart" in page  # the promise
+
+
+def test_a_network_is_named_and_left_to_the_file(visitor: Visitor) -> None:
+    network = 'attackers: [{contacts: {at most: 3, influence: 1.2, source: "a survey"}}]\n'
+    assert visitor.send("text", text=POLICY + network)[0] == 303
+    page = visitor.see("/known")
+    assert "The file names a network of contacts, which is edited" in page
+    assert "Save who depends on whom" not in page

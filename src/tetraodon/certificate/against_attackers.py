@@ -21,7 +21,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
 from tetraodon.one_release import Noises, epsilon_of_normal, epsilon_once
-from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, DependentGroups, Independent
+from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, Contacts, DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
@@ -43,8 +43,9 @@ def certify_release(
     Why   to whom rows are dependent, a secret of one row shows in any change of those that depend on it, whether or not
           that change is a secret itself. So rows of a group, or inside a quilt, are priced for the worst change there
           is, each of them; and so is the row itself, since counting at most so many rows of a group may put another in
-          its place. With Gaussian noise rows that move alike add up before the square is taken; a mixture of pairs of
-          datasets loses no more than the worst of them there, since Rényi divergence is quasi-convex.
+          its place. A person with contacts is one row, along their own secrets, and other rows beside. With Gaussian
+          noise rows that move alike add up before the square is taken; a mixture of pairs of datasets loses no more
+          than the worst of them there, since Rényi divergence is quasi-convex.
     """
     require_people(policy, measurements)
     if names:
@@ -73,6 +74,11 @@ def certify_release(
                 raise _no_squares()
             loss = quilt_loss(chain, secret_pairs(policy.graph), cost)
             return Computed(loss, None, "upper bound of the Markov quilt", False)
+        case Contacts() as contacts:
+            if squares:
+                raise _no_delta()
+            loss = min(Fraction(alone.epsilon) if alone.finite else cost, cost) + (contacts.rows - 1) * cost
+            return Computed(loss, None, "upper bound over all networks of contacts", False)
         case _:
             assert_never(policy.attackers)
 
@@ -149,6 +155,14 @@ def _no_squares() -> Refused:
     )
 
 
+def _no_delta() -> Refused:
+    return Refused(
+        "Gaussian noise is not priced for attackers who know of contacts",
+        fix="write a budget without delta",
+        where="attackers",
+    )
+
+
 def _beside_names(rest: Certificate, named: Certificate) -> Certificate | Computed:
     """The loss of names and of measurements together.
 
@@ -184,6 +198,10 @@ def priced_for_each(policy: Policy, noise: NoiseLaw = LAPLACE) -> Policy:
             if squares and not policy.once:
                 raise _no_squares()
             each = _rho_of_row(policy, chain) if squares else quilt_budget(chain, secret_pairs(policy.graph), whole)
+        case Contacts() as contacts:
+            if squares:
+                raise _no_delta()
+            each = whole / contacts.rows
         case _:
             assert_never(policy.attackers)
     apart = replace(policy, graph=complete_graph(policy.graph), attackers=INDEPENDENT)

@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.rational import Number, decimal_text, probabilities, row_reduced
+from tetraodon.rational import Number, decimal_text, probabilities, rounded_up, row_reduced
+from tetraodon.zcdp import sqrt_above
 
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]
@@ -129,7 +130,62 @@ class Chain:
         return all(min(start) > 0 for start in self.starts)
 
 
-Attackers: TypeAlias = Independent | DependentGroups | Chain
+@dataclass(frozen=True, slots=True)
+class Contacts:
+    """People are joined in some network, and each record depends on those of the person's contacts.
+
+    Nobody has more than `at_most` contacts. Given everybody else's records, what one contact's record is moves the odds
+    between any two values of a person's own by a factor of at most `influence`.
+    """
+
+    at_most: int
+    influence: Fraction
+    source: str
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
+        if not 1 <= self.at_most <= 1_000_000:
+            raise PolicyError(
+                "`at most` is not between 1 and 1,000,000", fix="write the most contacts that anybody has"
+            )
+        if not 1 <= self.influence <= 1_000_000:
+            raise PolicyError(
+                "`influence` is not between 1 and 1,000,000", fix="write the factor on the odds, such as 1.2"
+            )
+        if self.at_most * self.passed_on >= 1:
+            raise Refused(
+                "what one contact tells about another does not die away along such a network: no bound is known",
+                fix="write fewer contacts or less influence if that is true, or use `groups` for all who hang together",
+            )
+
+    @property
+    def passed_on(self) -> Fraction:
+        """Of what an answer tells about a person, the share that it tells about each contact: never too small.
+
+        Why   with F the influence it is (sqrt F - 1) / (sqrt F + 1): so far apart are two laws at most, in total
+              variation, whose odds differ by a factor of F at most (docs/attackers.md).
+        """
+        root = sqrt_above(self.influence)
+        return (root - 1) / (root + 1)
+
+    @property
+    def rows(self) -> Fraction:
+        """How many rows' worth of noise hides one person, whatever the network: never too small (after [GK17]).
+
+        Why   the weight of all walks that leave a person and never come back, each step weighing c = `passed_on`. They
+              are most in the tree in which everybody has d contacts. Let s be the weight of the walks there that end
+              with the first step from a child to its parent: s = c + (d - 1) c s^2. All walks from the root weigh
+              1 / (1 - d c), and each is some number of returns, of weight d c s each, and a walk that never comes back.
+
+        >>> Contacts(1, Fraction(9), "a study").rows, Contacts(5, Fraction("1.44"), "a study").rows
+        (Fraction(3, 2), Fraction(1754891, 1000000))
+        """
+        most, share = self.at_most, self.passed_on
+        returned = 2 * share / (1 + sqrt_above(1 - 4 * share**2 * (most - 1)))
+        return rounded_up((1 - most * share * returned) / (1 - most * share), digits=6)  # the same on every machine
+
+
+Attackers: TypeAlias = Independent | DependentGroups | Chain | Contacts
 INDEPENDENT = Independent()
 OWN_DATA = re.compile(
     r"\b(protected|secret|confidential|same|this|our|own|"

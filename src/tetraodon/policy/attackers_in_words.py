@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.attackers import Attackers, Chain, DependentGroups, Independent
+from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import shown_epsilon
 from tetraodon.policy.side_table import side_tables
@@ -44,6 +44,15 @@ def against_whom(attackers: Attackers) -> str:
                 f"{start}, and against anybody to whom they are independent. If rows depend on each other more than "
                 f"that, what is learnt that way is not covered. Of rows with the same {attackers.along} one is counted."
             )
+        case Contacts(contacts, influence):
+            return (
+                "The promise is kept against anybody to whom people are joined in some network in which nobody has "
+                f"more than {number_of(contacts, 'contact')}, in the data or not, and in which the record of one "
+                "contact moves the odds between two values of a person's own by a factor of at most "
+                f"{decimal_text(influence)}, whatever everybody else's records are (source: {attackers.source}). They "
+                "may know the network. If people depend on each other more than that, what is learnt that way is not "
+                "covered."
+            )
         case _:
             assert_never(attackers)
 
@@ -63,6 +72,12 @@ def cost_of_dependence(attackers: Attackers) -> tuple[str, ...]:
             return (
                 "What a row says shows in its neighbours. Noise hides all rows nearby, each of which may change in any "
                 "way; how many those are, and how much the rows beyond still tell, follows from the chain.",
+            )
+        case Contacts():
+            return (
+                "What a person's record is shows in those of their contacts, of the contacts' contacts, and so on, "
+                "ever less. The loss, and with it the noise, is at most "
+                f"{decimal_text(attackers.rows)} times that of one row of which any two values must not be told apart.",
             )
         case _:
             assert_never(attackers)

@@ -10,6 +10,7 @@ from tetraodon.policy.attackers import (
     INDEPENDENT,
     Attackers,
     Chain,
+    Contacts,
     DependentGroups,
     Independent,
     distribution,
@@ -24,8 +25,9 @@ from tetraodon.rational import decimal_text
 def build_attackers(document: PolicyDocument, domain: Domain, problems: Problems) -> Attackers:
     """The attackers whose price is the highest of those listed. Stops with every problem of the list.
 
-    Why  groups and chains cost at least what independent people cost: a group may have one row, and next to a row on
-         which nothing depends there is the row itself. So whoever lists `independent` beside another has the other.
+    Why  the others cost at least what independent people cost: a group may have one row, a person no contact, and
+         next to a row on which nothing depends there is the row itself. So whoever lists `independent` beside another
+         has the other.
     """
     found: list[Attackers] = []
     for number, section in enumerate(document.attackers):
@@ -65,7 +67,12 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
             "people with secrets of their own are priced for attackers to whom people are independent only",
             fix="drop the key `groups`: under these attackers every change of a row is priced for everybody",
         )
-    if section.kind != "groups" and (document.budget.delta or document.budget.rho) and not document.budget.once:
+    if section.kind == "contacts" and (document.budget.delta or document.budget.rho):
+        raise Refused(
+            "a delta is not priced for attackers who know of contacts",
+            fix="write a budget in epsilon alone, or use `groups`, which have a price at a delta",
+        )
+    if section.kind == "chain" and (document.budget.delta or document.budget.rho) and not document.budget.once:
         raise Refused(
             "several releases at a delta are not priced for attackers who know a chain",
             fix="drop delta, or write {epsilon: 1, delta: 1e-6, once: true} for one release",
@@ -74,6 +81,11 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
         if section.at_most is None:
             raise PolicyError("`at most` is missing", fix="add how large a group can be: `at most: 5`")
         return DependentGroups(section.groups, section.at_most)
+    if section.kind == "contacts":
+        if section.contacts is None:
+            raise PolicyError("`contacts` is empty", fix="write {contacts: {at most: 5, influence: 1.2, source: ...}}")
+        said = section.contacts
+        return Contacts(said.at_most, said.influence, _from_elsewhere(said.source, document))
     if section.chain is None:
         raise PolicyError("`chain` is empty", fix="write {chain: {along: time, transition: [[...]], source: ...}}")
     return _chain(section.chain, document, domain)
@@ -96,12 +108,6 @@ def _chain(section: ChainSection, document: PolicyDocument, domain: Domain) -> C
             f"the chain has {section.states} states and {attribute.name} has {attribute.size} values",
             fix="let each value be a state",
         )
-    name, source = document.dataset.casefold(), section.source.casefold()
-    if source.strip() == name or (not name.isalpha() and name in source):  # a plain word may mean something else
-        raise Refused(
-            "a chain was estimated from the protected table, so publishing under it would leak",
-            fix="take the numbers from another source than this data set",
-        )
     matrices = tuple(transition_matrix(matrix) for matrix in section.transition)
     if any(len(matrix) != attribute.size for matrix in matrices):
         raise PolicyError(
@@ -109,7 +115,18 @@ def _chain(section: ChainSection, document: PolicyDocument, domain: Domain) -> C
             fix="write them in the order of the values",
         )
     starts = tuple(distribution(start, name="the start") for start in section.start)
-    return Chain(section.along, matrices, starts, section.source, section.length)
+    return Chain(section.along, matrices, starts, _from_elsewhere(section.source, document), section.length)
+
+
+def _from_elsewhere(stated: str, document: PolicyDocument) -> str:
+    """A source that is not the data set itself."""
+    name, source = document.dataset.casefold(), stated.casefold()
+    if source.strip() == name or (not name.isalpha() and name in source):  # a plain word may mean something else
+        raise Refused(
+            "what attackers know was estimated from the protected table, so publishing under it would leak",
+            fix="take the numbers from another source than this data set",
+        )
+    return stated
 
 
 def attackers_document(attackers: Attackers) -> list[Any]:
@@ -118,6 +135,9 @@ def attackers_document(attackers: Attackers) -> list[Any]:
         return ["independent"]
     if isinstance(attackers, DependentGroups):
         return [{"groups": attackers.column, "at most": attackers.at_most}]
+    if isinstance(attackers, Contacts):
+        said = {"at most": attackers.at_most, "influence": decimal_text(attackers.influence)}
+        return [{"contacts": {**said, "source": attackers.source}}]
     matrices = [[[decimal_text(number) for number in row] for row in matrix] for matrix in attackers.transitions]
     starts = [[decimal_text(number) for number in start] for start in attackers.starts]
     return [

@@ -14,7 +14,15 @@ from tetraodon.policy.error_target import ErrorSection
 from tetraodon.policy.item_section import ItemSection
 from tetraodon.policy.joint_metric import METRICS
 from tetraodon.policy.publisher import PublisherSection
-from tetraodon.policy.section import AttackersEntry, AttackersSection, ChainSection, KnownSection, Section, choice
+from tetraodon.policy.section import (
+    AttackersEntry,
+    AttackersSection,
+    ChainSection,
+    ContactsSection,
+    KnownSection,
+    Section,
+    choice,
+)
 from tetraodon.policy.typed import Distance, Exact, Rows, Scalar, Share, Short, Text, Truth, Whole, refuse, shown
 
 VERSION = 1
@@ -235,7 +243,7 @@ SECTIONS: dict[str, type[Section]] = {
     "release": ItemSection,
 }
 """The kind of map found under each key of the file."""
-INNER: dict[str, type[Section]] = {"chain": ChainSection, "prior": PriorSection}
+INNER: dict[str, type[Section]] = {"chain": ChainSection, "contacts": ContactsSection, "prior": PriorSection}
 """The kind of map found inside those of attackers and adversaries."""
 
 

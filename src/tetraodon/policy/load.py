@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.attackers import Attackers, Chain, Independent
+from tetraodon.policy.attackers import Attackers, Chain, DependentGroups
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.build_attackers import build_attackers
 from tetraodon.policy.build_domain import build_domain
@@ -141,7 +141,7 @@ def _check_owner(document: PolicyDocument, attackers: Attackers, graph: SecretGr
     columns: list[tuple[KeyPath, str]] = []
     if document.individuals:
         columns.append((("individuals", "key"), document.individuals.key))
-    if not isinstance(attackers, Independent):
+    if isinstance(attackers, Chain | DependentGroups):
         columns.append((("attackers",), attackers.along if isinstance(attackers, Chain) else attackers.column))
     for place, column in columns:
         if column in graph.domain.names and not isinstance(graph.factor_of(column).graph, Public):

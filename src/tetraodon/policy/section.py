@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, PlainVa
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from tetraodon.policy.typed import Names, Rows, Scalar, Short, Text, Truth, Whole, exact, refuse, shown, whole
+from tetraodon.policy.typed import Exact, Names, Rows, Scalar, Short, Text, Truth, Whole, exact, refuse, shown, whole
 
 
 def choice(*words: str) -> Any:
@@ -155,15 +155,24 @@ class ChainSection(Section):
     length: Whole = 0
 
 
+class ContactsSection(Section):
+    """A network in which contacts depend on each other."""
+
+    at_most: Whole = Field(alias="at most")
+    influence: Exact
+    source: Text
+
+
 class AttackersSection(Section):
     """One set of attackers."""
 
-    one_of = ("independent", "groups", "chain")
+    one_of = ("independent", "groups", "chain", "contacts")
 
     independent: Truth = True
     groups: Text = ""
     at_most: Rows | None = Field(default=None, alias="at most")
     chain: ChainSection | None = None
+    contacts: ContactsSection | None = None
 
 
 def _word(value: object) -> object:
@@ -172,7 +181,7 @@ def _word(value: object) -> object:
     if value != "independent":
         refuse(
             f"{shown(value)} is not understood here",
-            "write independent, {groups: household_id, at most: 5} or {chain: ...}",
+            "write independent, {groups: household_id, at most: 5}, {chain: ...} or {contacts: ...}",
         )
     return {"independent": "true"}
 

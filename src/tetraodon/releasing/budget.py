@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.certificate.against_attackers import noises_of, priced_by_law, squares_lost
+from tetraodon.certificate.against_attackers import certify_release, noises_of, priced_by_law, squares_lost
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.certificate.kernel import certify_measurements
@@ -21,6 +21,7 @@ from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
 from tetraodon.one_release import finest
+from tetraodon.policy.attackers import Contacts
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.workload.linear import Measurement
@@ -108,6 +109,18 @@ def for_one_release(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]])
         return list(chosen)
     factor = finest(lost.rho, noises_of(measured, policy.domain), policy.epsilon - lost.beside, policy.delta)
     return [(strategy, scale * factor) for strategy, scale in chosen]
+
+
+def for_own_secrets(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[tuple[Strategy, Fraction]]:
+    """The same strategies with all noise shrunk alike, by as much as the secrets of people with contacts allow.
+
+    Pre   they keep the budget if any change of anybody's row is a secret.
+    """
+    if not isinstance(policy.attackers, Contacts) or not policy.graph.has_edges:
+        return list(chosen)
+    measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
+    factor = Fraction(certify_release(policy, measured).epsilon) / policy.epsilon
+    return [(strategy, scale * factor) for strategy, scale in chosen] if factor else list(chosen)
 
 
 def _lone(policy: Policy, strategies: Sequence[Strategy]) -> set[int]:

@@ -14,7 +14,7 @@ from tetraodon.engine import Counts, CsvFormat, DataRefusal, Engine, Individuals
 from tetraodon.engine.passes import LONGEST_SUM
 from tetraodon.engine.row_query import RowQuery, is_query, read_query
 from tetraodon.errors import Refused
-from tetraodon.policy.attackers import Chain, DependentGroups, Independent
+from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
@@ -138,6 +138,8 @@ def _individuals(policy: Policy) -> Individuals:
             return Individuals(column, rows, cut=True)  # every change of a group's rows is priced
         case Chain(along=column):
             return Individuals(column, 1, cut=True)
+        case Contacts():
+            return Individuals()
         case Independent():
             if not policy.key or policy.every_row:
                 return Individuals()

@@ -26,7 +26,7 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.rational import Number, decimal_text
 from tetraodon.releasing.best_proposal import KnownOffers, choose, expected
-from tetraodon.releasing.budget import Limit, fill, for_one_release, limit_of
+from tetraodon.releasing.budget import Limit, fill, for_one_release, for_own_secrets, limit_of
 from tetraodon.releasing.plan_names import PlannedNames, plan_names
 from tetraodon.releasing.tables_together import planned_together
 from tetraodon.wording import number_of
@@ -188,7 +188,8 @@ def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None
     priced = priced_for_each(rest, noise)
     limit = limit_of(priced, noise)
     alone = _settle(priced, limit, known) if policy.items else []
-    chosen = for_one_release(policy, planned_together(policy.items, alone, priced, limit))
+    together = planned_together(policy.items, alone, priced, limit)
+    chosen = for_own_secrets(policy, for_one_release(policy, together))
     both = zip(policy.items, chosen, strict=True)
     planned = read_together([planned_item(item, *one, policy, known=known) for item, one in both], policy.domain)
     above = [item.above for item in names]

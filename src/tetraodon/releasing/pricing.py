@@ -20,7 +20,7 @@ from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
-from tetraodon.policy.attackers import DependentGroups, Independent
+from tetraodon.policy.attackers import Contacts, DependentGroups, Independent
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.documents import certificate_document, plan_document
@@ -149,7 +149,7 @@ def _same_records(governing: Policy) -> bool:
           depend in, every release counts the same.
     """
     match governing.attackers:
-        case DependentGroups():
+        case DependentGroups() | Contacts():
             return True
         case Independent():
             return not (governing.key and governing.cuts_rows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tetraodon.domain import Attribute
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.ledger import Ledger, shown_above, shown_below
-from tetraodon.policy.attackers import Chain, DependentGroups
+from tetraodon.policy.attackers import Chain, Contacts, DependentGroups
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.explain import explain
 from tetraodon.policy.held import Held
@@ -207,7 +207,7 @@ def _known(bench: Workbench, held: Held) -> dict[str, Any]:
         "unreadable": len(said) - len(facts),
         "names": [*bench.map_of("attributes")],
         "groups": attackers if isinstance(attackers, DependentGroups) else None,
-        "chain": isinstance(attackers, Chain),
+        "other": {Chain: "a chain", Contacts: "a network of contacts"}.get(type(attackers), ""),
         "rows": rows,
         "people": min(rows, MOST_PEOPLE),
         "attacks": fitting_attacks(policy),
