@@ -124,11 +124,12 @@ def test_every_mechanism_is_among_them() -> None:
     """Those for longer attributes and for maps have tests of their own below; noise that flows along the steps of a map
     is not noise on each answer, and is held to all that is told in `tests/certificate/test_edge_noise.py`;
     values chosen by rank in `test_rank_loss.py`, parts that are divided in `test_divided_loss.py`, tables that
-    are chosen in `test_choice_loss.py`, values with noise on each record in `test_shown_loss.py`.
+    are chosen in `test_choice_loss.py`, values with noise on each record or level in `test_shown_loss.py`.
     """
     further = {
         "chosen",
         "disguise",
+        "levels",
         "ranks",
         "divided",
         "hierarchical",

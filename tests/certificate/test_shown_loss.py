@@ -24,6 +24,7 @@ from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.questions import count, linear
 from tetraodon.workload.contribution import One
 from tetraodon.workload.disguised import Disguised
+from tetraodon.workload.level_sums import LevelSums
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.records_where import records_where
 
@@ -90,6 +91,29 @@ def one_step(policy: td.Policy, n: int) -> Iterator[tuple[tuple[int, ...], tuple
         for x, y in product(range(graph.size), repeat=2):
             if x < y and graph.is_edge(x, y):
                 yield (x, *others), (y, *others)
+
+
+# -- levels -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wage", [{"integer": [10, 90]}, {"integer": [64, 256]}, {"real": [1, 9], "step": "0.25"}])
+@pytest.mark.parametrize("share", ["25%", "33%", "120%"])
+def test_levels_lose_what_the_worst_step_moves(wage: dict[str, Any], share: str) -> None:
+    here = policy(share, attributes={"wage": wage, "s": ["f", "m"]})
+    sums, graph = LevelSums(here.domain["wage"]), here.graph.factor_of("wage").graph
+    added = sums.added(np.arange(graph.size))
+    edges = [(x, y) for x, y in product(range(graph.size), repeat=2) if x < y and graph.is_edge(x, y)]
+    worst = max(int(np.abs(added[:, x] - added[:, y]).sum()) for x, y in edges)
+    found = certify_release(here, [Measurement(LinearQuery(sums, (Split("s"),)), Fraction(7))])
+    assert found.exact
+    assert found.epsilon == Fraction(worst, 7)
+    first, second = (here.domain.codes(end)[0] for end in found.witness)
+    assert here.graph.is_edge(*found.witness)
+    assert int(np.abs(added[:, first] - added[:, second]).sum()) == worst
+    rows = [[*line.tolist()] for line in np.repeat(added, 2, axis=1)]
+    assert td.certify(here, rows, 7).epsilon >= found.epsilon
+    whole = policy(attributes={"wage": wage, "s": ["f", "m"]}, secrets={"wage": "everything", "s": "public"})
+    assert certify_release(whole, [Measurement(LinearQuery(sums), Fraction(7))]).epsilon == Fraction(sums.length, 7)
 
 
 # -- tests ------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def _counted(measurement: Measurement, graph: SecretGraph | None) -> Iterator[Me
 def places_apart(shown: Disguised, graph: SecretGraph | None) -> int:
     """The most places by which a step moves a record; the length of the scale where nobody looks closer."""
     if graph is None or graph.known:
-        return shown.rows - 1
+        return shown.length
     graphs = [graph] if graph.groups is None else [one for one, _ in graph.by_graph]
     return max(_along(shown, one) for one in graphs)
 
@@ -63,4 +63,4 @@ def _along(shown: Disguised, graph: SecretGraph) -> int:
         case WithinShare(share=share):
             return shown.farthest(share)[0]
         case _:
-            return shown.rows - 1
+            return shown.length

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,27 +46,28 @@ class Disguise(Mechanism):
     tells_answers = True
     adds_noise = False
     in_shares = True
+    shows: ClassVar[type[Disguised]] = Disguised
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         shown = query.shown(policy.domain)
-        if shown is None:
+        if type(shown) is not self.shows:
             return
         by, name = query.linear(policy.domain).by, shown.attribute.name
         if policy.presence == "secret" or policy.key:
             raise Refused(
-                "noise on each record shows how many records it is about, which is a secret here",
+                f"{self.words} shows how many records it is about, which is a secret here",
                 fix="write `presence: public`, and `by` in place of `where`; or leave `noise` out",
                 where="release",
             )
         if not isinstance(policy.graph.factor_of(name).graph, WithinShare | Everything):
             raise Refused(
-                f"noise on each record is for secrets to within a share, and those of {name} are others",
+                f"{self.words} is for secrets to within a share, and those of {name} are others",
                 fix=f"write `{name}: {{within: 10%}}` under `secrets`, or leave `noise` out",
                 where="release",
             )
         if policy.rho is not None:
             raise Refused(
-                "noise on each record is Laplace noise, and a budget in rho has Gaussian noise",
+                f"{self.words} is Laplace noise, and a budget in rho has Gaussian noise",
                 fix="write the budget in epsilon, or leave `noise` out",
                 where="release",
             )

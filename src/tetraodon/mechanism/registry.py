@@ -17,6 +17,7 @@ from tetraodon.mechanism.grid import GRID
 from tetraodon.mechanism.hierarchical import HIERARCHICAL
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
+from tetraodon.mechanism.levels import LEVELS
 from tetraodon.mechanism.margins import MARGINS
 from tetraodon.mechanism.ordered import ORDERED
 from tetraodon.mechanism.policy_among import policy_among
@@ -41,6 +42,7 @@ MECHANISMS: dict[str, Mechanism] = {
         EDGES,
         RANKS,
         DISGUISE,
+        LEVELS,
         DIVIDED,
         SYNOPSIS,
         CHOSEN,

@@ -28,7 +28,15 @@ from tetraodon.questions.query import (
     titled,
     with_unit,
 )
-from tetraodon.questions.total import NOISE, OF_ONE, checked_noise, off_by_share, weight_and_noise, weighted_sum
+from tetraodon.questions.total import (
+    IN_SHARES,
+    NOISE,
+    checked_noise,
+    off_by_share,
+    shown_with,
+    weight_and_noise,
+    weighted_sum,
+)
 from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.number import Number
@@ -63,7 +71,7 @@ class Mean(Derived):
         return weighted_sum(self.attribute, self.weight, self.by, domain)
 
     def shown(self, domain: Domain) -> Disguised | None:
-        return Disguised(domain[self.attribute]) if self.noise else None
+        return shown_with(self.noise, domain[self.attribute])
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The sum, and what it is divided by: the number of records, or the sum of their weights."""
@@ -104,11 +112,11 @@ class Mean(Derived):
         return f"The average of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
 
     def unit(self, domain: Domain) -> str:
-        return OF_ONE if self.noise else f"{domain[self.attribute].unit} (sum)".lstrip()
+        return IN_SHARES.get(self.noise, f"{domain[self.attribute].unit} (sum)".lstrip())
 
     def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
         if self.noise:
-            return off_by_share(off)
+            return off_by_share(off, self.noise)
         return f"The sum behind the average is typically off by {off} {domain[self.attribute].unit}".rstrip() + "."
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
@@ -135,7 +143,5 @@ def averages(sums: Sequence[MeasuredSum], low: float, high: float) -> tuple[Floa
 
 
 def mean(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: str = "") -> Mean:
-    """The average of a numeric attribute, weighted if a weight is named; with `noise="each record"`, of values that get
-    noise one by one.
-    """
+    """The average of a numeric attribute, weighted if a weight is named; `noise` is that of `total`."""
     return Mean(attribute, weight, names_of(by), checked_noise(noise, weight))

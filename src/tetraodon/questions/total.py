@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.domain import Domain
+from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError
 from tetraodon.questions.answered import Answered, Columns, labels, with_interval
 from tetraodon.questions.query import (
@@ -29,12 +29,14 @@ from tetraodon.questions.query import (
     with_unit,
 )
 from tetraodon.workload.disguised import Disguised
+from tetraodon.workload.level_sums import LevelSums
 from tetraodon.workload.linear import LinearQuery, Split
 from tetraodon.workload.number import Number
 
-EACH_RECORD = "each record"
-OF_ONE = "% of one record's value"
-NOISE = Key("text", "", {"const": EACH_RECORD})
+EACH_RECORD, LEVELS = "each record", "levels"
+IN_SHARES = {EACH_RECORD: "% of one record's value", LEVELS: "% of the largest value"}
+"""Where noise may be said to go, and what errors are then told in."""
+NOISE = Key("text", "", {"enum": list(IN_SHARES)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Total(Query):
         return () if self.noise else (self.linear(domain),)
 
     def shown(self, domain: Domain) -> Disguised | None:
-        return Disguised(domain[self.attribute]) if self.noise else None
+        return shown_with(self.noise, domain[self.attribute])
 
     def columns(self, answered: Answered) -> Columns:
         (measured,) = answered.sums[:1]
@@ -88,10 +90,10 @@ class Total(Query):
         return f"The sum of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
 
     def unit(self, domain: Domain) -> str:
-        return OF_ONE if self.noise else domain[self.attribute].unit
+        return IN_SHARES.get(self.noise, domain[self.attribute].unit)
 
     def off_by(self, off: str, each: str, domain: Domain) -> str:
-        return off_by_share(off) if self.noise else super(Total, self).off_by(off, each, domain)
+        return off_by_share(off, self.noise) if self.noise else super(Total, self).off_by(off, each, domain)
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
         times = f"{self.attribute} times {self.weight}" if self.weight else titled(domain[self.attribute])
@@ -99,17 +101,25 @@ class Total(Query):
 
 
 def total(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: str = "") -> Total:
-    """The sum of a numeric attribute; with `noise="each record"`, of values that get noise one by one."""
+    """The sum of a numeric attribute; with `noise="each record"`, of values that get noise one by one, and with
+    `noise="levels"` of what they have in levels that get noise each.
+    """
     return Total(attribute, weight, names_of(by), checked_noise(noise, weight))
 
 
 def checked_noise(noise: object, weight: str = "") -> str:
-    """Where the noise goes: nothing said, or on each record's value."""
-    if noise not in ("", EACH_RECORD):
-        raise QueryError("`noise` says where noise goes", fix=f"write `noise: {EACH_RECORD}`, or leave it out")
+    """Where the noise goes: nothing said, on each record's value, or on each level of values."""
+    if noise not in ("", *IN_SHARES):
+        told = " or ".join(f"`noise: {one}`" for one in IN_SHARES)
+        raise QueryError("`noise` says where noise goes", fix=f"write {told}, or leave it out")
     if noise and weight:
-        raise QueryError("values that get noise one by one are not weighted", fix="leave the weight out, or `noise`")
+        raise QueryError("values with noise that is a share of them are not weighted", fix="leave out weight or noise")
     return str(noise)
+
+
+def shown_with(noise: str, attribute: Attribute) -> Disguised | None:
+    """What is shown of an attribute where noise goes there; None where it goes on the sum."""
+    return (LevelSums if noise == LEVELS else Disguised)(attribute) if noise else None
 
 
 def weight_and_noise(weight: str, noise: str) -> Json:
@@ -117,8 +127,12 @@ def weight_and_noise(weight: str, noise: str) -> Json:
     return ({"weight": weight} if weight else {}) | ({"noise": noise} if noise else {})
 
 
-def off_by_share(off: str) -> str:
-    """How far off a sum of values is that get noise one by one."""
+def off_by_share(off: str, noise: str) -> str:
+    """How far off a sum of values is where noise is a share of them."""
+    if noise == LEVELS:
+        return (
+            f"The sum is typically off by {off}% of the largest value in the table, or by less, however many there are."
+        )
     return (
         f"One record's value is typically off by {off}% of itself; the sum of many that are alike by that share of the "
         "sum, divided by the square root of how many they are."

@@ -21,6 +21,7 @@ from tetraodon.workload.disguised import Disguised
 from tetraodon.workload.divided import Divided
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.flows import FlowLine, Flows
+from tetraodon.workload.level_sums import LevelSums
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
@@ -129,7 +130,7 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 "total": contribution.total,
             }
         case Disguised():
-            return {"kind": "shown", "attribute": contribution.attribute.name}
+            return {"kind": contribution.kind, "attribute": contribution.attribute.name}
         case Divided():
             return {"kind": "divided", "attributes": list(contribution.names)}
         case Hats() | Ramps():
@@ -253,8 +254,8 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = Ranks(attribute.name, attribute.size, shares)
             case "chosen tables":
                 contribution = _chosen_from(counts, domain)
-            case "shown":
-                contribution = Disguised(domain[counts["attribute"]])
+            case "shown" | "level sums" as kind:
+                contribution = (Disguised if kind == "shown" else LevelSums)(domain[counts["attribute"]])
             case "divided":
                 attributes = [domain[name] for name in counts["attributes"]]
                 contribution = Divided(tuple(a.name for a in attributes), tuple(a.size for a in attributes))

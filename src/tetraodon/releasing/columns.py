@@ -18,6 +18,7 @@ from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.chosen_tables import records_told
 from tetraodon.mechanism.disguise import TotalOfShown
 from tetraodon.mechanism.kmeans import centres_of
+from tetraodon.mechanism.levels import TotalOfLevels
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.rank_cuts import MOST_RECORDS, rank_reach
 from tetraodon.questions import KMeans
@@ -27,6 +28,7 @@ from tetraodon.releasing.plan import PlannedItem
 from tetraodon.releasing.table_answer import TableAnswer
 from tetraodon.workload.contribution import Contribution, Table
 from tetraodon.workload.disguised import disguised_of
+from tetraodon.workload.level_sums import LevelSums
 from tetraodon.workload.linear import Measurement, Split
 from tetraodon.workload.ranks import Ranks
 
@@ -100,6 +102,10 @@ class AnsweredItem:
 
         if isinstance(ranks := measurement.query.contribution, Ranks):
             return MeasuredSum(numbers, unit, not scale, lambda _: _rank_reach(ranks, scale, self.measured))
+        if isinstance(levels := measurement.query.contribution, LevelSums):
+            summed = TotalOfLevels(levels, scale, numbers, self.measured[-1][..., 0])
+            ends = summed.centre[..., None], unit, False, lambda n: summed.reach(n)[..., None]
+            return MeasuredSum(*ends, summed.total[..., None])
         if (shown := disguised_of(measurement.query)) is not None:
             told_total = TotalOfShown(shown, scale, numbers)
             return MeasuredSum(told_total.total[..., None], unit, False, lambda n: told_total.reach(n)[..., None])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ class Disguised:
     attribute: Attribute
     unit: Fraction = Fraction(1)
 
+    kind: ClassVar[str] = "shown"
+
     def __post_init__(self) -> None:
         if not self.attribute.numeric or self.attribute.number(0) <= 0:
             raise QueryError(
@@ -73,6 +75,11 @@ class Disguised:
     @property
     def rows(self) -> int:
         return len(self._begins) + 1
+
+    @property
+    def length(self) -> int:
+        """How far the ends of the scale are apart."""
+        return self.rows - 1
 
     @cached_property
     def numbers(self) -> Floats:
