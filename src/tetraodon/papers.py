@@ -38,8 +38,6 @@ PAPERS: Final = {
     "differentially private synthetic data. PVLDB 15(11), 2022.",
     "PBTB24": "C. Pierquin, A. Bellet, M. Tommasi and M. Boussard. Rényi Pufferfish privacy: general additive noise "
     "mechanisms and privacy amplification by iteration via shift reduction lemmas. ICML 2024.",
-    "Efr65": "B. Efron. Increasing properties of Polya frequency functions. Annals of Mathematical Statistics 36(1), "
-    "1965.",
     "GK17": "A. Ghosh and R. Kleinberg. Inferential privacy guarantees for differentially private mechanisms. "
     "ITCS 2017.",
     "GJK21": "J. Gillenwater, M. Joseph and A. Kulesza. Differentially private quantiles. ICML 2021.",

@@ -31,8 +31,8 @@ from tetraodon.certificate.divided_loss import divided_among
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.edge_noise import flows_attain, standing_in, total_of_flows
 from tetraodon.certificate.known.largest_square import largest_square
+from tetraodon.certificate.known.limits import farthest_path, worst_of_limits
 from tetraodon.certificate.known.unlisted_domain import farthest_neighbours, secrets_change_known
-from tetraodon.certificate.part_steps import worse
 from tetraodon.certificate.person_loss import answers_about_people, person_loss
 from tetraodon.certificate.rank_loss import chosen_by_rank, priced_in
 from tetraodon.certificate.relative_loss import attained
@@ -163,19 +163,25 @@ def _each_once(queries: Iterable[Weighted]) -> list[Weighted]:
 
 def _largest_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     """max over neighbours of the sum of the squares of weight * (what an answer moves by, in units)."""
-    if graph.known and queries and graph.has_edges and secrets_change_known(graph):
-        found = largest_square(graph, queries)
-        return worse(found, _worst_square(graph, queries)) if _bounded(graph) else found
-    return _worst_square(graph, queries)
+
+    def price(one: SecretGraph) -> Loss:
+        if one.known and queries and one.has_edges and secrets_change_known(one):
+            return largest_square(one, queries)
+        return _worst_square(one, queries)
+
+    return worst_of_limits(graph, price, lambda: farthest_path(graph, _each_once(queries)) ** 2)
 
 
 def _largest(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
     """max over neighbours of the sum of weight * (what the query moves by, in units)."""
     queries = _each_once(queries)
-    if not graph.known or not queries or not graph.has_edges:
-        return worst_edge(graph, queries)
-    found = farthest_neighbours(graph, queries)
-    return worse(found, worst_edge(_unknowing(graph), queries)) if _bounded(graph) else found
+
+    def price(one: SecretGraph) -> Loss:
+        if not one.known or not queries or not one.has_edges:
+            return worst_edge(one, queries)
+        return farthest_neighbours(one, queries)
+
+    return worst_of_limits(graph, price, lambda: farthest_path(graph, queries))
 
 
 def _worst_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
@@ -185,12 +191,3 @@ def _worst_square(graph: SecretGraph, queries: Sequence[Weighted]) -> Loss:
 
 def _unknowing(graph: SecretGraph) -> SecretGraph:
     return replace(graph, known=()) if graph.known else graph
-
-
-def _bounded(graph: SecretGraph) -> bool:
-    """Whether what is known is that a count is at most, or at least, so much.
-
-    Why   then one record changes alone, as if nothing were known, or another makes up for it, as if the count were
-          known, and nothing else need change (docs/known-counts.md has the proof, after [Efr65]).
-    """
-    return any(entry.bounded for entry in graph.known)

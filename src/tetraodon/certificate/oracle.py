@@ -64,7 +64,8 @@ def world(graph: SecretGraph, known: Sequence[Known], n: int) -> TinyWorld:
     """The tiny world of a policy. Somebody absent adds nothing to any count."""
     if any(entry.bounded for entry in known):
         raise Refused(
-            "what a known inequality costs is a bound on attackers, and no list of neighbours", fix="judge exact counts"
+            "what a known inequality costs is compared with attackers, and no list of neighbours is made",
+            fix="judge exact counts",
         )
     domain = graph.domain
     values: list[Any] = [domain.value(cell) for cell in range(domain.size)]

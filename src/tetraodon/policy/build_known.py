@@ -16,7 +16,7 @@ from tetraodon.policy.beside import beside
 from tetraodon.policy.build_domain import code_of
 from tetraodon.policy.build_graph import by_ends, members, partition
 from tetraodon.policy.build_items import groups_of, require_possible
-from tetraodon.policy.known import FACT_LIMIT, Fact, Known, Rectangle, check_known, known_query
+from tetraodon.policy.known import FACT_LIMIT, Fact, Known, Rectangle, check_known, known_query, overlap
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.section import KnownSection
 from tetraodon.questions import Count, Histogram
@@ -135,11 +135,10 @@ def build_known(
             check_known([entry], domain)
     problems.stop()
     with problems.at("known"):
-        if len(known) > 1 and any(entry.bounded for entry in known):
+        if len(known) > 1 and any(entry.bounded for entry in known) and overlap(known, domain):
             raise Refused(
-                "a known inequality is priced where nothing else is known: beside other counts there may be attackers "
-                "whom no bound on neighbours covers",
-                fix="list the inequality alone, or exact counts with `is:` or without; their values do not matter",
+                "a known inequality is priced beside counts of other records only, and these count some of them twice",
+                fix="list counts that share no record, or exact counts only, with `is:` or without it",
             )
         check_known(known, domain)
     problems.stop()

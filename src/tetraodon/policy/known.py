@@ -22,6 +22,8 @@ from tetraodon.workload.contribution import Table
 from tetraodon.workload.linear import LinearQuery
 
 CELL_LIMIT = 4096
+OVERLAP_LIMIT = 1_000_000
+"""The most cells of which all known counts are compared."""
 FACT_LIMIT = 20_000_000
 """The most cells that known counts and rectangles are about, added up: each of them is a table over its cells."""
 
@@ -119,6 +121,18 @@ def labels_at(known: Known, domain: Domain, codes: Mapping[str, Ints]) -> Ints:
     for split in query.by:
         row = row * split.size(domain) + split.of(codes[split.name])
     return row
+
+
+def overlap(known: Sequence[Known], domain: Domain) -> bool:
+    """Whether some record may be in two of the counts; taken for so where that would be long to find out."""
+    names = known_names(known, domain)
+    part = domain.project(names or domain.names[:1])
+    if part.size > OVERLAP_LIMIT:
+        return True
+    times = np.zeros(part.size, np.int64)
+    for entry in known:
+        times += labels(entry, part, np.arange(part.size)) >= 0
+    return bool(times.max() > 1)
 
 
 def check_known(known: Sequence[Known], domain: Domain) -> None:
