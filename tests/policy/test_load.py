@@ -65,11 +65,6 @@ def test_individuals_with_a_key(rows: object) -> None:
     assert not policy.size_is_public
 
 
-def test_secrets_of_the_whole_table_are_refused_with_where_they_are_priced() -> None:
-    with pytest.raises(PolicyError, match=r"secrets of the whole table.*td\.pufferfish\.secret_share"):
-        load_policy(small(secrets={"table": {"share": "sex = 'Male'"}}))
-
-
 def test_presence() -> None:
     assert not load_policy(small()).graph.absent
     assert load_policy(small(presence="secret")).graph.absent

@@ -39,6 +39,30 @@ def test_every_form_of_together_can_be_looked_at(visitor: Visitor, together: str
         visitor.see(f"/{page}")
 
 
+WHOLE = """secrets:
+  table:
+    share: sex = 'Male'
+    within: 10%
+    records: 200
+    chances: {sex: [0.5, 0.5]}
+    source: a register
+"""
+
+
+def test_a_secret_of_the_whole_table_is_shown_by_its_name(visitor: Visitor) -> None:
+    secrets = "secrets:\n  age: {within: 5}\n  sex: public\ntogether: one attribute at a time\n"
+    assert visitor.send("text", text=POLICY.replace(secrets, WHOLE))[0] == 303
+    assert "there is one" in visitor.see("/budget") + visitor.see("/release")  # refused as long as `once` is not said
+    start, rest = POLICY.replace(secrets, WHOLE).split("budget:")
+    once = "budget: {epsilon: 1, once: true}\nrelease:\n  - {name: men, count: \"sex = 'Male'\"}\n"
+    assert "release" in rest
+    assert visitor.send("text", text=start + once)[0] == 303
+    told = visitor.see("/secrets")
+    assert "For how many of all 200 records <code>sex = &#39;Male&#39;</code> holds is a secret: up to 20 more" in told
+    for page in ("known", "choose"):
+        assert "given the share of the whole table that is a secret" in visitor.see(f"/{page}")
+
+
 def test_hostile_files_do_no_harm(visitor: Visitor) -> None:
     name = "<script>alert(1)</script>"
     text = POLICY.replace("sex:", f'"{name}":').replace("histogram: sex", f'histogram: "{name}"')

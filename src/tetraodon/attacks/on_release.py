@@ -18,11 +18,11 @@ import numpy as np
 from tetraodon.arrays import Floats
 from tetraodon.attacks.play import Dice
 from tetraodon.certificate.against_attackers import certify_release
-from tetraodon.certificate.certificate import Certificate, Dataset
+from tetraodon.certificate.certificate import Certificate, Dataset, TableShare
 from tetraodon.errors import TetraodonError
 from tetraodon.exponent import display
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.policy.attackers import DependentGroups, Independent
+from tetraodon.policy.attackers import DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import USUAL_DELTA, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
@@ -93,9 +93,12 @@ def _findings(
     again: int,
     known: Sequence[dict[str, Any]],
 ) -> Iterator[Finding]:
+    whole = isinstance(policy.attackers, TableSecret)
     yield Finding(
         "promised",
-        "knows everybody else's record, and wonders which of two values that are a secret somebody's is",
+        "knows how columns go together, and wonders which of two shares of the whole table is true"
+        if whole
+        else "knows everybody else's record, and wonders which of two values that are a secret somebody's is",
         "none: this is what the release promises",
         own.epsilon,
         own.exact,
@@ -142,7 +145,7 @@ def _findings(
             "known: [{" + told + "}]",
             partial(_knowing, document, fact),
         )
-    if own.rho is None and not own.delta and own.finite:
+    if own.rho is None and not own.delta and own.finite and not whole:
         yield Finding(
             "averaging",
             f"sees {again} such releases of the same data, and averages them",
@@ -174,6 +177,8 @@ def played(policy: Policy, measured: Sequence[Measurement], certificate: Certifi
     """
     if certificate.witness is None or not certificate.finite:
         return None if certificate.finite else 1.0
+    if any(isinstance(side, TableShare) for side in certificate.witness):
+        return None
     dice = Dice(0)
     evidence = np.zeros(DRAWS)
     for measurement in measured:

@@ -17,11 +17,20 @@ from tetraodon.certificate.kernel import certify_measurements, currency_of
 from tetraodon.certificate.markov_quilt import best_quilt, quilt_budget, quilt_loss
 from tetraodon.certificate.names_above import NamesAbove, certify_names
 from tetraodon.certificate.person_loss import require_people
+from tetraodon.certificate.share_loss import loss_of_share, share_budget
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
 from tetraodon.one_release import Noises, epsilon_of_normal, epsilon_once
-from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain, Contacts, DependentGroups, Independent
+from tetraodon.policy.attackers import (
+    INDEPENDENT,
+    Attackers,
+    Chain,
+    Contacts,
+    DependentGroups,
+    Independent,
+    TableSecret,
+)
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
@@ -50,6 +59,8 @@ def certify_release(
     require_people(policy, measurements)
     if names:
         return _beside_names(certify_release(policy, measurements), certify_names(policy, names))
+    if isinstance(policy.attackers, TableSecret):
+        return loss_of_share(policy, policy.attackers, measurements)
     at = policy.delta if delta is None else delta
     if policy.once:
         return _priced_once(policy, measurements, at)
@@ -202,6 +213,14 @@ def priced_for_each(policy: Policy, noise: NoiseLaw = LAPLACE) -> Policy:
             if squares:
                 raise _no_delta()
             each = whole / contacts.rows
+        case TableSecret() as secret:
+            if squares:
+                raise Refused(
+                    "a secret of the whole table has no price for Gaussian noise",
+                    fix="write a budget without delta: {epsilon: 1, once: true}",
+                    where="budget",
+                )
+            each = share_budget(policy, secret)
         case _:
             assert_never(policy.attackers)
     apart = replace(policy, graph=complete_graph(policy.graph), attackers=INDEPENDENT)
@@ -234,9 +253,9 @@ def adds_up(attackers: Attackers) -> bool:
     Why   without dependence, and between independent groups in which anything may depend on anything, the promise
           compares single datasets, two at a time, and for each pair the log ratios of several releases add up. Under a
           chain the loss is not proportional to what a row costs; those costs add up, and the loss of all of them
-          together is computed anew.
+          together is computed anew. What a second release tells of a whole table has no price at all.
     """
-    return not isinstance(attackers, Chain)
+    return not isinstance(attackers, Chain | TableSecret)
 
 
 def require_independent(policy: Policy, what: str) -> None:

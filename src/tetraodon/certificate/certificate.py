@@ -13,7 +13,7 @@ from tetraodon.errors import Refused
 from tetraodon.zcdp import epsilon_at
 
 Witness: TypeAlias = tuple[Any, Any]
-"""Two values of one record, or two `Dataset`s; everything else is the same in both."""
+"""Two values of one record, or two `Dataset`s, and everything else the same in both; or two `TableShare`s."""
 P = ParamSpec("P")
 ROOM = "tetraodon.certificate."
 
@@ -23,6 +23,15 @@ class Dataset:
     """Records of several people, in the order of the people: under known counts neighbours differ in all of them."""
 
     records: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableShare:
+    """How many of a table's records a condition holds for: a secret of the whole table."""
+
+    having: int
+    records: int
+    condition: str
 
 
 _SEAL: Final = object()

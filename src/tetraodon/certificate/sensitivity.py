@@ -17,7 +17,7 @@ from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.person_loss import require_people
 from tetraodon.errors import QueryError
-from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent
+from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
@@ -49,6 +49,9 @@ def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitiv
             own, one = (sensitivity_of(graph, asked) for graph in (policy.graph, complete_graph(policy.graph)))
             value = min(own.value, one.value) + (times - 1) * one.value
             return Sensitivity(value, None, False, "a change of one row, and of others as far as contacts tell")
+        case TableSecret():
+            one = sensitivity_of(complete_graph(policy.graph), asked)
+            return Sensitivity(one.value, one.witness, one.exact, "any change of one record, and not of a share")
         case Independent():
             if policy.every_row:
                 require_people(policy, [Measurement(asked, Fraction(1))])

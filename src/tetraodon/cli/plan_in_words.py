@@ -31,6 +31,9 @@ def pair_in_words(pair: Sequence[Any], units: Mapping[str, Attribute] | None = N
     if not (isinstance(first, Mapping) and isinstance(second, Mapping)):
         present = first if isinstance(first, Mapping) else second
         return f"a person with {_record(present, units)} in the data rather than not"
+    if first.keys() == {"share", "records", "of"}:
+        fewer, more, every = first["records"], second["records"], first["of"]
+        return f"{fewer:,} rather than {more:,} of all {every:,} records with {first['share']}"
     differing = [name for name in first if first[name] != second[name]]
     if len(differing) == 1:
         (name,) = differing
@@ -182,11 +185,11 @@ def _gain(plan: Plan) -> list[str]:
     if not noisy:
         return []
     if not isinstance(plan.policy.attackers, Independent):
-        from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
+        from tetraodon.policy.attackers_in_words import less_than_it_says
 
         return [
             "Plain differential privacy is the error at the same epsilon if every row were independent of all others. "
-            + LESS_THAN_IT_SAYS
+            + less_than_it_says(plan.policy.attackers)
         ]
     nothing_gained = all(item.baseline_error <= item.expected_error * (1 + EXACT_ENOUGH) for item in noisy)
     if nothing_gained and not plan.policy.known:

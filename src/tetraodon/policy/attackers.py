@@ -16,6 +16,7 @@ from tetraodon.zcdp import sqrt_above
 
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]
+MOST_RECORDS = 10**12
 
 
 def distribution(numbers: Sequence[Number], *, name: str) -> Vector:
@@ -185,7 +186,61 @@ class Contacts:
         return rounded_up((1 - most * share * returned) / (1 - most * share), digits=6)  # the same on every machine
 
 
-Attackers: TypeAlias = Independent | DependentGroups | Chain | Contacts
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """How likely each value of an attribute is, given those of others: a row for each of their combinations."""
+
+    name: str
+    given: tuple[str, ...]
+    rows: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class TableSecret:
+    """Records are independent, with `chances` that a Bayesian network has, and a share of the whole table is a secret.
+
+    Two shares of the `records` with `share`, at most `within` apart, must not be told apart ([ZOC22]).
+
+    >>> smokers = Chances("smoker", (), ((Fraction(4, 5), Fraction(1, 5)),))
+    >>> TableSecret("smoker = true", Fraction(1, 20), 1000, (smokers,), "a survey").differ
+    50
+    """
+
+    share: str
+    within: Fraction
+    records: int
+    chances: tuple[Chances, ...]
+    source: str
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
+        if not 1 <= self.records <= MOST_RECORDS:
+            raise PolicyError("this is no number of records", fix="write the public number of records of the table")
+        if self.within > 1 or self.differ < 1:
+            raise PolicyError(
+                "`within` is less than one record, or more than all", fix="write a share such as 5%, up to 100%"
+            )
+        placed: set[str] = set()
+        while more := {one.name for one in self.chances if one.name not in placed and placed >= {*one.given}}:
+            placed |= more
+        if left := [one.name for one in self.chances if one.name not in placed]:
+            raise PolicyError(
+                f"the chances of {left[0]} rest on themselves, or on an attribute without any",
+                fix="let `given` name attributes whose chances are stated, none of which rests on this one",
+            )
+
+    @property
+    def differ(self) -> int:
+        """In how many records two shares may differ that must not be told apart."""
+        return int(self.within * self.records)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes whose chances are stated."""
+        return tuple(one.name for one in self.chances)
+
+
+Attackers: TypeAlias = Independent | DependentGroups | Chain | Contacts | TableSecret
 INDEPENDENT = Independent()
 OWN_DATA = re.compile(
     r"\b(protected|secret|confidential|same|this|our|own|"

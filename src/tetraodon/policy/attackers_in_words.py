@@ -7,16 +7,21 @@ from fractions import Fraction
 from typing import assert_never
 
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent
+from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secrets_in_words import shown_epsilon
 from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.rational import decimal_text
 
-LESS_THAN_IT_SAYS = (
-    "It takes people to be independent, so against the attackers of this policy it would promise less than it says."
-)
+
+def less_than_it_says(attackers: Attackers) -> str:
+    """What plain differential privacy would not do against attackers who are more than independent."""
+    if isinstance(attackers, TableSecret):
+        return "It hides single records, and not a share of all of them, so it would promise less than this policy."
+    return (
+        "It takes people to be independent, so against the attackers of this policy it would promise less than it says."
+    )
 
 
 def against_whom(attackers: Attackers) -> str:
@@ -53,6 +58,14 @@ def against_whom(attackers: Attackers) -> str:
                 "may know the network. If people depend on each other more than that, what is learnt that way is not "
                 "covered."
             )
+        case TableSecret(share=share, source=source):
+            return (
+                f"The promise about the share with {share} is kept against anybody to whom records are independent, "
+                f"given which of them have {share}, with the chances of this file (source: {source}), whatever they "
+                "believe of how many and whose those are. If columns go together otherwise, or records depend on each "
+                "other, what is learnt that way is not covered. The promise about single records is kept against "
+                "anybody to whom the records of different people are independent, whatever else they believe."
+            )
         case _:
             assert_never(attackers)
 
@@ -79,12 +92,22 @@ def cost_of_dependence(attackers: Attackers) -> tuple[str, ...]:
                 "ever less. The loss, and with it the noise, is at most "
                 f"{decimal_text(attackers.rows)} times that of one row of which any two values must not be told apart.",
             )
+        case TableSecret():
+            return (
+                f"Up to {number_of(attackers.differ, 'record')} may differ between two shares that are a secret. Noise "
+                "hides what all of these would tell, less what the chance of the records hides already; and never less "
+                "than any change of one record.",
+            )
         case _:
             assert_never(attackers)
 
 
 def how_releases_add_up(attackers: Attackers) -> str:
     """What several releases from the same data cost together."""
+    if isinstance(attackers, TableSecret):
+        return (
+            "What several releases tell of a whole table does not add up: the ledger takes one, and refuses any other."
+        )
     if isinstance(attackers, Chain):
         return (
             "The epsilons of several releases from the same data do not simply add up; the ledger computes the loss of "

@@ -13,6 +13,7 @@ from tetraodon.policy.attackers import (
     Contacts,
     DependentGroups,
     Independent,
+    TableSecret,
     distribution,
     transition_matrix,
 )
@@ -85,7 +86,7 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
         if section.contacts is None:
             raise PolicyError("`contacts` is empty", fix="write {contacts: {at most: 5, influence: 1.2, source: ...}}")
         said = section.contacts
-        return Contacts(said.at_most, said.influence, _from_elsewhere(said.source, document))
+        return Contacts(said.at_most, said.influence, from_elsewhere(said.source, document))
     if section.chain is None:
         raise PolicyError("`chain` is empty", fix="write {chain: {along: time, transition: [[...]], source: ...}}")
     return _chain(section.chain, document, domain)
@@ -115,10 +116,10 @@ def _chain(section: ChainSection, document: PolicyDocument, domain: Domain) -> C
             fix="write them in the order of the values",
         )
     starts = tuple(distribution(start, name="the start") for start in section.start)
-    return Chain(section.along, matrices, starts, _from_elsewhere(section.source, document), section.length)
+    return Chain(section.along, matrices, starts, from_elsewhere(section.source, document), section.length)
 
 
-def _from_elsewhere(stated: str, document: PolicyDocument) -> str:
+def from_elsewhere(stated: str, document: PolicyDocument) -> str:
     """A source that is not the data set itself."""
     name, source = document.dataset.casefold(), stated.casefold()
     if source.strip() == name or (not name.isalpha() and name in source):  # a plain word may mean something else
@@ -131,7 +132,7 @@ def _from_elsewhere(stated: str, document: PolicyDocument) -> str:
 
 def attackers_document(attackers: Attackers) -> list[Any]:
     """The list as it is written in a policy file, every number exact."""
-    if isinstance(attackers, Independent):
+    if isinstance(attackers, Independent | TableSecret):  # a secret of the whole table stands among the secrets
         return ["independent"]
     if isinstance(attackers, DependentGroups):
         return [{"groups": attackers.column, "at most": attackers.at_most}]

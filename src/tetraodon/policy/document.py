@@ -23,6 +23,7 @@ from tetraodon.policy.section import (
     Section,
     choice,
 )
+from tetraodon.policy.table_secret import ChancesSection, TableSecretSection
 from tetraodon.policy.typed import Distance, Exact, Rows, Scalar, Share, Short, Text, Truth, Whole, refuse, shown
 
 VERSION = 1
@@ -31,6 +32,8 @@ ONE_AT_A_TIME = "one attribute at a time"
 ALL_AT_ONCE = "all at once"
 NOTHING = "none"
 NONE_BUT_PRESENCE = "none but presence"
+TABLE = "table"
+"""The key among the secrets that is of no attribute, unless one is called so."""
 
 
 def _unit(value: object) -> object:
@@ -253,6 +256,8 @@ def section_at(path: Sequence[str | int]) -> type[Section]:
         return PolicyDocument
     if path[0] == "groups" and len(path) > 1:  # groups, rules, a value, and what a rule says
         return SECTIONS.get(str(path[3]), Rule) if len(path) > 3 else Rule
+    if path[:2] == ("secrets", TABLE) and len(path) != 3:
+        return ChancesSection if len(path) > 2 else TableSecretSection
     if path[0] == "release" and path[-1] == "error":
         return ErrorSection
     if path[0] in ("attackers", "adversary") and path[-1] in INNER:

@@ -31,6 +31,7 @@ from tetraodon.policy.table_in_words import (
     names_sentences,
     reading_sentences,
     rows_in_a_step,
+    share_in_words,
     stand_in_sentences,
     whose_rows,
 )
@@ -105,7 +106,8 @@ def explain(policy: AnyPolicy) -> Explanation:
     named = Part("Names that nobody listed", names_sentences(policy))
     otherwise = Part("The promise read in other ways", other_readings(policy))
     ends = [_costs(policy), view, otherwise, _assumed(policy), stand_ins]
-    parts = [_promise(policy), _known(policy), *secrets, named, *ends]
+    whole = Part("The whole table", *share_in_words(policy))
+    parts = [_promise(policy), _known(policy), whole, *secrets, named, *ends]
     return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
 
 

@@ -16,13 +16,14 @@ from pydantic import ValidationError
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.attackers import Attackers, Chain, DependentGroups
+from tetraodon.policy.attackers import Attackers, Chain, DependentGroups, TableSecret
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.build_attackers import build_attackers
 from tetraodon.policy.build_domain import build_domain
 from tetraodon.policy.build_graph import build_graph
 from tetraodon.policy.build_items import build_items
 from tetraodon.policy.build_known import build_known
+from tetraodon.policy.build_table import build_table, check_one_number, take_table
 from tetraodon.policy.canonical import canonical
 from tetraodon.policy.cells_file import with_cells
 from tetraodon.policy.document import NONE_BUT_PRESENCE, VERSION, Budget, PolicyDocument, only_presence
@@ -31,6 +32,7 @@ from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.policy.source import KeyPath, Plain, Source, is_text, parse, read_source
+from tetraodon.policy.table_secret import TableSecretSection
 from tetraodon.wording import listing
 
 USUAL_DELTA = Fraction(1, 10**6)
@@ -69,10 +71,11 @@ def load_policy(source: AnyPolicy, *, folder: Path | None = None) -> Policy:
 def _understood(read: Source, folder: Path | None) -> Policy:
     """The policy in what was read. The files that it names are in `folder`; where there is none, none is opened."""
     problems = Problems(read)
-    document = _document(read, problems)
+    document, table = _document(read, problems)
+    problems.stop()
     document, opened = build_open(document, problems)
     domain = build_domain(document, problems)
-    _check_promises(document, problems)
+    _check_promises(document, problems, once=table is not None)
     with problems.part():
         _check_apart(document, domain, problems)
     with problems.part():
@@ -85,6 +88,8 @@ def _understood(read: Source, folder: Path | None) -> Policy:
         problems.unread = False
     with problems.part():
         attackers = build_attackers(document, domain, problems)
+        if table is not None:
+            attackers = build_table(table, document, domain, opened, problems)
         if not problems.unread:
             _check_owner(document, attackers, graph, problems)
     if not problems.unread:
@@ -93,6 +98,8 @@ def _understood(read: Source, folder: Path | None) -> Policy:
         with problems.part():
             names = build_names(document, opened, problems)
     problems.stop()
+    if isinstance(attackers, TableSecret):
+        check_one_number(attackers, items, domain, problems)
     graph = replace(graph, known=known)
     budget = document.budget
     policy = Policy(
@@ -178,8 +185,8 @@ def _adversary(document: PolicyDocument, cells: int, problems: Problems) -> Adve
     return found
 
 
-def _document(source: Source, problems: Problems) -> PolicyDocument:
-    """The file in its shape; version and placeholders come first, since they explain the rest."""
+def _document(source: Source, problems: Problems) -> tuple[PolicyDocument, TableSecretSection | None]:
+    """The file in its shape, and a secret of its whole table; version and placeholders come first: they explain it."""
     if not isinstance(source.data, dict):
         raise PolicyError("a policy is a map of keys", fix="start one with `tetraodon init`", where=source.where(()))
     version = source.data.get("tetraodon")
@@ -199,12 +206,9 @@ def _document(source: Source, problems: Problems) -> PolicyDocument:
             what = "presence is the only secret here, and it is said to be public"
             problems.add(("secrets",), PolicyError(what, fix="write `presence: secret`, or name other secrets"))
         data |= {"secrets": {**only_presence(data.get("attributes"))}}
-    secrets, declared = data.get("secrets"), data.get("attributes") or ()
-    if isinstance(secrets, dict) and "table" in secrets and "table" not in declared:
-        what = "secrets of the whole table have no price from a file: what several releases lose does not add up there"
-        problems.add(("secrets", "table"), PolicyError(what, fix="use td.pufferfish.secret_share, for one number"))
+    data, table = take_table(data, problems)
     try:
-        return PolicyDocument.model_validate(data)
+        return PolicyDocument.model_validate(data), table
     except ValidationError as error:
         problems.add_shape_errors(error)
     problems.stop()
@@ -219,8 +223,8 @@ def _placeholders(data: Plain, path: KeyPath) -> list[KeyPath]:
     return found + [place for key, child in pairs for place in _placeholders(child, (*path, key))]
 
 
-def _check_promises(document: PolicyDocument, problems: Problems) -> None:
-    """Refuse what this version cannot keep, and budgets that are none."""
+def _check_promises(document: PolicyDocument, problems: Problems, *, once: bool) -> None:
+    """Refuse what this version cannot keep, and budgets that are none; `once` says that one release is all there is."""
     if document.tetraodon != VERSION:
         problems.add(("tetraodon",), PolicyError("there is no such version", fix=f"write `tetraodon: {VERSION}`"))
     if document.known and document.individuals:  # a known count may be of rows that are left out of a release
@@ -232,7 +236,7 @@ def _check_promises(document: PolicyDocument, problems: Problems) -> None:
         fix = "write `at most: 3 rows` if a person has no more and all are a secret, or `secret: 3 rows` of any number"
         problems.add(("individuals",), PolicyError(what, fix=fix))
     _check_population(document, problems)
-    _check_budget(document.budget, problems)
+    _check_budget(document.budget, problems, once=once)
     for number, item in enumerate(document.release):
         if item.share <= 0:
             problems.add(
@@ -253,7 +257,7 @@ def _check_population(document: PolicyDocument, problems: Problems) -> None:
         problems.add(("population",), Refused(what, fix=fix))
 
 
-def _check_budget(budget: Budget, problems: Problems) -> None:
+def _check_budget(budget: Budget, problems: Problems, *, once: bool) -> None:
     amount = budget.epsilon if budget.kind == "epsilon" else budget.rho
     if amount <= 0:
         what = f"{budget.kind} is not positive"
@@ -264,7 +268,7 @@ def _check_budget(budget: Budget, problems: Problems) -> None:
         what = "delta is not a small probability"
         fix = f"write 1e-6 or less, down to {float(LEAST_DELTA):g}: it is the chance that the promise fails altogether"
         problems.add(("budget", "delta"), PolicyError(what, fix=fix))
-    if budget.once and (budget.kind == "rho" or not budget.delta):
+    if budget.once and not once and (budget.kind == "rho" or not budget.delta):
         what = "`once` is about one release with an epsilon and a delta"
         problems.add(("budget", "once"), PolicyError(what, fix="write {epsilon: 1, delta: 1e-6, once: true}"))
 

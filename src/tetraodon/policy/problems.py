@@ -77,10 +77,10 @@ class Problems:
         finally:
             self._before = 0
 
-    def add_shape_errors(self, error: ValidationError) -> None:
-        """Note what pydantic found, in our words."""
+    def add_shape_errors(self, error: ValidationError, here: KeyPath = ()) -> None:
+        """Note what pydantic found in the part of the file at `here`, in our words."""
         for detail in error.errors(include_url=False, include_input=False):
-            path = tuple(part for part in detail["loc"] if part != "[key]")
+            path = (*here, *(part for part in detail["loc"] if part != "[key]"))
             self.add(path, _in_words(detail, path))
 
     def stop(self) -> None:

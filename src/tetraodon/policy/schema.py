@@ -8,12 +8,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tetraodon.policy.document import PolicyDocument
+from tetraodon.policy.document import TABLE, PolicyDocument
+from tetraodon.policy.table_secret import TableSecretSection
+
+PLACE = "#/$defs/{model}"
 
 
 def policy_schema() -> dict[str, Any]:
     """The schema of everything a policy file can say, short forms included."""
     schema = _tidy(PolicyDocument.model_json_schema(by_alias=True, mode="validation"))
+    whole = _tidy(TableSecretSection.model_json_schema(by_alias=True, mode="validation", ref_template=PLACE))
+    by_name = schema["properties"]["secrets"]["anyOf"][1]
+    schema["$defs"] |= whole.pop("$defs") | {TableSecretSection.__name__: whole}
+    here = {"$ref": PLACE.format(model=TableSecretSection.__name__)}
+    by_name["properties"] = {TABLE: {"anyOf": [here, by_name["additionalProperties"]]}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Tetraodon policy", **schema}
 
 

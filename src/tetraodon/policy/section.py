@@ -106,9 +106,9 @@ class KnownSection(Section):
 
 
 _NUMBERS = {"type": "array", "items": {"type": ["number", "string"]}}
-_MATRIX = {"type": "array", "items": _NUMBERS}
-_START_SCHEMA = {"anyOf": [{"const": "stationary"}, _NUMBERS, _MATRIX]}
-_TRANSITION_SCHEMA = {"anyOf": [_MATRIX, {"type": "array", "items": _MATRIX}]}
+MATRIX = {"type": "array", "items": _NUMBERS}
+_START_SCHEMA = {"anyOf": [{"const": "stationary"}, _NUMBERS, MATRIX]}
+_TRANSITION_SCHEMA = {"anyOf": [MATRIX, {"type": "array", "items": MATRIX}]}
 STATIONARY = "stationary"
 
 
@@ -116,13 +116,13 @@ def _depth(value: object) -> int:
     return 1 + _depth(value[0]) if isinstance(value, list) and value else 0
 
 
-def _numbers(value: object, depth: int, fix: str) -> Any:
+def nested_numbers(value: object, depth: int, fix: str) -> Any:
     """Nested lists of exact numbers."""
     if depth == 0:
         return exact(value)
     if not isinstance(value, list) or not value:
         refuse("a list of probabilities is expected here", fix)
-    return tuple(_numbers(part, depth - 1, fix) for part in value)
+    return tuple(nested_numbers(part, depth - 1, fix) for part in value)
 
 
 def _transition(value: object) -> Any:
@@ -131,7 +131,7 @@ def _transition(value: object) -> Any:
     depth = _depth(value)
     if depth not in (2, 3):
         refuse("this is no matrix of probabilities", fix)
-    return _numbers(value if depth == 3 else [value], 3, fix)
+    return nested_numbers(value if depth == 3 else [value], 3, fix)
 
 
 def _start(value: object) -> Any:
@@ -141,7 +141,7 @@ def _start(value: object) -> Any:
         if value != STATIONARY:
             refuse(f"{shown(value)} is not understood here", fix)
         return ()
-    return _numbers(value if _depth(value) == 2 else [value], 2, fix)
+    return nested_numbers(value if _depth(value) == 2 else [value], 2, fix)
 
 
 class ChainSection(Section):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import assert_never
 
 from tetraodon.domain import Attribute, Domain
+from tetraodon.policy.attackers import TableSecret
+from tetraodon.policy.examples import Example
 from tetraodon.policy.known import Fact, Known, Rectangle
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.words import listing, number_of
+from tetraodon.policy.words import chance, listing, number_of, odds
 from tetraodon.questions import Count, Histogram
+from tetraodon.rational import decimal_text
 
 
 def rows_in_a_step(policy: Policy) -> str:
@@ -139,3 +143,27 @@ def fact_in_words(fact: Fact, domain: Domain) -> str:
             return f"how many records have {listing(sides)}"
         case _:
             assert_never(fact)
+
+
+def share_in_words(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]]:
+    """What is promised about a share of the whole table, with shares one step and two apart; nothing if none is secret.
+
+    Why  a step is as many records as may differ, and the loss is at most in proportion to these.
+    """
+    secret = policy.attackers
+    if not isinstance(secret, TableSecret):
+        return (), ()
+    within, records = f"{decimal_text(100 * secret.within)}%", number_of(secret.records, "record")
+    told = (
+        f"For how many of all {records} {secret.share} holds is a secret: two shares at most {within} apart, which is "
+        f"{number_of(secret.differ, 'record')}, are one step apart.",
+        f"Shares further apart are protected less: every further {within}, or part of it, is one more step.",
+        "Single records are protected too, with the same epsilon, as follows.",
+    )
+    examples, fewer = [], min(3 * secret.records // 10, secret.records - secret.differ)
+    for steps in (1, 2):
+        if (more := fewer + steps * secret.differ) <= secret.records:
+            few, many = (f"{count:,} ({float(Fraction(100 * count, secret.records)):.3g}%)" for count in (fewer, more))
+            whom, bound = f"of all {records} with {secret.share}", (policy.epsilon, steps)
+            examples.append(Example((), few, f"{many} {whom}", (), None, steps, odds(*bound), chance(*bound)))
+    return told, tuple(examples)

@@ -14,7 +14,7 @@ from tetraodon.engine import Counts, CsvFormat, DataRefusal, Engine, Individuals
 from tetraodon.engine.passes import LONGEST_SUM
 from tetraodon.engine.row_query import RowQuery, is_query, read_query
 from tetraodon.errors import Refused
-from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent
+from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
@@ -140,7 +140,7 @@ def _individuals(policy: Policy) -> Individuals:
             return Individuals(column, 1, cut=True)
         case Contacts():
             return Individuals()
-        case Independent():
+        case Independent() | TableSecret():
             if not policy.key or policy.every_row:
                 return Individuals()
             return Individuals(policy.key, policy.rows_per_person, cut=policy.cuts_rows)
@@ -229,6 +229,13 @@ def check_known_data(policy: Policy, facts: Mapping[Known, str], counts: Mapping
                 fix="write the number of rows as `length`, or leave it out",
                 where="attackers",
             )
+    stated = policy.attackers.records if isinstance(policy.attackers, TableSecret) else None
+    if stated is not None and any(int(found.counts.sum()) != stated for found in counts.values()):
+        raise DataRefusal(
+            "the table does not have as many rows as `records` of the secret of the whole table says",
+            fix="write its number of rows there, which is public; noise was planned for that many",
+            where="secrets",
+        )
     for entry, place in facts.items():
         query = known_query(entry, policy.domain)
         found = query.evaluate(policy.domain, counts[query.names].codes, counts[query.names].counts)

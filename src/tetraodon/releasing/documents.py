@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.certificate.certificate import Certificate, Dataset, Sensitivity
+from tetraodon.certificate.certificate import Certificate, Dataset, Sensitivity, TableShare
 from tetraodon.domain import Domain
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.rational import decimal_text
@@ -15,9 +15,11 @@ from tetraodon.releasing.plan_names import PlannedNames
 
 
 def value_document(value: Any, domain: Domain) -> Any:
-    """A record as {attribute: value}, the words for somebody who is absent, or a list of these."""
+    """A record as {attribute: value}, the words for somebody who is absent, or a list of these; or a share."""
     if isinstance(value, Dataset):
         return [value_document(record, domain) for record in value.records]
+    if isinstance(value, TableShare):
+        return {"share": value.condition, "records": value.having, "of": value.records}
     if value is ABSENT:
         return ABSENT.value
     return {a.name: _json(a.value(a.code(part))) for a, part in zip(domain, value, strict=True)}
@@ -30,7 +32,7 @@ def _json(value: Any) -> Any:
 
 
 def certificate_document(certificate: Certificate | Sensitivity, domain: Domain) -> dict[str, Any]:
-    """A certificate as JSON: epsilon as exact text and the witness as two records, or two lists of records."""
+    """A certificate as JSON: epsilon as exact text and the witness as two records, lists of records, or shares."""
     witness = certificate.witness
     pair = None if witness is None else [value_document(value, domain) for value in witness]
     rest: dict[str, Any] = {"witness": pair, "method": certificate.method, "exact": certificate.exact}

@@ -20,7 +20,7 @@ from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
-from tetraodon.policy.attackers import Contacts, DependentGroups, Independent
+from tetraodon.policy.attackers import Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.documents import certificate_document, plan_document
@@ -83,6 +83,12 @@ def charge_for(
         beside = _beside(plan, certificate, account, entries)
         return Charge(charge_of(certificate), ADDS_UP) if beside is None else beside
     measured, earlier = [m for item in plan for m in item.measurements], _up_to(account, entries)
+    if earlier and isinstance(governing.attackers, TableSecret):
+        raise Refused(
+            "a secret of the whole table has a price for one release, which was made",
+            fix="release it from new data with a ledger account of their own",
+            where=account.dataset,
+        )
     if earlier and (certificate.delta or any(entry.delta for entry in earlier)):
         raise Refused(
             "under the governing policy losses do not add up, and with Gaussian noise there is one release",

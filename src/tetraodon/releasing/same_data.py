@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tetraodon.errors import Refused
+from tetraodon.policy.attackers import TableSecret
 from tetraodon.policy.policy import Policy
 
 
@@ -59,6 +60,12 @@ def check_same_data(asked: Policy, governing: Policy) -> None:
         raise Refused(
             "`table` is not what the governing policy says, so that the same file would be read as other records",
             fix="write it as there; `tetraodon ledger show` prints it",
+            where=asked.dataset,
+        )
+    if asked.attackers != governing.attackers and TableSecret in map(type, (asked.attackers, governing.attackers)):
+        raise Refused(
+            "the secret of the whole table is not that of the governing policy",
+            fix="write `secrets: {table: ...}` as there, or leave it out as there",
             where=asked.dataset,
         )
     if asked.attackers != governing.attackers:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.certificate.certificate import Certificate, Dataset
+from tetraodon.certificate.certificate import Certificate, Dataset, TableShare
 from tetraodon.domain import Domain
 from tetraodon.ledger import shown_above
 from tetraodon.policy.attackers import Independent
-from tetraodon.policy.attackers_in_words import LESS_THAN_IT_SAYS
+from tetraodon.policy.attackers_in_words import less_than_it_says
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing
@@ -84,7 +84,7 @@ def baseline(item: PlannedItem, policy: Policy) -> str:
     if not item.expected_error:
         told = f"{head} would be off by {off}; here the answer is exact."
     elif not independent:
-        return f"{head} would be off by {off}. {LESS_THAN_IT_SAYS}"
+        return f"{head} would be off by {off}. {less_than_it_says(policy.attackers)}"
     elif 1.005 * item.baseline_error < item.expected_error:
         told = f"{head} would be off by {off} only."
     elif item.baseline_error < 1.005 * item.expected_error:
@@ -129,6 +129,11 @@ def witness(certificate: Certificate, domain: Domain) -> str:
         return (
             f"The worst neighbours differ in the records of {len(x.records)} people at once: the known counts allow "
             "no fewer of them to change."
+        )
+    if isinstance(x, TableShare):
+        return (
+            f"The worst pair: {x.having:,} rather than {y.having:,} of all {x.records:,} records have {x.condition}; "
+            "any other two such shares as far apart are as bad."
         )
     if x is ABSENT or y is ABSENT:
         present = y if x is ABSENT else x

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tetraodon.domain import Attribute
 from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.ledger import Ledger, shown_above, shown_below
-from tetraodon.policy.attackers import Chain, Contacts, DependentGroups
+from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, TableSecret
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.explain import explain
 from tetraodon.policy.held import Held
@@ -160,6 +160,7 @@ def _secrets(bench: Workbench, held: Held) -> dict[str, Any]:
         )
     return {
         "secrets": shown,
+        "whole": policy.attackers if policy is not None and isinstance(policy.attackers, TableSecret) else None,
         "together": _together(bench),
         "map": together if isinstance(over, list) and len(over) == 2 and {"metric", "within"} <= {*together} else None,
         "maps": [] if policy is None else odds_maps(policy),
@@ -208,6 +209,7 @@ def _known(bench: Workbench, held: Held) -> dict[str, Any]:
         "names": [*bench.map_of("attributes")],
         "groups": attackers if isinstance(attackers, DependentGroups) else None,
         "other": {Chain: "a chain", Contacts: "a network of contacts"}.get(type(attackers), ""),
+        "share": isinstance(attackers, TableSecret),
         "rows": rows,
         "people": min(rows, MOST_PEOPLE),
         "attacks": fitting_attacks(policy),
