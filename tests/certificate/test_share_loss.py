@@ -200,6 +200,10 @@ def test_everything_else_is_refused() -> None:
     assert certify_release(policy, [Measurement(whole, Fraction(0))]).epsilon == 0  # the number of records is public
     assert certify_release(policy, [Measurement(ill, Fraction(0))]).epsilon == math.inf
     assert td.sensitivity(policy, count("ill = true")).value == 1
+    near = certify_release(policy, [Measurement(ill, Fraction(1, 5000))])
+    assert (near.epsilon, near.exact) == (5000, True)  # what one record loses, which differs here
+    with pytest.raises(Refused, match="an epsilon above 1,000 hides nothing"):
+        td.plan(policy, epsilon=1001)
     with pytest.raises(Refused, match="no price for Gaussian noise"):
         priced_for_each(policy.with_budget(delta="1e-6"), GAUSSIAN)
     assert td.plan(policy, delta="1e-6")["ill"].strategy.noise != GAUSSIAN

@@ -39,6 +39,8 @@ from tetraodon.rational import rounded_up
 from tetraodon.workload.linear import LinearQuery, Measurement
 
 MOST_VALUES = 128
+LARGEST = 1000
+"""Losses beyond this are not worked out: powers of e would be as long, and nothing would be hidden."""
 FINE = 10**6
 METHOD = "largest odds that one record tells, for every record in which two shares differ"
 
@@ -89,6 +91,8 @@ def record_loss(laws: RecordLaws, rate: Fraction) -> tuple[Fraction, bool]:
     >>> round(float(loss), 4), attained
     (0.4706, True)
     """
+    if rate * laws.span > LARGEST:
+        return rate * laws.span, False
     far = {abs(x - y) for x in laws.values for y in laws.values}
     below, above = ({gap: bound(-rate * gap) for gap in far} for bound in (exp_below, exp_above))
     worst, attained = Fraction(1), True
@@ -137,6 +141,9 @@ def share_budget(policy: Policy, secret: TableSecret) -> Fraction:
     """
     if len(policy.items) != 1:
         raise _not_priced()
+    if policy.epsilon > LARGEST:
+        what = f"an epsilon above {LARGEST:,} hides nothing of a whole table, and is not worked out"
+        raise Refused(what, fix="write a smaller one, such as 1", where="budget")
     laws = record_laws(secret, policy.items[0].linear(policy.domain), policy.domain)
     least, most, part = FINE, FINE * secret.differ, policy.epsilon / (FINE * secret.differ)
     if not laws.span:
