@@ -1,4 +1,5 @@
-"""Asking views: a chain of predicates counted over a domain of 10^39 tuples, and a hundred questions to a view.
+"""Asking views: a chain of predicates counted over a domain of 10^39 tuples, a hundred questions to a view, averages of
+ten thousand groups.
 
 The view has the shape of the Adult experiment: nine attributes, 30,162 rows, m = 648,023,040, d = 10 n/m, gamma = 0.2.
 Where Adult does not lie beside the project its rows are made up; neither the noise nor the questions' cost depends on
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from benchmarks.runs import row
 from reproduce.fig_boundary import ADVERSARY, ROWS, policy, rows
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise.coins import system_coins
+from tetraodon.publishing.channel import SetChannel
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.plan import plan_view
 from tetraodon.publishing.sampling import view_cells
@@ -91,12 +94,30 @@ def adult(folder: Path) -> dict[str, Any]:
     }
 
 
+def averages(folder: Path, groups: int) -> dict[str, Any]:
+    """Averages of a hundred values in each of many groups of a view, with their intervals."""
+    domain = Domain((Attribute("place", Integers(1, groups)), Attribute("score", Integers(1, 100))))
+    numbers = np.random.default_rng(11)
+    cells = np.unique(numbers.integers(0, domain.size, 10 * groups))
+    channel = SetChannel(Fraction(1, 2), Fraction(1, 20))
+    parts = view_cells(channel, domain.size, cells, np.ones(len(cells), np.int64), coins=system_coins())
+    shown = write_tuples(domain, parts, folder / "tuples.parquet")
+    view = View("scores", domain, channel, folder / "tuples.parquet", None)
+    start = time.perf_counter()
+    found = view.ask("select place, avg(score) from scores group by place")
+    assert len(found) == groups
+    return {"seconds": time.perf_counter() - start, "groups": groups, "rows": shown}
+
+
 def run(quick: bool) -> list[dict[str, Any]]:
     """Every row has a name, a ratio, a target, whether it is reached, and the parts of the ratio."""
     counted = chain(300 if quick else 1000)
     with tempfile.TemporaryDirectory() as folder:
         asked = adult(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        grouped = averages(Path(folder), 1000 if quick else 10_000)
     return [
         row("count over a domain of 10^39 / 5 s", counted["seconds"] / 5, 1.0, **counted),
         row("view of Adult's shape and 100 questions / 10 s", asked["seconds"] / 10, 1.0, **asked),
+        row("averages of 10,000 groups of a view / 10 s", grouped["seconds"] / 10, 1.0, **grouped),
     ]

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import assert_never
 
 import duckdb
 import numpy as np
@@ -17,19 +16,18 @@ from scipy.special import betaincinv
 from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused, ReleaseError
-from tetraodon.inference.answered import Answered, answered, miss, needed, number_of_groups
+from tetraodon.inference.answered import Answered, answered, miss, needed
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.publishing.aggregates import Counts, Records, ShownPart
 from tetraodon.publishing.channel import ViewChannel
 from tetraodon.publishing.domain_count import counts_by
+from tetraodon.publishing.grouping import CELLS, Grouping
 from tetraodon.publishing.interval import count_interval
 from tetraodon.publishing.sandbox import Sandbox
 from tetraodon.rational import Number, confidence_level
 from tetraodon.workload.condition.question import AskedNumber, Question
 from tetraodon.workload.condition.truth import evaluate
-
-CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,12 @@ class Asked:
     @property
     def alpha(self) -> Fraction:
         """How often an interval may miss the truth."""
-        return miss(self.question, self.domain, self.confidence)
+        return miss(self.question, self.grouping.domain, self.confidence)
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        """The groups that there are, those of public tables among them."""
+        return Grouping.of(self.question, self.domain, lambda column: self.file.held().labels(column))
 
     def answer(self, sample: int = 0) -> Answered:
         """The answer; where it would cost too much, one with so many tuples of the domain drawn by chance."""
@@ -98,40 +101,42 @@ class Asked:
         for join in self.question.joins:
             sandbox.require_once(join.table, join.columns)
         try:
-            groups = number_of_groups(self.question, self.domain)
-            wanted = needed(self.question, self.domain)
-            columns = [self._column(aggregate, groups, wanted) for aggregate in self.question.aggregates]
+            wanted = needed(self.question, self.grouping.domain)
+            columns = [self._column(aggregate, wanted) for aggregate in self.question.aggregates]
         except Refused:
             if sample <= 0 or self.earlier is not None:
                 raise
             return self.sampled_answer(sandbox, sample, system_coins())
-        return answered(self.question, self.domain, columns)
+        return answered(self.question, self.grouping.domain, columns)
 
-    def _column(self, aggregate: AskedNumber, groups: int, wanted: Sequence[int]) -> dict[int, Estimate]:
+    def _column(self, aggregate: AskedNumber, wanted: Sequence[int]) -> dict[int, Estimate]:
         """An aggregate of some of the groups of the domain."""
-        by, shape = self.question.by, self.domain.shape
-        axes = (*by, *(place for place in aggregate.places if place not in by))
+        shape, axes = self.domain.shape, self.grouping.axes(aggregate.places)
         if math.prod(shape[place] for place in axes) > CELLS:
             raise QueryError("there are too many values to add up", fix="ask about fewer or coarser attributes")
-        parts = [part.by_group(groups) for part in self._parts(axes)]
+        rows = self.grouping.rows(axes)
+        whole = self._parts(axes)
+        parts = [part.in_rows(rows) for part in whole]
+        if any(part.in_domain.sum() != all_of_it.in_domain.sum() for part, all_of_it in zip(parts, whole, strict=True)):
+            raise QueryError("not every record has a group", fix="join on columns of the same kind as the attributes")
         codes = {place: np.arange(shape[place]).reshape([-1 if p == place else 1 for p in axes]) for place in axes}
         told, sizes = aggregate.over(codes, self.file.held()), [shape[place] for place in axes]
-        values, known = (np.broadcast_to(one, sizes).reshape(groups, -1) for one in told)
-        records, found = Records(self.alpha, self.n, self.confidence), dict[int, Estimate]()
-        rows = None if self.n is None or self.earlier else int(self.file.held().counts(None, ()).item())
+        values, known = (np.broadcast_to(one, sizes).ravel()[rows] for one in told)
+        known = np.asarray(known, np.bool_) & (rows >= 0)
+        records = Records(self.alpha, self.n, self.confidence)
+        shown = None if self.n is None or self.earlier else int(self.file.held().counts(None, ()).item())
+        if aggregate.kind in ("sum", "avg"):
+            some = np.asarray(known[wanted], np.bool_)
+            chosen, numbers = [part.at(wanted).where(some) for part in parts], np.where(some, values[wanted], 0.0)
+            add = records.totals(chosen, numbers) if aggregate.kind == "sum" else records.means(chosen, numbers, some)
+            return dict(zip(wanted, add, strict=True))
+        found = dict[int, Estimate]()
         for at in wanted:
             here, there = [part.at((at, known[at])) for part in parts], values[at][known[at]]
-            match aggregate.kind:
-                case "count":
-                    found[at] = self.count(here[0], rows) if self.earlier is None else records.count(here)
-                case "sum":
-                    found[at] = records.total(here, there)
-                case "avg":
-                    found[at] = records.mean(here, there)
-                case "distinct":
-                    found[at] = records.distinct(here, there)
-                case _:
-                    assert_never(aggregate.kind)
+            if aggregate.kind == "distinct":
+                found[at] = records.distinct(here, there)
+            else:
+                found[at] = self.count(here[0], shown) if self.earlier is None else records.count(here)
         return found
 
     def _parts(self, axes: Sequence[int]) -> list[ShownPart]:

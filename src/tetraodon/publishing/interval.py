@@ -16,7 +16,7 @@ number of records. So every lambda and slope gives a bound on S, and the best of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -155,40 +155,45 @@ def _first(holds: Callable[[int], bool], start: int, reach: int, top: int | None
 
 
 def sum_interval(
-    channel: ViewChannel, in_view: Floats, in_domain: Floats, values: Floats, records: float, alpha: Fraction
-) -> tuple[float, float]:
-    """The least and the largest sum of an attribute that the view does not contradict.
+    channel: ViewChannel, in_view: Floats, in_domain: Floats, values: Floats, records: Floats | float, alpha: Fraction
+) -> tuple[Floats, Floats]:
+    """The least and the largest sum of an attribute that the view does not contradict; of many groups at once, too.
 
-    Pre   `in_view` and `in_domain` count the tuples at each of the `values`; at most `records` records satisfy the
-          condition.
+    Pre   `in_view` and `in_domain` count the tuples at each of the `values`, along the last axis; at most `records`
+          records satisfy the condition. Values that nobody can have are 0.
     Post  the true sum is below the interval with probability at most alpha/2, and above it with at most alpha/2.
+    Why   groups often differ in what is seen alone, and most of the work is for all that are alike otherwise.
     """
-    unit = float(np.abs(values).max(initial=0.0))
-    if unit == 0.0:
-        return 0.0, 0.0
-    scaled = values / unit
+    shape, many = values.shape[:-1], np.broadcast_to(records, values.shape[:-1])
+    rows = np.concatenate([values, in_domain, many[..., None]], axis=-1).reshape(-1, 2 * values.shape[-1] + 1)
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    which = which.reshape(shape)
+    values, in_domain, most = kinds[:, : values.shape[-1]], kinds[:, values.shape[-1] : -1], kinds[:, -1]
+    unit = np.abs(values).max(axis=-1, initial=0.0)
+    scaled = values / np.where(unit > 0, unit, 1.0)[:, None]
     budget = math.log(float(alpha) / 2)
-    total = float(in_view @ scaled)
-    spread = records * float(channel.shown) + float(in_domain @ scaled**2) * float(channel.variance_per_tuple) + 1
-    best = math.sqrt(-2 * budget / spread)
-    ends = [records * min(0.0, float(values.min())), records * max(0.0, float(values.max()))]
-    for side, sign in enumerate((1.0, -1.0)):
-        for exponent in sign * best * EXPONENTS:
-            noise, record = moments(channel, exponent * scaled)
-            if noise is None or record is None:
-                continue
-            around = float(in_domain @ noise)
-            left = budget + exponent * total - around
-            left -= ROUNDING * (1 + abs(exponent * total) + abs(around))
-            for slope in _slopes(channel, exponent, scaled, record):
-                above = max(0.0, float((record - slope * scaled).max()))
-                end = (left - records * above) / slope * unit
-                ends[side] = max(ends[side], end) if side == 0 else min(ends[side], end)
-    return min(ends), max(ends)
+    total = (in_view * scaled[which]).sum(axis=-1)
+    spread = most * float(channel.shown) + (in_domain * scaled**2).sum(-1) * float(channel.variance_per_tuple) + 1
+    best = np.sqrt(-2 * budget / spread)
+    low, high = ((most * end)[which] for end in (values.min(axis=-1, initial=0.0), values.max(axis=-1, initial=0.0)))
+    for exponent in (sign * best * size for sign in (1.0, -1.0) for size in EXPONENTS):
+        noise, record = moments(channel, exponent[:, None] * scaled)
+        finite = np.asarray(np.isfinite(noise).all(axis=-1))
+        around = (in_domain * np.where(finite[:, None], noise, 0.0)).sum(axis=-1)
+        seen, beside = exponent[which] * total, around[which]
+        left = budget + seen - beside - ROUNDING * (1 + np.abs(seen) + np.abs(beside))
+        for slope in _slopes(channel, exponent, scaled, record):
+            fits = finite & (slope * exponent > 0) & np.isfinite(slope)
+            slope = np.where(fits, slope, 1.0)
+            above = (record - slope[:, None] * scaled).max(axis=-1, initial=0.0)
+            end = (left - (most * above)[which]) * (unit / slope)[which]
+            low = np.where((fits & (exponent > 0))[which], np.maximum(low, end), low)
+            high = np.where((fits & (exponent < 0))[which], np.minimum(high, end), high)
+    return np.minimum(low, high), np.maximum(low, high)
 
 
-def moments(channel: ViewChannel, exponents: Floats) -> tuple[Floats | None, Floats | None]:
-    """ln E e^(x N) of the noise N at one tuple, and by how much a record at it raises the whole; None if infinite."""
+def moments(channel: ViewChannel, exponents: Floats) -> tuple[Floats, Floats]:
+    """ln E e^(x N) of the noise N at one tuple, which may be infinite, and by how much a record at it raises it."""
     grown = np.expm1(np.minimum(exponents, 700.0))
     noise, shown = float(channel.noise), float(channel.shown)
     match channel:
@@ -196,17 +201,17 @@ def moments(channel: ViewChannel, exponents: Floats) -> tuple[Floats | None, Flo
             around = np.log1p(noise * grown)
             return around, np.log1p(shown * grown) - around
         case CopyChannel():
-            if (noise * (1 + grown) >= 1).any():
-                return None, None
-            return -np.log1p(-noise / (1 - noise) * grown), np.log1p(shown * grown)
+            finite = noise * (1 + grown) < 1
+            around = -np.log1p(-noise / (1 - noise) * np.where(finite, grown, 0.0))
+            return np.where(finite, around, np.inf), np.log1p(shown * grown)
         case _:
             assert_never(channel)
 
 
-def _slopes(channel: ViewChannel, exponent: float, values: Floats, record: Floats) -> Floats:
-    """Slopes of the sign of the exponent, from what a record adds on average to those that no record exceeds."""
+def _slopes(channel: ViewChannel, exponent: Floats, values: Floats, record: Floats) -> Iterator[Floats]:
+    """From what a record adds on average to what no record exceeds; those are meant that have the exponent's sign."""
     mean = exponent * float(channel.keep)
-    up, down = values > 0, values < 0
-    limits = [(record[up] / values[up]).max(initial=-np.inf), (record[down] / values[down]).min(initial=np.inf)]
-    found = np.concatenate([mean + SLOPES * (limit - mean) for limit in limits if np.isfinite(limit)])
-    return np.asarray(found[found * exponent > 0])
+    each = record / np.where(values == 0, 1.0, values)
+    limits = np.where(values > 0, each, -np.inf).max(axis=-1), np.where(values < 0, each, np.inf).min(axis=-1)
+    yield mean
+    yield from (mean + part * (limit - mean) for limit in limits for part in SLOPES[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,18 +14,22 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.engine.duckdb_sql import quoted, text
 from tetraodon.errors import QueryError, ReleaseError, TableError
 from tetraodon.publishing.sql_value import sql_code, sql_value
 from tetraodon.releasing.foreign_parquet import read_table
 from tetraodon.workload.condition.duckdb_text import OWN, ROW, condition_sql
+from tetraodon.workload.condition.joining import PublicColumn
 from tetraodon.workload.condition.nodes import Reading, Truth
 from tetraodon.workload.condition.truth import Codes, Truths
 
 Public: TypeAlias = Mapping[str, Any]
 """Public side tables by name: paths of CSV or Parquet files, frames, or arrow tables."""
 NOTHING: Final[Public] = {}
+Labels: TypeAlias = tuple[tuple[str, ...], Ints]
+"""The values of a public column, and which of them each cell of some attributes has."""
 LARGE: Final = 2**24
 """Files of more values than this, however well they are compressed, are read anew for each question."""
 MEMORY: Final = "400MB"
@@ -105,6 +110,30 @@ class Sandbox:
                 f"{table} has more than one row for a value of {' and '.join(columns)}, so a join counts records twice",
                 fix=f"write `in (select {columns[0]} from {table} where ...)`",
             )
+
+    def labels(self, column: PublicColumn) -> Labels:
+        """The values of a public column, as texts, and which of them a record has, for each cell of the attributes that
+        its table is joined on; -1 where it has none.
+        """
+        join, shape = column.join, [self.domain.shape[place] for place in column.join.places]
+        if math.prod(shape) > LARGE:
+            raise QueryError("a table is joined on too many values to group by", fix="group by an attribute")
+        cells = np.indices(shape).reshape(len(shape), -1)
+        given = {f"c{place}": codes for place, codes in zip(join.places, cells, strict=True)}
+        self.connection.register(f"{OWN}drawn", {"i": np.arange(cells.shape[1]), **given})
+        source = f"SELECT *{self._values(join.places)} FROM {OWN}drawn"
+        on = " AND ".join(
+            f"{OWN}t.{quoted(key)} = {ROW}.a{place}" for key, place in zip(join.columns, join.places, strict=True)
+        )
+        value = f"CAST({OWN}t.{quoted(column.column)} AS VARCHAR)"
+        sql = f"SELECT {ROW}.i, {value} FROM ({source}) AS {ROW} JOIN {quoted(join.table)} AS {OWN}t ON {on}"
+        found = dict(self.run(sql).fetchall())
+        if None in found.values():
+            raise QueryError(f"{column.name} has gaps", fix="group by a column that has a value in every row")
+        labels = tuple(sorted(set(found.values())))
+        which = np.full(cells.shape[1], -1)
+        which[list(found)] = [labels.index(label) for label in found.values()]
+        return labels, which.reshape(shape)
 
     def _values(self, places: Sequence[int]) -> str:
         """The values of some attributes beside their codes, for what compares them with public tables."""

@@ -47,7 +47,17 @@ def _bare(condition: object) -> str:
 
 def test_what_must_be_once() -> None:
     sql = "select count(*) from people join regions on country = home join cities on city = home where size > 3"
-    assert read_question(sql, NAMES).joins == (Joined("regions", ("country",)), Joined("cities", ("city",)))
+    found = read_question(sql, NAMES).joins
+    assert found == (Joined("regions", ("country",), (1,), "regions"), Joined("cities", ("city",), (1,), "cities"))
+
+
+def test_columns_of_joined_tables_are_counted_on_from_the_attributes() -> None:
+    sql = (
+        "select r.gdp, home, count(*) from people join regions r on r.country = home group by r.gdp, home order by gdp"
+    )
+    found = read_question(sql, NAMES)
+    assert (found.by, [one.name for one in found.columns]) == ((2, 1), ["r.gdp"])
+    assert [one.place for one in found.order] == [2]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ as `exists (select 1 from regions where ...)`, which is a condition like any oth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +18,39 @@ from tetraodon.workload.condition.names import Names
 
 @dataclass(frozen=True)
 class Joined:
-    """A public table that must have each combination of values in some columns at most once."""
+    """A public table that must have each combination of values in some columns at most once.
+
+    The columns are equal to the attributes at `places`; a question calls the table by its `alias`.
+    """
 
     table: str
     columns: tuple[str, ...]
+    places: tuple[int, ...]
+    alias: str
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """A column of a joined table: it says something of a record by the attributes that the table is joined on."""
+
+    join: Joined
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.join.alias}.{self.column}"
+
+
+def public_column(column: exp.Column, joins: Sequence[Joined], names: Names) -> PublicColumn | None:
+    """The column of a joined table that a question names; None where it may be an attribute."""
+    for join in joins:
+        columns = names.public[join.table]
+        if _theirs(column, join.alias, columns, names):
+            near = [one for one in columns if one.lower() == column.name.lower()]
+            if len(near) != 1:
+                raise QueryError(f"{join.table} has no column {column.name}", fix=did_you_mean(column.name, columns))
+            return PublicColumn(join, near[0])
+    return None
 
 
 def joined(
@@ -38,7 +68,8 @@ def joined(
             raise QueryError("two tables have one name", fix="write `as` and another name")
         aliases.add(alias.lower())
         on = [one.copy() for one in _conjuncts(join.args["on"])]
-        needed.append(Joined(table.name, tuple(_key(one, alias, columns, names) for one in on)))
+        keys = [_key(one, alias, columns, names) for one in on]
+        needed.append(Joined(table.name, tuple(key for key, _ in keys), tuple(place for _, place in keys), alias))
         inside = [part for part in parts if any(_theirs(column, alias, columns, names) for column in _columns(part))]
         parts = [part for part in parts if part not in inside]
         inner = exp.select("1").from_(table.copy()).where(*(exp.paren(part) for part in [*on, *inside]))
@@ -83,13 +114,14 @@ def _theirs(column: exp.Column, alias: str, columns: tuple[str, ...], names: Nam
     return theirs
 
 
-def _key(part: Any, alias: str, columns: tuple[str, ...], names: Names) -> str:
-    """The column of the public table in `regions.country = nationality`."""
+def _key(part: Any, alias: str, columns: tuple[str, ...], names: Names) -> tuple[str, int]:
+    """The column of the public table in `regions.country = nationality`, and the place of the attribute."""
     sides = [part.this, part.expression] if isinstance(part, exp.EQ) else []
     if all(isinstance(side, exp.Column) for side in sides):
         theirs = [side for side in sides if _theirs(side, alias, columns, names)]
         if len(theirs) == 1:
-            return str(theirs[0].name)
+            (other,) = (side for side in sides if side is not theirs[0])
+            return str(theirs[0].name), names.column(other)
     raise QueryError(
         "a join is not `on` columns that are equal", fix=f"write `on {alias}.{columns[0]} = ` and an attribute"
     )

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tetraodon.arrays import Bools, Floats
 from tetraodon.errors import QueryError
-from tetraodon.workload.condition.joining import Joined, joined
+from tetraodon.workload.condition.joining import Joined, PublicColumn, joined, public_column
 from tetraodon.workload.condition.names import Names, bare, quoted
 from tetraodon.workload.condition.nodes import Constant, Negation, Truth, together
 from tetraodon.workload.condition.numbers import Ratio
@@ -66,7 +66,8 @@ class Question:
     """Aggregates of the records that satisfy a checked condition, for each cell of the attributes at `by`.
 
     The first `shown` aggregates were selected; the others are for `having` and `order by`. In `having` the aggregate at
-    i is the column `ai`. `joins` are the public tables read with every record.
+    i is the column `ai`. `joins` are the public tables read with every record. What is grouped by may be one of
+    `columns` of theirs, which are counted on from the attributes.
     """
 
     aggregates: tuple[AskedNumber, ...]
@@ -77,6 +78,7 @@ class Question:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     joins: tuple[Joined, ...] = ()
+    columns: tuple[PublicColumn, ...] = ()
 
     @property
     def chosen_by_looking(self) -> bool:
@@ -104,15 +106,16 @@ def read_question(text: str, names: Names) -> Question:
     trees, joins = joined(select, None if where is None else where.this, names)
     condition = together(True, [checked(tree, names) for tree in trees]) if trees else None
     group = select.args.get("group")
-    by = [] if group is None else [_grouped(one, select, names) for one in _only_columns(group)]
+    groups = _Groups(names, joins)
+    by = [] if group is None else [groups.grouped(one, select) for one in _only_columns(group)]
     if len(set(by)) != len(by):
         raise QueryError("an attribute is grouped by twice", fix="name it once")
-    asked = _Aggregates(names)
+    asked = _Aggregates(names, groups)
     for part in select.expressions:
         inner = part.this if isinstance(part, exp.Alias) else part
         if not isinstance(inner, exp.Column):
             asked.add(inner, part.alias)
-        elif names.column(inner) not in by:
+        elif groups.place(inner) not in by:
             raise QueryError(f"{inner.name} is selected but not grouped by", fix="add it to `group by`")
     if not asked.found:
         raise QueryError("a question has no aggregate", fix=FIX)
@@ -123,14 +126,37 @@ def read_question(text: str, names: Names) -> Question:
     having = None if parts["having"] is None else asked.having(parts["having"].this)
     order = () if parts["order"] is None else [asked.order(one, select, by) for one in parts["order"].expressions]
     limit = None if parts["limit"] is None else _limit(parts["limit"])
-    return Question(tuple(asked.found), tuple(by), condition, shown, having, tuple(order), limit, joins)
+    columns = tuple(groups.columns)
+    return Question(tuple(asked.found), tuple(by), condition, shown, having, tuple(order), limit, joins, columns)
+
+
+class _Groups:
+    """The places of what may be grouped by: attributes, and then columns of joined tables as they are named."""
+
+    def __init__(self, names: Names, joins: Sequence[Joined]) -> None:
+        self.names, self.joins = names, joins
+        self.columns: list[PublicColumn] = []
+
+    def place(self, column: exp.Column) -> int:
+        found = public_column(column, self.joins, self.names)
+        if found is None:
+            return self.names.column(column)
+        if found not in self.columns:
+            self.columns.append(found)
+        return len(self.names.domain.names) + self.columns.index(found)
+
+    def grouped(self, part: Any, select: exp.Select) -> int:
+        part = _listed(part, select)
+        if not isinstance(part, exp.Column):
+            raise QueryError("a question is grouped by something that is no attribute", fix="group by attributes")
+        return self.place(part)
 
 
 class _Aggregates:
     """The aggregates of a question, each once."""
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, groups: _Groups) -> None:
+        self.names, self.groups = names, groups
         self.found: list[AskedNumber] = []
 
     def add(self, part: Any, alias: str = "") -> int:
@@ -165,9 +191,9 @@ class _Aggregates:
         place = self.place(wanted.this if isinstance(wanted, exp.Alias) else wanted)
         if place is not None:
             return Order(place, None, bool(part.args.get("desc")))
-        if not isinstance(wanted, exp.Column) or self.names.column(wanted) not in by:
+        if not isinstance(wanted, exp.Column) or self.groups.place(wanted) not in by:
             raise QueryError("groups are ordered by neither aggregate nor group", fix="order by one of them")
-        return Order(None, self.names.column(wanted), bool(part.args.get("desc")))
+        return Order(None, self.groups.place(wanted), bool(part.args.get("desc")))
 
 
 def _table(select: exp.Select, names: Names) -> str:
@@ -196,13 +222,6 @@ def _listed(part: Any, select: exp.Select) -> Any:
     if isinstance(part, exp.Literal) and part.this.isdigit() and 1 <= int(part.this) <= len(select.expressions):
         return select.expressions[int(part.this) - 1]
     return part
-
-
-def _grouped(part: Any, select: exp.Select, names: Names) -> int:
-    part = _listed(part, select)
-    if not isinstance(part, exp.Column):
-        raise QueryError("a question is grouped by something that is no attribute", fix="group by attributes")
-    return names.column(part)
 
 
 def _limit(limit: exp.Limit) -> int:
