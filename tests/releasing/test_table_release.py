@@ -45,6 +45,10 @@ def test_it_is_released_verified_and_told(tmp_path: Path, policy: Policy) -> Non
     found = {one.name: one for one in attack_release(told)}
     assert found["promised"].epsilon == made.epsilon
     assert "two shares of the whole table" in found["promised"].who
+    got, most = found["promised"].got, found["promised"].most
+    assert got is not None
+    assert most is not None
+    assert 0.53 < got < most  # played with the same dice every time
     assert "averaging" not in found  # what several releases tell does not add up, and there is one
     assert found["membership"].epsilon is None
     assert "is not priced beside a secret of the whole table" in found["membership"].why

@@ -19,6 +19,7 @@ from tetraodon.arrays import Floats
 from tetraodon.attacks.play import Dice
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate, Dataset, TableShare
+from tetraodon.certificate.share_loss import record_laws
 from tetraodon.errors import TetraodonError
 from tetraodon.exponent import display
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
@@ -177,8 +178,8 @@ def played(policy: Policy, measured: Sequence[Measurement], certificate: Certifi
     """
     if certificate.witness is None or not certificate.finite:
         return None if certificate.finite else 1.0
-    if any(isinstance(side, TableShare) for side in certificate.witness):
-        return None
+    if isinstance(policy.attackers, TableSecret) and isinstance(certificate.witness[0], TableShare):
+        return _shares_told(policy, policy.attackers, measured, certificate.witness)
     dice = Dice(0)
     evidence = np.zeros(DRAWS)
     for measurement in measured:
@@ -188,6 +189,29 @@ def played(policy: Policy, measured: Sequence[Measurement], certificate: Certifi
         for step in moved:
             evidence += _evidence(measurement, float(step), dice)
     return float((evidence > 0).mean() + (evidence == 0).mean() / 2)
+
+
+def _shares_told(
+    policy: Policy, secret: TableSecret, measured: Sequence[Measurement], pair: tuple[Any, Any]
+) -> float | None:
+    """How often somebody is right who takes a noisy count for the nearer of what two shares of a table would give.
+
+    Post  None for what is not a count.
+    Why   the ratio of the two laws of the noisy count rises, so that the best way of deciding is a line between them.
+    """
+    noisy = [one for one in measured if one.scale]
+    laws = record_laws(secret, noisy[0].query, policy.domain)
+    if laws.values != (0, 1):
+        return None
+    having, lacking = float(laws.having[1]), float(laws.lacking[1])
+    dice, told = Dice(0), []
+    for share in pair:
+        counts = dice.random.binomial(share.having, having, DRAWS)
+        counts = counts + dice.random.binomial(share.records - share.having, lacking, DRAWS)
+        told.append(counts + dice.laplace(noisy[0].scale, (DRAWS,)))
+    line = sum(share.having * having + (share.records - share.having) * lacking for share in pair) / 2
+    right = ((told[0] < line).mean() + (told[1] > line).mean()) / 2 + sum((one == line).mean() for one in told) / 4
+    return float(max(right, 1 - right))
 
 
 def _moved(policy: Policy, measurement: Measurement, pair: tuple[Any, Any]) -> Floats | None:

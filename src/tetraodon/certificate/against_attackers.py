@@ -260,6 +260,12 @@ def adds_up(attackers: Attackers) -> bool:
 
 def require_independent(policy: Policy, what: str) -> None:
     """Refuse a mechanism that is priced for independent people only."""
+    if isinstance(policy.attackers, TableSecret):
+        raise Refused(
+            f"{what} is not priced where a share of the whole table is a secret",
+            fix="ask for one count or total, or use a data set of its own without `secrets: {table: ...}`",
+            where="secrets",
+        )
     if not isinstance(policy.attackers, Independent):
         raise Refused(
             f"{what} is priced for attackers to whom people are independent only",
