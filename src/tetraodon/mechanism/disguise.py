@@ -87,7 +87,7 @@ class Disguise(Mechanism):
             f"Each record's value was multiplied by noise of its own before anything was added up: {noise} moved it "
             f"along a scale whose steps are 0.1% each. So one record's value is typically off by {off:.3g}% of itself, "
             "and the sum of many by a smaller share of the sum, however large values may be. The interval follows from "
-            "what was shown, and is wide: it holds whatever the values are."
+            "what was shown, and holds whatever the values are."
         )
 
 
@@ -126,34 +126,42 @@ class NoiseFactor:
         one, two, three, four = (self.moment(power) / self.moment(1) ** power for power in (1, 2, 3, 4))
         return max(four - 4 * three + 6 * two - 3 * one, 3 * self.error**4)
 
-    def reach(self, failure: float) -> float:
-        """How far the sum of w_i times such factors is from that of the w_i, where the squares of the w_i add up to 1.
+    def reach(self, squares: Floats, largest: Floats, failure: float) -> Floats:
+        """How far the sum of v_i times such factors is from that of the v_i, but for a chance; the squares of the v_i
+        add up to `squares` at most, and none of them is above `largest`.
 
-        Why   Chebyshev's inequality for the second and the fourth power; of independent errors the fourth power is at
-              most `fourth` on average, whatever the w_i.
+        Why   Chebyshev's inequality for the second and the fourth power. Of independent errors the fourth power is that
+              of a normal law, and what `fourth` has more than it times the sum of the v_i^4, on average.
         """
-        by_fourth = math.sqrt(math.sqrt(self.fourth / failure))
-        return min(self.error / math.sqrt(failure), by_fourth)
+        more = self.fourth - 3 * self.error**4
+        fourth = 3 * (self.error**2 * squares) ** 2 + (more * largest**2 * squares if more < math.inf else math.inf)
+        return np.minimum(self.error * np.sqrt(squares / failure), np.sqrt(np.sqrt(fourth / failure)))
 
-    def least_square(self, failure: float) -> float:
-        """What the sum of w_i times squares of such factors, each divided by its mean, is not below but for a chance.
+    def most_squares(self, seen: Floats, largest: Floats, failure: float) -> Floats:
+        """What the squares of values add up to at most, but for a chance, given an estimate without bias from what is
+        shown of them, and a bound on the largest value.
 
-        Pre   the w_i are not negative and add up to 1, and squares have a mean.
-        Why   Markov's inequality for e^(-t Z): log E e^(-t w Z) is convex in w and 0 at 0, so that the worst w_i are
-              those of a single record. Every t gives a bound, and a few are tried.
+        Pre   squares have a mean.
+        Why   Markov's inequality for e^(-u Z / L^2), Z the estimate, L the largest value: log E e^(-w X) of a squared
+              factor X is convex in w and 0 at 0, so that it is at most w log E e^(-u X) / u for any w up to u. So Z is
+              below (L^2 log failure - Q log E e^(-u X)) / u, Q being the true sum, for no u but for that chance: which
+              of them are looked at does not matter, since the best one for Q and L is no matter of chance.
         """
-        return _least_square(self.scale, failure)
+        tried, logs = _logs_of_squares(self.scale)
+        bounds = (tried * seen[..., None] - largest[..., None] ** 2 * math.log(failure)) / -logs
+        return np.asarray(bounds.min(axis=-1))
 
 
 @lru_cache(maxsize=64)
-def _least_square(scale: Fraction, failure: float) -> float:
+def _logs_of_squares(scale: Fraction) -> tuple[Floats, Floats]:
+    """Numbers u, and log E e^(-u X) for the square X of a factor, divided by its mean."""
     far = math.ceil(FAR * float(scale))
     noise = np.arange(-far, far + 1)
     chances = -np.abs(noise) / float(scale)
     squares = np.exp(2 * STEP * noise) / NoiseFactor(scale).moment(2)
-    tried = np.geomspace(0.1, 1e6, 200)
+    tried = np.geomspace(0.01, 1e4, 200)
     logs = np.array([np.logaddexp.reduce(chances - t * squares) for t in tried]) - np.logaddexp.reduce(chances)
-    return max(0.0, float(((math.log(failure) - logs) / tried).max()))
+    return tried, logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,21 +180,32 @@ class TotalOfShown:
     def reach(self, failures: int) -> Floats:
         """How far off they are, but for a chance of 5% divided by `failures`.
 
-        Why   with half of that chance each: the squares of the values add up to at most what those shown say, divided
-              by `least_square`; and given that, the sum is off by `reach` times its root. Values are off by half a step
-              of the scale from their places. Nothing is farther off than all records at one end of the scale are.
+        Why   with a tenth of that chance, whoever has the largest value is shown too far below it; with a fifth, the
+              squares of the values add up to more than `most_squares`; and given both the sum is off by `reach` with
+              the rest. Values are off by half a step of the scale from their places. Nothing is farther off than all
+              records at one end of the scale are.
         """
-        chance = float(1 - CONFIDENCE) / failures / 2
+        chance = float(1 - CONFIDENCE) / failures
         numbers, factor = self.shown.numbers, NoiseFactor(self.scale)
-        records = self.counts.sum(axis=-1)
-        anything = records * numbers[-1] + np.abs(self.total)
-        least = factor.least_square(chance) if factor.error < math.inf else 0.0
-        if not least:
+        anything = self.counts.sum(axis=-1) * numbers[-1] + np.abs(self.total)
+        if factor.error == math.inf:
             return np.asarray(anything)
-        squares = np.maximum(self.counts.astype(np.float64) @ self._means(numbers**2), 0) / least
-        off = factor.reach(chance) * np.sqrt(squares)
+        seen = np.maximum(self.counts.astype(np.float64) @ self._means(numbers**2), 0)
+        largest = numbers[self._highest(chance / 10)]
+        off = factor.reach(factor.most_squares(seen, largest, chance / 5), largest, 7 * chance / 10)
         rounding = math.expm1(STEP / 2)
         return np.asarray(np.minimum(off + rounding * (np.abs(self.total) + off), anything))
+
+    def _highest(self, chance: float) -> Ints:
+        """The highest place that a record can have, but for a chance: it is shown at most k places below its own.
+
+        Why   with a the fall from place to place, noise is below -k with chance a^(k + 1) / (1 + a).
+        """
+        fall = math.exp(-1 / float(self.scale))
+        far = max(0, math.ceil(float(self.scale) * -math.log(chance * (1 + fall))))
+        top = self.counts.shape[-1] - 1
+        shown = top - (self.counts[..., ::-1] > 0).argmax(axis=-1)
+        return np.asarray(np.minimum(top, shown + far))
 
     def _means(self, numbers: Floats) -> Floats:
         """What each place counts, so that every record counts its number on average.
