@@ -16,6 +16,8 @@ from scripts.services import SKIP, Postgres, skipped, spark_session
 needs_postgres = pytest.mark.skipif("postgres" in skipped(), reason=f"{SKIP} names it")
 needs_spark = pytest.mark.skipif("spark" in skipped(), reason=f"{SKIP} names it")
 needs_browser = pytest.mark.skipif("browser" in skipped(), reason=f"{SKIP} names it")
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Counting a few rows ends before the better compiler has paid for itself: half of the time of the processors."""
 MARKS: dict[str, Any] = {"postgres": needs_postgres, "spark": needs_spark}
 
 
@@ -52,6 +54,8 @@ def spark() -> Any:
             spark__sql__codegen__wholeStage="false",  # compiling takes longer than counting a few rows
             spark__sql__codegen__factoryMode="NO_CODEGEN",
             spark__sql__adaptive__enabled="false",
+            spark__driver__extraJavaOptions=QUICK_JAVA,
+            spark__executor__extraJavaOptions=QUICK_JAVA,
         )
     atexit.register(session.stop)
     return session

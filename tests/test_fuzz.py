@@ -58,18 +58,20 @@ def waiting(dice: random.Random, folder: Path) -> object:  # noqa: ARG001
 
 
 @pytest.mark.parametrize(
-    ("case", "what"),
+    ("case", "patience", "what"),
     [
-        (hungry, "MB"),
-        (slow, "more than"),
-        (broken, "ZeroDivisionError"),
-        (dead, "SystemExit"),
-        (waiting, "the process died with -9"),
+        (hungry, 10, "MB"),
+        (slow, 10, "more than"),
+        (broken, 10, "ZeroDivisionError"),
+        (dead, 10, "SystemExit"),
+        (waiting, 1, "the process died with -9"),
     ],
 )
-def test_what_is_not_fine_is_found(case: cases.Case, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_fine_is_found(
+    case: cases.Case, patience: float, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cases, "SECONDS", 0.5)
-    monkeypatch.setattr(cases, "PATIENCE", 10)
+    monkeypatch.setattr(cases, "PATIENCE", patience)
     [finding] = cases.run_cases(case, 1).findings
     assert what in finding.what
 

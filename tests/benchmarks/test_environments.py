@@ -41,8 +41,8 @@ def test_a_failure_is_told_by_its_last_line(note: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are not files there")
 def test_a_worker_that_takes_too_long_is_gone(note: Path) -> None:
-    found = work("tetraodon", "answer", limit=8, note=str(note), sleep=600)
-    assert found == Missing("it had not ended after 8 seconds")
+    found = work("tetraodon", "answer", limit=3, note=str(note), sleep=600)
+    assert found == Missing("it had not ended after 3 seconds")
     state, tries = Path(f"/proc/{note.read_text()}/stat"), 0
     while _runs(state) and tries < 100:
         time.sleep(0.1)

@@ -1,9 +1,9 @@
-"""One table in every form that an engine can be given."""
+"""One table in every form that an engine can be given, and what each is held to."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -12,9 +12,11 @@ from typing import Any
 import duckdb
 import pytest
 from tests.engine import toy_source
+from tests.engine.oracle import tally
 from tests.services import postgres, spark
 
-from tetraodon.engine import Counts
+from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.engine import Counts, open_table
 from tetraodon.engine.open_table import DOORS
 
 FORMS = (
@@ -40,6 +42,7 @@ POSTGRES = {
     "STRUCT(a INTEGER)": "jsonb",
     "BLOB": "bytea",
 }
+AGE = Attribute("age", Integers(18, 65), missing=3)
 numbers = count()
 
 
@@ -125,3 +128,16 @@ def found(counts: Counts) -> dict[tuple[int, ...], int]:
     rows = [tuple(int(code) for code in row) for row in counts.codes]
     assert rows == sorted(set(rows))
     return dict(zip(rows, counts.counts.tolist(), strict=True))
+
+
+def check(
+    form: str, folder: Path, attributes: Iterable[Attribute], kinds: Iterable[str], records: Sequence[Sequence[object]]
+) -> None:
+    """Compare one engine with the oracle: by all attributes, by each, and in total."""
+    domain = Domain(tuple(attributes))
+    columns = dict(zip(domain.names, kinds, strict=True))
+    groups = [domain.names, *((name,) for name in domain.names), ()]
+    with table(form, folder, columns, records) as source, open_table(source, domain) as engine:
+        for group, counts in zip(groups, engine.counts(groups), strict=True):
+            assert counts.names == tuple(group)
+            assert found(counts) == tally(records, domain, group)

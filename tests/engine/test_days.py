@@ -1,4 +1,4 @@
-"""Days as they are written, read by DuckDB and by the calendar; the other engines are asked in test_conformance.py."""
+"""Days as they are written, read by DuckDB and by the calendar; others are asked in test_conformance_of_days.py."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_whatever_is_in_a_name_or_label_stays_in_it(label, title):
 @given(label=HOSTILE, title=HOSTILE.filter(bool))
 def test_a_statement_stays_one_statement_in_every_dialect(dialect, label, title):
     """Read back by a parser of the same dialect, there is one name and one text. The engines themselves are asked by
-    the hostile names of test_conformance.py."""
+    the hostile names of test_conformance_of_words.py."""
     query = selected({title: string(label)}, exp.Table(this=exp.Var(this="t")))
     again = parse_one(dialect.text(query), dialect=dialect.name)
     assert [each.this for each in again.find_all(exp.Literal)] == [label]
