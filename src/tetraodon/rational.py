@@ -39,6 +39,8 @@ def rational(number: Number, *, name: str = "number") -> Fraction:
     >>> rational(0.1), rational("1e-3"), rational("2/6")
     (Fraction(1, 10), Fraction(1, 1000), Fraction(1, 3))
     """
+    if type(number) is Fraction:
+        return number
     if isinstance(number, float) and math.isfinite(number):
         return Fraction(Decimal(repr(float(number))))  # Decimal reads a text much faster than Fraction does
     fix = "write a finite number such as 3, 0.1, 1e-6 or 1/3"

@@ -16,11 +16,11 @@ def largest_move(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fracti
     """max over edges of sum over rows of (weight * |a(x) - a(y)|)^power, weights per unit. Tiny domains only."""
     domain = graph.domain
     rows = [(row, weight) for query, weight in queries for row in query.matrix(domain)[0].tolist()]
-    best = Fraction(0)
+    best, values = Fraction(0), [domain.value(cell) for cell in range(domain.size)]
     for x in range(domain.size):
         if graph.absent:
             best = max(best, sum(((weight * abs(row[x])) ** power for row, weight in rows), Fraction(0)))
         for y in range(x):
-            if graph.is_edge(domain.value(x), domain.value(y)):
+            if graph.is_edge(values[x], values[y]):
                 best = max(best, sum(((weight * abs(row[x] - row[y])) ** power for row, weight in rows), Fraction(0)))
     return best

@@ -25,21 +25,19 @@ class Domain:
 
     attributes: tuple[Attribute, ...]
     places: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.attributes:
             raise DomainError("the domain has no attribute", fix="declare at least one attribute")
         object.__setattr__(self, "places", {attribute.name: place for place, attribute in enumerate(self.attributes)})
+        object.__setattr__(self, "shape", tuple(attribute.size for attribute in self.attributes))
         if len(self.places) != len(self.attributes):
             raise DomainError("two attributes share a name", fix="give each its own name")
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.places)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(attribute.size for attribute in self.attributes)
 
     @property
     def size(self) -> int:
@@ -82,6 +80,13 @@ class Domain:
         cell = 0
         for code, size in zip(codes, self.shape, strict=True):
             cell = cell * size + code
+        return cell
+
+    def cell_among(self, names: Sequence[str], codes: Sequence[int]) -> int:
+        """Number of the cell of some attributes, at given positions of all."""
+        cell = 0
+        for place in map(self.position, names):
+            cell = cell * self.shape[place] + codes[place]
         return cell
 
     def codes_of(self, cell: int) -> tuple[int, ...]:

@@ -125,7 +125,7 @@ class Integers:
         return Fraction(1)
 
     def code(self, value: object) -> int:
-        number = number_of(value)
+        number = value if type(value) is int else number_of(value)
         if number.denominator != 1 or not self.low <= number <= self.high:
             raise _outside()
         return int(number) - self.low
@@ -152,6 +152,7 @@ class Grid:
     high: Fraction
     step: Fraction
     ordered: bool = True
+    size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step"):
@@ -165,10 +166,7 @@ class Grid:
                 "the range is not a whole number of steps",
                 fix="choose a step that divides the distance between the two ends",
             )
-
-    @property
-    def size(self) -> int:
-        return int((self.high - self.low) / self.step) + 1
+        object.__setattr__(self, "size", int((self.high - self.low) / self.step) + 1)
 
     def code(self, value: object) -> int:
         number = number_of(value)

@@ -183,10 +183,7 @@ class SecretGraph(Remembering):
     def local(self, x: object) -> tuple[int, ...]:
         """The vertex of x in each factor."""
         codes = self.domain.codes(x)
-        return tuple(self._vertex(factor, codes) for factor in self.factors)
-
-    def _vertex(self, factor: Factor, codes: tuple[int, ...]) -> int:
-        return self.domain.project(factor.names).cell_of([codes[self.domain.position(n)] for n in factor.names])
+        return tuple(self.domain.cell_among(factor.names, codes) for factor in self.factors)
 
     def _check_absent(self) -> None:
         if not self.absent:

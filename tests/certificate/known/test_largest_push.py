@@ -15,6 +15,7 @@ from tests.known_worlds import Case, is_star_neighbour, line, one_at_a_time, ran
 import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
+from tetraodon.certificate.oracle import TinyWorld
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.known import largest_push as module
 from tetraodon.certificate.known.classes import classes_of
@@ -34,12 +35,14 @@ def cells(graph: SecretGraph, dataset: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(graph.domain.size if value is ABSENT else graph.domain.cell(value) for value in dataset)
 
 
-def check_witness(case: Case, queries: list[tuple[LinearQuery, Fraction]], push: Any, people: int | None) -> None:
+def check_witness(
+    case: Case, here: TinyWorld, queries: list[tuple[LinearQuery, Fraction]], push: Any, people: int | None
+) -> None:
     """The two datasets are neighbours, by the check that looks at moves only, and as far apart as was said."""
     ends = [end.records if isinstance(end, Dataset) else (end,) for end in push.witness]
     first, second = (cells(case.graph, records) for records in ends)
     assert people is None or len(first) <= people
-    assert is_star_neighbour(oracle.world(case.graph, case.known, 1), first, second)
+    assert is_star_neighbour(replace(here, n=1), first, second)
     change = np.zeros(case.graph.domain.size + 1, np.int64)
     np.subtract.at(change, list(first), 1)
     np.add.at(change, list(second), 1)
@@ -54,7 +57,8 @@ def test_it_is_what_the_oracle_finds() -> None:
     cases = hard = exact = refused = 0
     for _ in range(POLICIES):
         case = random_case(rng)
-        near = oracle.changes(oracle.world(case.graph, case.known, case.n))
+        here = oracle.world(case.graph, case.known, case.n)
+        near = oracle.changes(here)
         for k in range(QUERIES):
             query = random_query(rng, case.graph.domain)
             asked = [(query, query.contribution.unit)]
@@ -63,7 +67,7 @@ def test_it_is_what_the_oracle_finds() -> None:
             assert (limited.value, limited.exact) == (truth, True), case
             cases += 1
             if truth and k == 0:
-                check_witness(case, asked, limited, case.n)
+                check_witness(case, here, asked, limited, case.n)
                 try:
                     supremum = largest_push(case.graph, case.known, asked)
                 except Refused:
@@ -72,7 +76,7 @@ def test_it_is_what_the_oracle_finds() -> None:
                 assert supremum.value >= truth
                 exact += supremum.exact
                 if supremum.exact:
-                    check_witness(case, asked, supremum, None)
+                    check_witness(case, here, asked, supremum, None)
             else:
                 exact += k == 0
         hard += QUERIES * (case.n >= 3 and case.overlapping and not case.complete)
@@ -89,7 +93,8 @@ def test_several_queries_with_their_own_weights() -> None:
         domain = case.graph.domain
         asked = [(random_query(rng, domain), Fraction(rng.randint(1, 5), rng.randint(1, 4))) for _ in range(2)]
         rows = [row * w for q, w in asked for row in q.matrix(domain)[0].astype(object)]
-        near = oracle.changes(oracle.world(case.graph, case.known, case.n))
+        here = oracle.world(case.graph, case.known, case.n)
+        near = oracle.changes(here)
         truth = max(
             (
                 sum(abs(sum(c * e for c, e in zip(change[: domain.size], row, strict=True))) for row in rows)
@@ -101,7 +106,7 @@ def test_several_queries_with_their_own_weights() -> None:
         assert push.exact
         assert push.value == truth
         if truth:
-            check_witness(case, asked, push, case.n)
+            check_witness(case, here, asked, push, case.n)
 
 
 @pytest.mark.parametrize(
