@@ -60,10 +60,10 @@ def waiting(dice: random.Random, folder: Path) -> object:  # noqa: ARG001
 @pytest.mark.parametrize(
     ("case", "patience", "what"),
     [
-        (hungry, 10, "MB"),
-        (slow, 10, "more than"),
-        (broken, 10, "ZeroDivisionError"),
-        (dead, 10, "SystemExit"),
+        (hungry, 60, "MB"),
+        (slow, 60, "more than"),
+        (broken, 60, "ZeroDivisionError"),
+        (dead, 60, "SystemExit"),
         (waiting, 1, "the process died with -9"),
     ],
 )

@@ -68,7 +68,7 @@ def worst_ratio(matrix: Sequence[Sequence[Fraction]], graph: AttributeGraph) -> 
             for a, b in zip(matrix[x], matrix[y], strict=True):
                 if (a == 0) != (b == 0):
                     return None
-                if a:
+                if a != b:  # most chances are the same for both
                     worst = max(worst, a / b, b / a)
     return worst
 

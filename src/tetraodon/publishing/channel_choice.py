@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from tetraodon.errors import Refused
 from tetraodon.policy.adversary import Adversary
@@ -39,6 +40,7 @@ def withstands(channel: ViewChannel, adversary: Adversary, d: Fraction) -> bool:
     return channel.ratio_up <= up and channel.ratio_down >= d / adversary.gamma
 
 
+@lru_cache(maxsize=64)
 def best_channel(adversary: Adversary, d: Fraction, share: Fraction, steps: int = STEPS) -> ViewChannel:
     """Of the channels that withstand the adversary and err hardly more than the best, the one that loses least.
 

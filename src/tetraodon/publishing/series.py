@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -67,6 +68,7 @@ class Series:
         return fresh + seen + records * self.fresh.shown * (1 - self.fresh.shown) / self.fresh.keep**2
 
 
+@lru_cache(maxsize=64)
 def best_series(adversary: Adversary, d: Fraction, records: Fraction, tuples: int) -> Series:
     """Of the probabilities on a grid that withstand the adversary and err hardly more than the best, the least loss.
 

@@ -15,11 +15,11 @@ from tests.known_worlds import Case, is_star_neighbour, line, one_at_a_time, ran
 import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
-from tetraodon.certificate.oracle import TinyWorld
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.known import largest_push as module
 from tetraodon.certificate.known.classes import classes_of
 from tetraodon.certificate.known.largest_push import largest_push
+from tetraodon.certificate.oracle import TinyWorld
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
