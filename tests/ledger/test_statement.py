@@ -19,7 +19,7 @@ def test_a_statement_is_the_entry_and_its_hash(ledger: Ledger) -> None:
     assert found == {
         "entry": made.id,
         "dataset": "adult",
-        "when": made.when,
+        "when": made.when[:10],  # the moment would tell how long a worker took for the one before
         "asked": "0.5",
         "charged": "1/3",
         "delta": "0",

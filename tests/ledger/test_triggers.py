@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import create_engine
 from tests.ledger.certificates import FREE
 from tests.ledger.conftest import at_once
 from tests.ledger.test_chain import spend_together
@@ -120,45 +118,3 @@ def test_a_ledger_without_its_tables_is_refused_in_words(address: str) -> None:
         connection.execute("DROP TABLE refusals")
     with pytest.raises(LedgerError, match="damaged"):
         Ledger(address).refusals("adult")
-
-
-@needs_postgres
-def test_a_role_that_charges_can_change_and_delete_nothing(
-    address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    fill(address, monkeypatch, tmp_path)
-    role, owner = "charger of " + "".join(filter(str.isalnum, address))[-12:], address.replace("+psycopg", "")
-    with psycopg.connect(owner, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(sql.Identifier(role)))
-    with Ledger(address) as book:
-        book.grant(role)
-    theirs = make_url(address).set(username=role, password="secret")
-    with Ledger(theirs.render_as_string(hide_password=False)) as book:
-        made = book.reserve("adult", Bill(asked=1, charged=Fraction(1, 2), item=ITEM, owner="ann"))
-        book.settle(made, manifest_hash="cd")
-        book.record_refusal("adult", "table-refused")
-        assert (book.left("adult"), book.audit().holds) == (Fraction(1, 2), True)
-        governing: list[Callable[[], object]] = [
-            lambda: book.grant("postgres"),
-            lambda: book.allot("adult", "bob", 1),
-            lambda: book.open("other", 9, {}),
-            lambda: book.correct("panel", 9),
-            book.new_key,
-        ]
-        for deed in governing:
-            with pytest.raises(LedgerError):
-                deed()
-    tries = [*CHANGES, "DROP TABLE running", "DROP TRIGGER entries_keep ON entries", "UPDATE meta SET value = '9'"]
-    tries += [f"INSERT INTO {name} SELECT * FROM {name}" for name in ("accounts", "corrections", "allotments", "keys")]
-    tries += ["ALTER TABLE entries DISABLE TRIGGER ALL", "UPDATE accounts SET opened = ''", "DELETE FROM entries"]
-    refused = psycopg.errors.InsufficientPrivilege, psycopg.errors.IntegrityConstraintViolation
-    plain = {"host": theirs.host, "port": theirs.port, "user": role, "password": "secret", "dbname": theirs.database}
-    with psycopg.connect(**plain, autocommit=True) as connection:  # type: ignore[arg-type]
-        for change in tries:
-            with pytest.raises(refused):
-                connection.execute(sql.SQL(change))  # type: ignore[arg-type]
-
-
-def test_a_file_has_no_roles(ledger: Ledger) -> None:
-    with pytest.raises(LedgerError, match=r"a file has no roles.*Fix: keep the ledger on a Postgres server"):
-        ledger.grant("charger")

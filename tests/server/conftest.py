@@ -111,8 +111,12 @@ class World:
         body = {"items": ITEMS, "epsilon": epsilon, "purpose": "to know"}
         made = self.call(name, "POST", "/v1/datasets/people/requests", body, 202, **{"Idempotency-Key": key})
         if approve:
-            self.call("carl", "POST", f"/v1/requests/{made['id']}/approve")
+            self.approve(made["id"])
         return str(made["id"])
+
+    def approve(self, *keys: str) -> None:
+        for key in keys:
+            self.call("carl", "POST", f"/v1/requests/{key}/approve")
 
     def worker(self, seconds: float = 60) -> Worker:
         return Worker(self.office.state, self.ledger, self.office.releases, self.sources, Limits(seconds, 4096))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import argon2
 import pytest
 from tests.server.conftest import World
 
-from tetraodon.server.accounts import SESSION_SECONDS
+from tetraodon.server.accounts import SCOPES, SESSION_SECONDS, Person
 from tetraodon.server.refusal import Turned
 
 PASSWORD = "correct horse battery"
@@ -55,6 +57,23 @@ def test_a_session_ends_in_time_and_with_the_password_it_began_with(peopled: Wor
     again = accounts.sign_in("eve", "another horse battery")
     accounts.sign_out(again)
     assert accounts.of_session(again) is None
+
+
+def test_any_change_of_an_account_ends_its_sessions_and_tokens_and_is_written_down(peopled: World) -> None:
+    accounts, eve = peopled.office.accounts, Person("eve", "analyst", frozenset(SCOPES))
+    changes: list[dict[str, Any]] = [{"password": "another horse battery"}, {"disabled": False}]
+    for change in changes:
+        secret, token = accounts.begin("eve", "sign-in"), accounts.new_token(eve, "t", ["read"], 30)["token"]
+        peopled.call("root", "PUT", "/v1/accounts/eve", change)
+        assert (accounts.of_session(secret), accounts.of_token(token)) == (None, None)
+    assert accounts.of_token(peopled.tokens["ann"]) is not None  # of others none ends
+    peopled.call("root", "PUT", "/v1/accounts/eve", {"disabled": True, "password": "yet another horse"})
+    assert [one for one in peopled.told() if one.startswith(("password-", "account-d", "account-e"))] == [
+        "password-changed",
+        "account-enabled",
+        "password-changed",
+        "account-disabled",
+    ]
 
 
 def test_secrets_are_kept_as_hashes(peopled: World) -> None:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import httpx
 import psycopg
 import pytest
+from anyio import CapacityLimiter
 from tests.server.conftest import ITEMS, POLICY, PROPOSAL, World
+from tests.server.test_pages import browser
 from tests.server.test_queue import fresh_database
 from tests.services import needs_postgres, postgres
 
 import tetraodon as td
 from tetraodon.server import app as app_module
+from tetraodon.server.door import Buckets
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
@@ -98,6 +107,79 @@ def test_metrics_and_health_tell_nothing_of_the_data(open_world: World) -> None:
     assert 'route="/v1/datasets/{dataset}/requests",status="2xx"} 1' in text
     assert "people" not in text
     assert key not in text
+
+
+def test_health_is_a_look_at_one_row_however_much_was_done(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("tetraodon.server.state.State.events")  # which reads 500
+    assert world.http.get("/healthz").json() == {"ok": True}
+
+
+def at_once(number: int, call: Callable[[int], object]) -> None:
+    with ThreadPoolExecutor(number) as pool:
+        list(pool.map(call, range(number)))
+
+
+def test_slow_calls_have_places_of_their_own_and_keep_nobody_else_waiting(
+    open_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All places for slow calls are taken, by more calls than there are places in all, and the others are answered."""
+    world, done, begun = open_world, threading.Event(), threading.Semaphore(0)
+    world.service.slow, world.service.quick = CapacityLimiter(2), CapacityLimiter(2)
+    sent, cookie = {"Authorization": f"Bearer {world.tokens['ann']}"}, browser(world, "ann")
+    form = {"form": "plan", "dataset": "people", "items": "- {name: ages, histogram: age}"}
+
+    def slow(*_: object) -> dict[str, object]:
+        begun.release()
+        assert done.wait(60)
+        return {}
+
+    monkeypatch.setattr(world.office.petitions, "plan", slow)
+
+    def call(turn: int) -> None:
+        if turn == 6:
+            for _ in range(2):
+                assert begun.acquire(timeout=60)
+            assert httpx.get(f"{world.origin}/v1/me", headers=sent, timeout=30).status_code == 200
+            assert httpx.get(f"{world.origin}/requests", headers=cookie, timeout=30).status_code == 200
+            done.set()
+        elif turn % 2:
+            httpx.post(f"{world.origin}/act", data=form, headers=cookie, timeout=60)
+        else:
+            body = {"items": ITEMS, "epsilon": 1}
+            httpx.post(f"{world.origin}/v1/datasets/people/plan", json=body, headers=sent, timeout=60)
+
+    at_once(7, call)
+    assert done.is_set()
+
+
+def test_no_more_than_four_passwords_are_compared_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes 64 MB and a core: more at once would take all of both."""
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def sign_in(*_: str) -> str:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.2)
+        with lock:
+            now[0] -= 1
+        return "secret"
+
+    monkeypatch.setattr(world.office.accounts, "sign_in", sign_in)
+
+    def call(turn: int) -> None:
+        path, said = ("/v1/session", "json") if turn % 2 else ("/sign-in", "data")
+        body: Any = {said: {"name": f"a{turn}", "password": "x"}}
+        assert httpx.post(world.origin + path, timeout=60, **body).status_code in (200, 303)
+
+    at_once(12, call)
+    assert most == [4]
+
+
+def test_whoever_is_told_to_wait_is_told_how_long(world: World) -> None:
+    object.__setattr__(world.service.doorway, "calls", Buckets(rate=0, burst=0))
+    answer = world.http.get("/v1/me", headers={"Authorization": f"Bearer {world.tokens['ann']}"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
 
 
 def test_what_is_not_there_is_told_as_json(world: World) -> None:
@@ -184,7 +266,8 @@ def test_nobody_is_sent_where_the_header_host_says(world: World) -> None:
 def test_where_the_ledger_is_is_not_told(open_world: World) -> None:
     """Neither when it is gone nor when too little is left, on any way to whoever asks."""
     world = open_world
-    key, second = world.asked(epsilon="2"), world.asked("amy", key="k2", epsilon="2")
+    key, second = (world.asked(name, key=name, epsilon="2", approve=False) for name in ("ann", "amy"))
+    world.approve(key, second)
     assert world.worker().step()
     assert world.worker().step()
     world.clock.ahead += 10

@@ -36,7 +36,8 @@ def test_an_allotment_is_not_exceeded_and_the_total_wins_over_allotments(open_wo
     plan = open_world.call("ann", "POST", "/v1/datasets/people/plan", {"items": ITEMS, "epsilon": "2.5"})
     assert (plan["fits"], plan["allotment_left"]) == (False, "2")
     open_world.call("ann", "POST", PATH, BODY | {"epsilon": "2.5"}, 409, **{"Idempotency-Key": "a"})
-    keys = [open_world.asked(name, key=name, epsilon="2") for name in ("ann", "amy")]
+    keys = [open_world.asked(name, key=name, epsilon="2", approve=False) for name in ("ann", "amy")]
+    open_world.approve(*keys)
     worker = open_world.worker()
     assert worker.step()
     assert worker.step()
@@ -59,10 +60,10 @@ def test_what_is_decided_is_decided(open_world: World) -> None:
 
 def test_a_clock_that_is_set_back_tells_later_and_one_set_forward_nothing_that_is_not_there(open_world: World) -> None:
     key = open_world.asked()
-    open_world.clock.ahead += 3600
+    open_world.clock.ahead += 30
     assert open_world.state_of(key)["state"] == "running"  # the worker has not come to it
-    open_world.clock.ahead -= 7200
+    open_world.clock.ahead -= 60
     assert open_world.worker().step()
     assert open_world.state_of(key)["state"] == "running"
-    open_world.clock.ahead += 3600 + 10
+    open_world.clock.ahead += 30 + 10
     assert open_world.state_of(key)["state"] == "done"

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.server.conftest import POLICY
 
 from tetraodon.server.limited import Limits
-from tetraodon.server.planner import MOST_REMEMBERED, Planner, Relayed
+from tetraodon.server.planner import AT_ONCE, MOST_OF_ONE, MOST_REMEMBERED, Planner, Relayed, Turns
 from tetraodon.server.refusal import Turned
 
 
 def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path / "ledger.db"))
-    first = planner.read(POLICY)
+    first = planner.read("ann", POLICY)
     planner._limits = Limits(1e-6, 256)  # whatever is worked out now is killed
-    assert planner.read(POLICY) == first
+    assert planner.read("ann", POLICY) == first
     with pytest.raises(Turned, match="more time or memory"):
-        planner.read(POLICY | {"dataset": "other"})
+        planner.read("ann", POLICY | {"dataset": "other"})
     with pytest.raises(Turned, match="more time or memory"):  # made-up rows are made under the same limits
-        planner.made_up(POLICY, 10)
+        planner.made_up("ann", POLICY, 10)
     for number in range(MOST_REMEMBERED + 3):
         planner._known[str(number)] = {}
     assert len(planner._known) > MOST_REMEMBERED
@@ -28,6 +31,69 @@ def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
 
 def test_a_refusal_is_told_as_the_same_document(tmp_path: Path) -> None:
     with pytest.raises(Relayed) as refused:
-        Planner(str(tmp_path / "ledger.db")).read({"dataset": "d"})
+        Planner(str(tmp_path / "ledger.db")).read("ann", {"dataset": "d"})
     assert refused.value.status == 422
     assert refused.value.document()["type"] == "PolicyError"
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+class Crowd:
+    """Threads that want a place each, and let go of it when they are told to."""
+
+    def __init__(self) -> None:
+        self.turns, self.has, self.threads = Turns(), list[str](), list[threading.Thread]()
+        self.leave = {name: threading.Semaphore(0) for name in ("ann", "amy", "bob")}
+
+    def wants(self, who: str) -> None:
+        def hold() -> None:
+            with self.turns.taken(who):
+                self.has.append(who)
+                self.leave[who].acquire()
+
+        self.threads.append(threading.Thread(target=hold, daemon=True))
+        before = len(self.turns._waiting) + len(self.has)
+        self.threads[-1].start()
+        until(lambda: len(self.turns._waiting) + len(self.has) > before)
+
+
+def test_an_account_has_one_place_and_the_others_come_before_it_has_another() -> None:
+    crowd = Crowd()
+    for _ in range(MOST_OF_ONE):
+        crowd.wants("ann")
+    with pytest.raises(Turned, match="worked out for you") as refused, crowd.turns.taken("ann"):
+        pass
+    assert (refused.value.status, refused.value.after > 0) == (429, True)
+    until(lambda: crowd.has == ["ann"])
+    crowd.wants("amy")
+    until(lambda: crowd.has == ["ann", "amy"])  # with three of ann's before it
+    assert len(crowd.has) == AT_ONCE
+    crowd.wants("amy")
+    crowd.wants("bob")
+    crowd.leave["ann"].release()
+    until(lambda: len(crowd.has) == 3)
+    assert crowd.has[2] == "bob"  # came last, and had none yet
+    crowd.leave["amy"].release()
+    until(lambda: len(crowd.has) == 4)
+    assert crowd.has[3] == "ann"  # had one before amy had hers
+    for name in crowd.leave:
+        crowd.leave[name].release(9)
+    for thread in crowd.threads:
+        thread.join(60)
+    assert sorted(crowd.has) == ["amy"] * 2 + ["ann"] * 4 + ["bob"]
+
+
+def test_whoever_waits_for_a_place_for_too_long_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tetraodon.server.planner.WAITING_SECONDS", 0.01)
+    turns = Turns()
+    with turns.taken("ann"), turns.taken("amy"):
+        with pytest.raises(Turned, match="too many plans") as refused, turns.taken("bob"):
+            pass
+        assert (refused.value.status, refused.value.after) == (429, 60)
+    with turns.taken("bob"):
+        pass

@@ -236,10 +236,9 @@ class Passage:
         token = secrets.token_hex(16)
         bill = self._bill(terms, owner, token)
         if self._pending is not None:
-            opened = self._ledger.account(self._dataset).opened
+            mark = {"token": token, "request": self._request, "account": self._ledger.account(self._dataset).opened}
             self._begun = True
-            mark = {"token": token, "request": self._request, "account": opened, "force": self._force}
-            self._pending.begin(mark | {"dataset": self._dataset})
+            self._pending.begin(mark | {"force": self._force, "dataset": self._dataset})
         for _ in range(TRIES):
             try:
                 return self._ledger.entry(self._ledger.reserve(self._dataset, bill))
@@ -248,7 +247,8 @@ class Passage:
         return self._ledger.entry(self._ledger.reserve(self._dataset, bill))
 
     def _bill(self, terms: Terms, owner: str, token: str) -> Bill:
-        bill = terms.bill(owner, gate={"token": token, "request": self._request})
+        folder = "" if self._place is None else self._place.path.name
+        bill = terms.bill(owner, gate={"token": token, "request": self._request, "folder": folder})
         if not self._allow_dearer:
             require_not_dearer(bill, self._dataset)
         return bill

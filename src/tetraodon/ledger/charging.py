@@ -22,25 +22,29 @@ from tetraodon.ledger.standing import account_of
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """An entry that fits: what is spent of its account with it, and what its owner has spent."""
+    """An entry that fits: what is spent of its account with it, what it adds to that, and what its owner has spent."""
 
     entry: Entry
     spent: Spent
+    added: Fraction
     owned: Fraction
 
 
-def fitting(connection: Connection, dataset: str, bill: Bill, when: str, *, lock: bool) -> Fitting:
-    """The entry that a bill becomes. Refused where its account or its owner's allotment does not cover it.
+def fitting(
+    connection: Connection, dataset: str, bill: Bill, when: str, *, lock: bool, upto: int | None = None
+) -> Fitting:
+    """The entry that a bill becomes, now or after an entry. Refused where account or owner's allotment do not cover it.
 
     Post  with `lock`, nobody can spend of either before the transaction ends.
     """
     new = bill.entry(dataset, when)
-    account = account_of(connection, new.dataset, lock=lock)
+    account = account_of(connection, new.dataset, lock=lock, upto=upto)
     if account.dataset != new.dataset or population_in(new.document["policy"]):
         check_wave(connection, new.dataset, new.document["policy"])
     new = replace(new, dataset=account.dataset)
     spent = check_affordable(account, new, after=bill.after)
-    return Fitting(new, spent, check_allotment(connection, account, new, spent, lock=lock))
+    added = spent.epsilon(account.delta, account.total) - account.charged
+    return Fitting(new, spent, added, check_allotment(connection, account, new, spent, lock=lock))
 
 
 def charge(connection: Connection, dataset: str, bill: Bill, when: str) -> Reservation:

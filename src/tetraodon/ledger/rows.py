@@ -70,7 +70,8 @@ def statement_of(connection: Connection, reservation: Reservation) -> dict[str, 
     """The entry of a reservation as a manifest states it, with its hash in the chain.
 
     Why  the hash stands for everything that was recorded up to the charge, and tells nothing of it. The place in the
-         chain is left out: it would tell how many refusals came before.
+         chain is left out: it would tell how many refusals came before. Of the moment the day is stated, as in the rest
+         of a manifest: whoever asked on a server would read when a worker came to it, and how long the one before took.
     """
     entry = entry_of(connection, reservation)
     amounts = {"asked": entry.asked, "charged": entry.charged, "delta": entry.delta}
@@ -78,7 +79,7 @@ def statement_of(connection: Connection, reservation: Reservation) -> dict[str, 
         "entry": entry.id,
         "dataset": entry.wave,
         **({"population": entry.dataset} if entry.wave != entry.dataset else {}),
-        "when": entry.when,
+        "when": entry.when[:10],
         **{name: decimal_text(exact) for name, exact in amounts.items()},
         "chain": hash_of(connection, "reserved", entry.id),
     }

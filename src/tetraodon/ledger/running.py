@@ -25,16 +25,21 @@ _NEWEST = select(func.max(entries.c.id)).where(entries.c.dataset == bindparam("a
 _KEPT = select(running).select_from(entries.outerjoin(running, running.c.entry == entries.c.id))
 _LAST = _KEPT.where(entries.c.id == _NEWEST)
 """What was spent with the last entry of an account; built once, since nearly every transaction asks it."""
+_EARLIER = select(func.max(entries.c.id)).where(
+    entries.c.dataset == bindparam("account"), entries.c.id <= bindparam("upto")
+)
+_THEN = _KEPT.where(entries.c.id == _EARLIER.scalar_subquery())
 
 
-def spent_of(connection: Connection, name: str) -> Spent:
-    """What is spent of an account.
+def spent_of(connection: Connection, name: str, upto: int | None = None) -> Spent:
+    """What is spent of an account, now or up to an entry.
 
     Raises LedgerError where the last entry has no row: something else wrote it, and what is spent is not known.
     """
     if not holds(connection, running):
         return deque(_sums(connection, name), 1).pop() if name in _names(connection) else Spent()
-    row = connection.execute(_LAST, {"account": name}).one_or_none()
+    then = {} if upto is None else {"upto": upto}
+    row = connection.execute(_LAST if upto is None else _THEN, {"account": name} | then).one_or_none()
     if row is None:
         return Spent()
     if row.entry is None or row.dataset != name:
@@ -47,6 +52,20 @@ def owned_by(connection: Connection, name: str, owner: str) -> Fraction:
     mine = select(running.c.owned).where(running.c.dataset == name, running.c.owner == owner)
     found = connection.execute(mine.order_by(running.c.entry.desc()).limit(1)).scalar_one_or_none()
     return Fraction(0) if found is None else amount_from_text(found)
+
+
+def newest_of(
+    connection: Connection, name: str, owner: str, *, upto: int, many: int
+) -> list[tuple[int, str, Fraction]]:
+    """The newest charges of an owner up to an entry: number, folder of the release, what each added."""
+    mine = select(running.c.entry, running.c.owned, entries.c.document).join(entries, entries.c.id == running.c.entry)
+    mine = mine.where(running.c.dataset == name, running.c.owner == owner, running.c.entry <= upto)
+    rows = connection.execute(mine.order_by(running.c.entry.desc()).limit(many + 1)).all()
+    owned = [amount_from_text(row.owned) for row in rows] + [Fraction(0)]
+    return [
+        (row.entry, str(document_from_text(row.document).get("gate", {}).get("folder", "")), with_it - before)
+        for row, with_it, before in zip(rows[:many], owned, owned[1:], strict=False)
+    ]
 
 
 def note(connection: Connection, name: str, spent: Spent, *, owner: str, owned: Fraction) -> None:

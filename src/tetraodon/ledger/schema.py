@@ -147,7 +147,7 @@ LACKING = {1: (keys, chain, waves, corrections, *_FOURTH), 2: (waves, correction
 GUARDED = (accounts, entries, refusals, keys, chain, waves, corrections, *_FOURTH)
 CHARGED = (entries, running, refusals, waves, chain)
 """What a charge adds rows to."""
-_SETTLING = {"state", "settled_at", "manifest_hash"}
+SETTLING = {"state", "settled_at", "manifest_hash"}
 _READ = "tetraodon_version"
 _WORDS = "a ledger is only ever added to"
 _FUNCTION = "tetraodon_only_added"
@@ -215,24 +215,6 @@ def guard(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-def grant(connection: Connection, role: str) -> None:
-    """Let a role of a Postgres server charge the ledger here: read it, add charges and refusals, settle charges.
-
-    Post it opens, corrects and allots nothing, and adds no key: whoever could add a row there could raise a total.
-    Why  a row is locked only by whoever may change some column of it; of accounts and allotments none can be changed,
-         whoever may, because the triggers refuse, and the role owns neither these nor the tables.
-    """
-    if connection.dialect.name == "sqlite":
-        raise LedgerError("a file has no roles", fix="keep the ledger on a Postgres server")
-    to = connection.dialect.identifier_preparer.quote(role)
-    connection.exec_driver_sql(f"GRANT SELECT ON {', '.join(table.name for table in tables.sorted_tables)} TO {to}")
-    connection.exec_driver_sql(f"GRANT INSERT ON {', '.join(table.name for table in CHARGED)} TO {to}")
-    for table, columns in ((entries, sorted(_SETTLING)), (accounts, ["opened"]), (allotments, ["allotted_at"])):
-        connection.exec_driver_sql(f"GRANT UPDATE ({', '.join(columns)}) ON {table.name} TO {to}")
-    for table in (entries, refusals):
-        connection.exec_driver_sql(f"GRANT USAGE ON SEQUENCE {table.name}_id_seq TO {to}")
-
-
 def _sqlite() -> Iterator[str]:
     for table in GUARDED:
         key = next(iter(table.primary_key)).name
@@ -271,5 +253,5 @@ def _changed(table: Table, same: str) -> str:
     """When an UPDATE is refused: always, but for an entry that is settled and otherwise stays as it is."""
     if table is not entries:
         return "1 = 1"
-    kept = " AND ".join(f"NEW.{c.name} {same} OLD.{c.name}" for c in entries.c if c.name not in _SETTLING)
+    kept = " AND ".join(f"NEW.{c.name} {same} OLD.{c.name}" for c in entries.c if c.name not in SETTLING)
     return f"NOT (OLD.state = 'reserved' AND NEW.state = 'settled' AND {kept})"

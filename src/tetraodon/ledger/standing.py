@@ -26,9 +26,9 @@ def locked(name: str) -> Select[Any]:
     return select(accounts).where(accounts.c.dataset == name).with_for_update()
 
 
-def account_of(connection: Connection, name: str, *, lock: bool = False) -> Account:
+def account_of(connection: Connection, name: str, *, lock: bool = False, upto: int | None = None) -> Account:
     """An account with what is spent of it, of a data set or of the population that it is a wave of; with `lock`,
-    nobody can add to that meanwhile.
+    nobody can add to that meanwhile; with `upto`, as it was after the entry of that number.
     """
     name = standing_for(connection, name)
     found = connection.execute(locked(name)) if lock else connection.execute(_ACCOUNT, {"account": name})
@@ -38,7 +38,7 @@ def account_of(connection: Connection, name: str, *, lock: bool = False) -> Acco
         hint = f", or {did_you_mean(name, known)}" if known else " first"
         raise LedgerError(f"data set {name!r} was never opened", fix=f"run `tetraodon ledger open POLICY`{hint}")
     policy, (total, delta) = document_from_text(row.policy), terms_in(connection, row)
-    spent = spent_of(connection, name)
+    spent = spent_of(connection, name, upto)
     hashed, opened = text_in(row.policy_hash), text_in(row.opened)
     return Account(name, total, spent.epsilon(delta, total), policy, hashed, opened, delta, spent)
 

@@ -23,9 +23,10 @@ from tetraodon.ledger.chain import append
 from tetraodon.ledger.charging import charge, fitting
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_hash
+from tetraodon.ledger.grant import grant
 from tetraodon.ledger.population import check_wave, governing_document, join, population_in, standing_for, waves_of
 from tetraodon.ledger.rows import corrections_of, entry_in, entry_of, refusal_in, same_entry, statement_of, unknown
-from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, grant, refusals
+from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
 from tetraodon.ledger.standing import account_of, names
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -72,7 +73,7 @@ class Ledger:
         self._database.close()
 
     def grant(self, role: str) -> None:
-        """Let a role of the Postgres server charge: it may open, allot, change and delete nothing."""
+        """Let a role of the Postgres server charge, and no more: what else it was granted before is taken away."""
         with self._database.writing() as connection:
             grant(connection, role)
 
@@ -151,10 +152,10 @@ class Ledger:
         with self._database.reading() as connection:
             return waves_of(connection, dataset_name(population))
 
-    def account(self, dataset: str) -> Account:
-        """What a data set, or the population that it is a wave of, may spend and has spent."""
+    def account(self, dataset: str, *, upto: int | None = None) -> Account:
+        """What a data set, or the population that it is a wave of, may spend and has spent, now or up to an entry."""
         with self._database.reading() as connection:
-            return account_of(connection, dataset_name(dataset))
+            return account_of(connection, dataset_name(dataset), upto=upto)
 
     def accounts(self) -> tuple[Account, ...]:
         """Every data set ever opened here, by name."""
@@ -171,10 +172,10 @@ class Ledger:
         with self._database.writing() as connection:
             return charge(connection, dataset, bill, _now())
 
-    def check(self, dataset: str, bill: Bill) -> None:
-        """Refuse what `reserve` would refuse now. Nothing is charged."""
+    def check(self, dataset: str, bill: Bill, *, upto: int | None = None) -> Fraction:
+        """What a bill would add to what is spent, now or up to an entry; refused as by `reserve`. It is not charged."""
         with self._database.reading() as connection:
-            fitting(connection, dataset, bill, _now(), lock=False)
+            return fitting(connection, dataset, bill, _now(), lock=False, upto=upto).added
 
     def allot(self, dataset: str, owner: str, amount: Number, expires: datetime | None = None) -> Allotment:
         """Set how much of a data set's total somebody may spend in all, and until when, in place of any earlier one.

@@ -170,11 +170,14 @@ def _up_to(account: Account, entries: Callable[[], Sequence[Entry]]) -> list[Ent
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a release would be charged, None where no price covers it, and why it would be refused, if it would."""
+    """What a release would be charged, None where no price covers it, why it would be refused, if it would, and
+    otherwise what it would add to what is spent.
+    """
 
     account: Account
     charge: Fraction | None
     refusal: BudgetExhausted | Refused | None = None
+    added: Fraction | None = None
 
     def document(self, name: str) -> dict[str, Any]:
         """As JSON, with the name of the ledger; amounts are exact texts."""
@@ -222,25 +225,27 @@ def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger
     )
 
 
-def quote(plan: Plan, ledger: Ledger) -> Quote:
-    """What a release of this plan would be charged now, and whether it would be refused. Nothing is charged."""
-    account = ledger.account(plan.policy.account)
+def quote(plan: Plan, ledger: Ledger, *, upto: int | None = None) -> Quote:
+    """What a release of this plan would be charged now, or after an entry, and whether it would be refused. Nothing is
+    charged.
+    """
+    account = ledger.account(plan.policy.account, upto=upto)
     try:
         certificate = governing_certificate(plan, account)
-        return checked(account, ledger, terms(plan, certificate, account, ledger))
+        return checked(account, ledger, terms(plan, certificate, account, ledger), upto=upto)
     except Refused as refusal:
         return Quote(account, None, refusal)
 
 
-def checked(account: Account, ledger: Ledger, asked: Terms) -> Quote:
+def checked(account: Account, ledger: Ledger, asked: Terms, *, upto: int | None = None) -> Quote:
     """The quote for what would be charged on these terms."""
     bill = asked.bill()
     try:
-        ledger.check(account.dataset, bill)
+        added = ledger.check(account.dataset, bill, upto=upto)
         require_not_dearer(bill, account.dataset)
     except (BudgetExhausted, Refused) as refusal:
         return Quote(account, Fraction(bill.charged), refusal)
-    return Quote(account, Fraction(bill.charged))
+    return Quote(account, Fraction(bill.charged), added=added)
 
 
 def price_of_known(plan: Plan) -> dict[str, Fraction | float]:

@@ -84,7 +84,9 @@ class Accounts:
         return hasher().hash(password)
 
     def change(self, by: str, name: str, *, password: str | None = None, disabled: bool | None = None) -> None:
-        """Another password, or no way in any more: either ends all sessions, and disabling ends all tokens."""
+        """Another password, or no way in any more. Any change ends all sessions and tokens: whoever has one of them may
+        be why it is made.
+        """
         values: dict[str, Any] = {}
         if password is not None:
             values["password"] = self._kept(password)
@@ -95,10 +97,12 @@ class Accounts:
         with self._state.writing() as connection:
             if connection.execute(update(people).where(people.c.name == name).values(**values)).rowcount == 0:
                 raise not_there("account")
-            connection.execute(delete(sessions).where(sessions.c.person == name))
-            if disabled:
-                connection.execute(delete(tokens).where(tokens.c.person == name))
-            self._state.note(connection, by, "account-changed", subject=name)
+            for table in (sessions, tokens):
+                connection.execute(delete(table).where(table.c.person == name))
+            if password is not None:
+                self._state.note(connection, by, "password-changed", subject=name)
+            if disabled is not None:
+                self._state.note(connection, by, "account-disabled" if disabled else "account-enabled", subject=name)
 
     def listed(self) -> list[dict[str, Any]]:
         rows = self._state.all(people)

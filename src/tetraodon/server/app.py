@@ -28,7 +28,7 @@ from tetraodon.server.door import Doorway
 from tetraodon.server.office import Office
 from tetraodon.server.oidc import Elsewhere, Provider
 from tetraodon.server.openapi import openapi
-from tetraodon.server.refusal import Turned, not_there, status_of, told
+from tetraodon.server.refusal import Turned, not_there, patience, status_of, told
 from tetraodon.server.routes import COOKIE, DOORS, Entrance, Reply, Visit, cookie_for
 
 MOST_BYTES = 1_000_000
@@ -58,7 +58,7 @@ class Service:
         self.office, self.doorway, self._log = office, Doorway(office.accounts, origin), log
         self._counts: Counter[tuple[str, int]] = Counter()
         self._lock, self._since = threading.Lock(), time.monotonic()
-        self._planning, self._others = CapacityLimiter(8), CapacityLimiter(40)
+        self.slow, self.quick = CapacityLimiter(40), CapacityLimiter(40)
         self._trying = CapacityLimiter(4)  # a password takes 64 MB and a core to be compared
         self._document = json.dumps(openapi()).encode()
         routes = [Route(door.path, self._answering(door), methods=[door.method]) for door in DOORS]
@@ -80,11 +80,11 @@ class Service:
     def _answering(self, door: Entrance) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
             headers, cookie = dict(request.headers), request.cookies.get(COOKIE, "")
-            person = await to_thread.run_sync(self.doorway.let_in, door, headers, cookie, limiter=self._others)
+            person = await to_thread.run_sync(self.doorway.let_in, door, headers, cookie, limiter=self.quick)
             body = None if door.body is None else self._body(door.body, await self._read(request))
             key = _key(request) if door.keyed else ""
             visit = Visit(person, request.path_params, request.query_params, body, key, cookie)
-            limiter = self._planning if door.slow else self._others
+            limiter = self.slow if door.slow else self.quick
             found = await to_thread.run_sync(door.answer, self.office, visit, limiter=limiter)
             return self._response(found, door.status)
 
@@ -100,6 +100,7 @@ class Service:
                 response: Response = await answer(request)
             except TetraodonError as error:
                 response = self._response({"error": told(error)}, status_of(error))
+                response.headers.update(patience(error))
             except ClientDisconnect:
                 response = self._response({}, 400)
             self._noted(request.method, route, response.status_code)
@@ -168,7 +169,7 @@ class Service:
 
     async def _health(self, request: Request) -> Response:
         del request
-        await to_thread.run_sync(self.office.state.events, limiter=self._others)
+        await to_thread.run_sync(self.office.state.look, limiter=self.quick)
         return self._response({"ok": True})
 
     async def _metrics(self, request: Request) -> Response:

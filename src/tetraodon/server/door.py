@@ -69,7 +69,7 @@ class Doorway:
         if person.browser and not self.from_here(method, headers):
             raise Turned(403, "this came from a page of somebody else", fix="use the server's own pages, or a token")
         if not self.calls.take(person.name):
-            raise Turned(429, "you call too often", fix="wait a little")
+            raise Turned(429, "you call too often", fix="wait a little", after=1)
         return person
 
     def from_here(self, method: str, headers: Mapping[str, str]) -> bool:
@@ -89,4 +89,4 @@ class Doorway:
         if (headers.get("sec-fetch-site") or headers.get("origin")) and not self.from_here("POST", headers):
             raise Turned(403, "this came from a page of somebody else", fix="use the server's own pages")
         if not self.sign_ins.take(name):
-            raise Turned(429, "too many attempts to sign in", fix="wait a minute")
+            raise Turned(429, "too many attempts to sign in", fix="wait a minute", after=30)

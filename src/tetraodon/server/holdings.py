@@ -6,22 +6,25 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.allotment import Allotment, allotment_of
 from tetraodon.ledger.amount import amount_from_text, amount_text, exact_amount
 from tetraodon.ledger.population import KEY as POPULATION
+from tetraodon.ledger.standing import account_of
 from tetraodon.rational import Number, decimal_text
 from tetraodon.server.accounts import Accounts, Person
 from tetraodon.server.planner import Planner
 from tetraodon.server.refusal import Turned, conflict, not_allowed, not_there
-from tetraodon.server.state import State, curators, datasets
+from tetraodon.server.state import OPEN, PROPOSED, State, curators, datasets
+from tetraodon.server.told import Standing, note_overruns, standing_of
 
 _NAME = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
-PROPOSED, OPEN, STOPPED = "proposed", "open", "stopped"
 _OTHER_TERMS = ("already open", "wave of", "total of its own")
 """How the ledger says that a data set, or its population, is there on other terms."""
 
@@ -42,6 +45,10 @@ class Holdings:
 
     def seen(self, person: Person, name: str) -> Row[Any]:
         """A data set that somebody may see: its curators, auditors, and analysts who have an allotment of it."""
+        note_overruns(self._state)
+        return self._seen(person, name)
+
+    def _seen(self, person: Person, name: str) -> Row[Any]:
         row = self._state.one(datasets, datasets.c.name == name)
         if row is None or person.role == "admin":
             raise not_there("data set")
@@ -53,6 +60,7 @@ class Holdings:
 
     def state_of(self, name: str) -> str:
         """Whether a data set is proposed, open or stopped."""
+        note_overruns(self._state)
         row = self._state.one(datasets, datasets.c.name == name)
         return "" if row is None else str(row.state)
 
@@ -64,14 +72,21 @@ class Holdings:
         return row
 
     def _allotted(self, name: str, owner: str) -> bool:
-        return any(one.owner == owner for one in self.ledger.allotments(name))
+        with self._state.reading() as connection:
+            return allotment_of(connection, account_of(connection, name), owner) is not None
+
+    def standing(self, person: Person, name: str) -> Standing:
+        """How an open data set stands, as far as analysts may know it."""
+        with self._state.reading() as connection:
+            return standing_of(connection, name, person.name, self._state.clock())
 
     def listed(self, person: Person) -> list[dict[str, Any]]:
         """The data sets that somebody may see."""
+        note_overruns(self._state)
         found = []
         for row in self._state.all(datasets):
             try:
-                self.seen(person, row.name)
+                self._seen(person, row.name)
             except Turned:
                 continue
             found.append({"name": row.name, "state": row.state})
@@ -89,7 +104,7 @@ class Holdings:
         others: list[str],
     ) -> dict[str, Any]:
         """Write down a data set that another curator may open. Nothing can be asked of it before."""
-        read = self._planner.read(policy)
+        read = self._planner.read(person.name, policy)
         name, population = read["dataset"], read["document"].get(POPULATION, "")
         if not _NAME.fullmatch(name) or (population and not _NAME.fullmatch(population)):
             raise Turned(422, "the server cannot take this name", fix="use 1 to 64 letters, digits, dots, dashes")
@@ -143,7 +158,7 @@ class Holdings:
             "state": row.state,
             "rows": row.rows,
             "policy": policy,
-            "promise": self._planner.read(policy)["promise"],
+            "promise": self._planner.read(person.name, policy)["promise"],
             "total": decimal_text(amount_from_text(row.total)),
             "delta": decimal_text(amount_from_text(row.delta)),
             "left": None,
@@ -158,26 +173,15 @@ class Holdings:
         found |= {"total": decimal_text(account.total), "delta": decimal_text(account.delta)}
         found["left"] = decimal_text(account.left)
         if person.role == "analyst":
-            found["allotment"] = self._mine(name, person.name)
+            standing = self.standing(person, name)
+            found["left"] = decimal_text(standing.left)
+            if standing.allotment is not None and standing.mine is not None:
+                found["allotment"] = _told(standing.allotment, standing.mine)
         return found
-
-    def _mine(self, name: str, owner: str) -> dict[str, Any] | None:
-        for one in self.allotments_of(name):
-            if one["user"] == owner:
-                return one
-        return None
 
     def allotments_of(self, name: str) -> list[dict[str, Any]]:
         """What is allotted to whom, until when, and what is left of it; the data set's total wins."""
-        return [
-            {
-                "user": one.owner,
-                "amount": decimal_text(one.amount),
-                "expires": one.expires or None,
-                "left": decimal_text(self.ledger.left(name, one.owner)),
-            }
-            for one in self.ledger.allotments(name)
-        ]
+        return [_told(one, self.ledger.left(name, one.owner)) for one in self.ledger.allotments(name)]
 
     def allotments(self, person: Person, name: str) -> list[dict[str, Any]]:
         row = self.seen(person, name)
@@ -193,12 +197,17 @@ class Holdings:
         if self._accounts.role_of(owner) != "analyst":
             raise not_there("analyst")
         try:
-            self.ledger.allot(name, owner, amount, expires)
+            made = self.ledger.allot(name, owner, amount, expires)
         except LedgerError as error:
             raise Turned(422, error.what, fix=error.fix) from None
         with self._state.writing() as connection:
             self._state.note(connection, person.name, "allotted", name, owner)
-        return self._mine(name, owner) or {}
+        return _told(made, self.ledger.left(name, owner))
+
+
+def _told(one: Allotment, left: Fraction) -> dict[str, Any]:
+    amounts = {"amount": decimal_text(one.amount), "expires": one.expires or None, "left": decimal_text(left)}
+    return {"user": one.owner, **amounts}
 
 
 def _check_account(connection: Connection, name: str, population: str, chosen: list[str]) -> None:

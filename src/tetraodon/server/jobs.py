@@ -53,11 +53,15 @@ def promise(policy: Policy) -> list[dict[str, Any]]:
     return [{"title": part.title, "sentences": list(part.sentences)} for part in explain(policy).parts]
 
 
-def plan_job(policy: Mapping[str, Any], asked: Mapping[str, Any], ledger: str, rows: int) -> dict[str, Any]:
-    """The plan of what is asked under a governing policy, its charge, and its slot. Nothing is charged."""
+def plan_job(
+    policy: Mapping[str, Any], asked: Mapping[str, Any], ledger: str, rows: int, upto: int | None = None
+) -> dict[str, Any]:
+    """The plan of what is asked under a governing policy, its charge, and its slot. Nothing is charged. It is priced
+    beside what was charged up to an entry: what came after that may not be known yet.
+    """
     found = asked_plan(policy, asked)
     with Ledger(ledger) as book:
-        quoted = quote(found, book)
+        quoted = quote(found, book, upto=upto)
     if isinstance(quoted.refusal, BudgetExhausted):
         nowhere = BudgetExhausted(quoted.refusal.what, fix=quoted.refusal.fix)  # its place is that of the ledger
         quoted = replace(quoted, refusal=nowhere)
@@ -65,6 +69,7 @@ def plan_job(policy: Mapping[str, Any], asked: Mapping[str, Any], ledger: str, r
         "plan": plan_shape(found, errors_if_public(found)) | {"ledger": quoted.document(LEDGER)},
         "policy": found.policy.document,
         "charge": None if quoted.charge is None else amount_text(quoted.charge),
+        "added": None if quoted.added is None else amount_text(quoted.added),
         "refusal": None if quoted.refusal is None else quoted.refusal.document(),
         "slot": slot_of(found, rows),
     }

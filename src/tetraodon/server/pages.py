@@ -102,7 +102,8 @@ async def answered(service: Service, page: str, request: Request, content: bytes
         await to_thread.run_sync(service.office.accounts.sign_out, cookie)
         return _sent("/sign-in", cookie_for(""))
     sight = Sight(who, request.path_params, fields)
-    return await to_thread.run_sync(_seen, service.office, page, sight)
+    limiter = service.slow if page == "act" else service.quick
+    return await to_thread.run_sync(_seen, service.office, page, sight, limiter=limiter)
 
 
 async def _signing_in(service: Service, method: str, fields: Mapping[str, str], headers: dict[str, str]) -> Response:

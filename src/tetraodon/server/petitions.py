@@ -6,31 +6,21 @@ import json
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
-from tetraodon.ledger import document_hash
+from tetraodon.errors import BudgetExhausted, TetraodonError
+from tetraodon.ledger import document_hash, shown_above, shown_below
 from tetraodon.ledger.amount import amount_from_text
 from tetraodon.rational import decimal_text
 from tetraodon.server.accounts import Person
-from tetraodon.server.holdings import OPEN, STOPPED, Holdings
+from tetraodon.server.holdings import Holdings
 from tetraodon.server.planner import Planner, Relayed
 from tetraodon.server.refusal import Turned, conflict, not_allowed, not_there
-from tetraodon.server.slots import told_at
-from tetraodon.server.state import State, requests
+from tetraodon.server.state import OPEN, STOPPED, State, requests
+from tetraodon.server.told import APPROVED, DONE, REFUSED, REJECTED, RUNNING, WAITING, Standing, told_state
 
-WAITING, REJECTED, APPROVED, RUNNING, DONE, REFUSED, FAILED = (
-    "waiting",
-    "rejected",
-    "approved",
-    "running",
-    "done",
-    "refused",
-    "failed",
-)
-"""The states of a request as they are kept. What is told depends on the clock as well: see `Petitions.shown`."""
 MOST_WAITING = 100
 
 
@@ -42,40 +32,34 @@ class Petitions:
 
     def plan(self, person: Person, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The plan of what somebody would ask, its charge and whether it fits; free, and no data is touched."""
-        found = self._worked_out(person, name, asked)
+        standing, found = self._worked_out(person, name, asked)
         told: dict[str, Any] = dict(found["plan"])
-        mine = self._left(person, name)
-        short = mine is not None and found["charge"] is not None and amount_from_text(found["charge"]) > mine
-        if short and told["ledger"]["fits"]:
-            told["ledger"] = told["ledger"] | {"fits": False, "why_not": _beyond().document()["what"]}
+        refusal = _refused(standing, found)
+        why_not = None if refusal is None else str(refusal)
+        left = {"left": decimal_text(standing.left), "fits": refusal is None, "why_not": why_not}
         return told | {
+            "ledger": told["ledger"] | left,
             "charge": told["ledger"]["charge"],
-            "fits": told["ledger"]["fits"],
-            "allotment_left": None if mine is None else decimal_text(mine),
+            "fits": refusal is None,
+            "allotment_left": None if standing.mine is None else decimal_text(standing.mine),
             "slot": found["slot"],
         }
 
-    def _left(self, person: Person, name: str) -> Fraction | None:
-        return self._holdings.ledger.left(name, person.name) if person.role == "analyst" else None
-
-    def _worked_out(self, person: Person, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _worked_out(self, person: Person, name: str, asked: Mapping[str, Any]) -> tuple[Standing, dict[str, Any]]:
         row = self._holdings.seen(person, name)
         if row.state != OPEN:
             raise conflict(f"the data set is {row.state}", "ask its curators")
-        spent = str(self._holdings.ledger.account(name).charged)
-        return self._planner.plan(json.loads(row.policy), asked, row.rows, spent)
+        standing = self._holdings.standing(person, name)
+        return standing, self._planner.plan(person.name, json.loads(row.policy), asked, row.rows, standing.upto)
 
     def make(self, person: Person, name: str, asked: Mapping[str, Any], purpose: str, key: str) -> dict[str, Any]:
         """A request that waits for a curator. The same key and body give the same request, however often it is sent."""
         digest = document_hash({"dataset": name, "asked": dict(asked), "purpose": purpose})
         if (before := self._before(person, key, digest)) is not None:
             return self._document(before, person)
-        found = self._worked_out(person, name, asked)
-        if found["refusal"] is not None:
-            raise Relayed(found["refusal"])
-        mine = self._left(person, name)
-        if mine is not None and amount_from_text(found["charge"]) > mine:
-            raise _beyond()
+        standing, found = self._worked_out(person, name, asked)
+        if (refusal := _refused(standing, found)) is not None:
+            raise refusal
         made = {
             "id": secrets.token_hex(16),
             "dataset": name,
@@ -95,7 +79,9 @@ class Petitions:
             if again is None:
                 waiting = connection.execute(mine_too.where(requests.c.state == WAITING)).all()
                 if len(waiting) >= MOST_WAITING:
-                    raise Turned(429, "too many of your requests are waiting", fix="wait until some are decided")
+                    raise Turned(
+                        429, "too many of your requests are waiting", fix="wait until some are decided", after=60
+                    )
                 connection.execute(insert(requests).values(**made))
                 self._state.note(connection, person.name, "requested", name, made["id"])
         return self._document(self._same(self._before(person, key, digest)), person)
@@ -144,7 +130,7 @@ class Petitions:
     def released(self, person: Person, key: str) -> Row[Any]:
         """The request behind a release that is out."""
         row = self._seen(person, key)
-        if self._told_state(row)[0] != DONE:
+        if told_state(row, self._state.clock())[0] != DONE:
             raise not_there("release")
         return row
 
@@ -160,24 +146,9 @@ class Petitions:
         rows = sorted(self._state.all(requests, *conditions), key=lambda row: -float(row.made))
         return [self._document(row, person) for row in rows[:500]]
 
-    def _told_state(self, row: Row[Any]) -> tuple[str, float | None]:
-        """The state that is told, and when there is or was an answer.
-
-        Why  when a job begins and ends depends on other jobs, and on the data: so it is running from its approval on
-             until its slot ends, whatever happens.
-        """
-        if row.state in (WAITING, REJECTED):
-            return (WAITING if row.state == WAITING else REFUSED), None
-        now = self._state.clock()
-        ended = row.finished
-        at, _ = told_at(row.decided, row.slot, now if ended is None else ended)
-        if ended is None or now < at:
-            return RUNNING, at
-        return (DONE if row.state == DONE else REFUSED), at
-
     def _document(self, row: Row[Any], person: Person) -> dict[str, Any]:
-        state, at = self._told_state(row)
-        held = state == RUNNING and row.state == APPROVED and self._holding_state(row.dataset) == STOPPED
+        state, at = told_state(row, self._state.clock())
+        held = state == RUNNING and self._holdings.state_of(row.dataset) == STOPPED  # begun or not
         found: dict[str, Any] = {
             "id": row.id,
             "dataset": row.dataset,
@@ -199,13 +170,25 @@ class Petitions:
             found["note"] = json.loads(row.note)
         return found
 
-    def _holding_state(self, name: str) -> str:
-        return str(self._holdings.state_of(name))
-
 
 def moment(seconds: float) -> str:
     """A time as it is told."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _refused(standing: Standing, found: Mapping[str, Any]) -> TetraodonError | None:
+    """Why a plan does not fit, by what may be known; None if it does."""
+    if found["refusal"] is not None and not (standing.taken and found["refusal"]["type"] == BudgetExhausted.__name__):
+        return Relayed(found["refusal"])
+    cost, account = amount_from_text(found["added"] or found["charge"]), standing.account
+    if found["refusal"] is not None or cost > standing.left:
+        return BudgetExhausted(
+            f"this release costs epsilon {shown_above(cost)}, and data set {account.dataset!r} has "
+            f"{shown_below(standing.left)} left of {shown_below(account.total)}",
+            fix="ask for at most what is left, or wait until what is approved is told: until then the most that it can "
+            "cost counts as spent",
+        )
+    return _beyond() if standing.mine is not None and cost > standing.mine else None
 
 
 def _beyond() -> Turned:

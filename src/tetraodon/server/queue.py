@@ -13,14 +13,11 @@ from typing import Any
 
 from sqlalchemy import or_, select, update
 
-from tetraodon.server.holdings import OPEN, STOPPED
-from tetraodon.server.petitions import APPROVED, DONE, RUNNING
-from tetraodon.server.slots import told_at
-from tetraodon.server.state import State, datasets, requests
+from tetraodon.server.state import OPEN, State, datasets, requests
+from tetraodon.server.told import APPROVED, DONE, RUNNING
 
 LEASE_SECONDS, SKEW_SECONDS = 15, 60
 MOST_ATTEMPTS = 5
-MOST_OVERRUNS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +86,3 @@ class Queue:
                 self._state.note(
                     connection, "worker", "released" if state == DONE else "not-released", job.dataset, job.id
                 )
-
-    def note_overruns(self) -> None:
-        """Write down which jobs are late; the third that is late stops its data set until a curator opens it again."""
-        now = self._state.clock()
-        live = (requests.c.state.in_((APPROVED, RUNNING))) & requests.c.decided.is_not(None)
-        for row in self._state.all(requests, live):
-            _, late = told_at(row.decided, row.slot, now)
-            if late <= row.moved:
-                continue
-            with self._state.writing() as connection:
-                mine = update(requests).where(requests.c.id == row.id, requests.c.moved == row.moved)
-                if connection.execute(mine.values(moved=late)).rowcount == 0:
-                    continue
-                self._state.note(connection, "worker", "overrun", row.dataset, row.id)
-                here = datasets.c.name == row.dataset
-                connection.execute(update(datasets).where(here).values(overruns=datasets.c.overruns + late - row.moved))
-                stop = update(datasets).where(here, datasets.c.overruns >= MOST_OVERRUNS, datasets.c.state == OPEN)
-                if connection.execute(stop.values(state=STOPPED)).rowcount:
-                    self._state.note(connection, "worker", "stopped", row.dataset)

@@ -17,11 +17,13 @@ from tetraodon.errors import (
 
 
 class Turned(TetraodonError):
-    """A call that is turned away at the door: not signed in, not allowed, not there, too much."""
+    """A call that is turned away at the door: not signed in, not allowed, not there; or too much for now, to be tried
+    again `after` some seconds.
+    """
 
-    def __init__(self, status: int, what: str, *, fix: str) -> None:
+    def __init__(self, status: int, what: str, *, fix: str, after: int = 0) -> None:
         super().__init__(what, fix=fix)
-        self.status = status
+        self.status, self.after = status, after
 
 
 def not_there(what: str) -> Turned:
@@ -40,6 +42,11 @@ def conflict(what: str, fix: str) -> Turned:
 def told(error: TetraodonError) -> dict[str, Any]:
     """An error as callers see it: where the ledger is, is no business of theirs."""
     return (error.at("") if isinstance(error, LedgerError) else error).document()
+
+
+def patience(error: TetraodonError) -> dict[str, str]:
+    """The header that says when to try again, if that helps."""
+    return {"Retry-After": str(error.after)} if isinstance(error, Turned) and error.after else {}
 
 
 def status_of(error: TetraodonError) -> int:

@@ -158,7 +158,7 @@ def shown(office: Office, visit: Visit) -> dict[str, Any]:
 def dummy(office: Office, visit: Visit) -> dict[str, Any]:
     row = office.holdings.seen(visit.who, visit.path["dataset"])
     rows = whole(visit, "rows", 100, MOST_ROWS)
-    return {"made_up": True, "rows": office.planner.made_up(json.loads(row.policy), rows)}
+    return {"made_up": True, "rows": office.planner.made_up(visit.who.name, json.loads(row.policy), rows)}
 
 
 def planned(office: Office, visit: Visit) -> dict[str, Any]:
@@ -224,7 +224,8 @@ def release_file(office: Office, visit: Visit) -> Reply:
 def ask(office: Office, visit: Visit) -> dict[str, Any]:
     folder, _ = folder_of(office, visit)
     said = visit.said(bodies.FreeQuestion)
-    return office.planner.ask(str(folder), said.question, None if said.confidence is None else str(said.confidence))
+    sure = None if said.confidence is None else str(said.confidence)
+    return office.planner.ask(visit.who.name, str(folder), said.question, sure)
 
 
 def events(office: Office, visit: Visit) -> dict[str, Any]:

@@ -29,6 +29,9 @@ from sqlalchemy import (
 from tetraodon.ledger.address import ledger_address
 from tetraodon.ledger.database import Database
 
+PROPOSED, OPEN, STOPPED = "proposed", "open", "stopped"
+"""The states of a data set."""
+
 tables = MetaData()
 
 people = Table(
@@ -151,6 +154,11 @@ class State:
     def writing(self) -> Iterator[Connection]:
         with self._database.writing() as connection:
             yield connection
+
+    def look(self) -> None:
+        """Raise where the database, or the server's own tables, cannot be read: one row, however much there is."""
+        with self.reading() as connection:
+            connection.execute(select(audit.c.id).limit(1)).one_or_none()
 
     def one(self, table: Table, *conditions: Any) -> Row[Any] | None:
         """The row of which the conditions hold, if there is one."""

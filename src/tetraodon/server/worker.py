@@ -13,11 +13,11 @@ from tetraodon.errors import LedgerError, TableError
 from tetraodon.policy.source import read_source
 from tetraodon.server.jobs import release_job, was_charged
 from tetraodon.server.limited import Limits, Outcome, forkserver, run_limited
-from tetraodon.server.petitions import DONE, FAILED, REFUSED
 from tetraodon.server.planner import PRELOADED, Relayed
 from tetraodon.server.queue import MOST_ATTEMPTS, Job, Queue
 from tetraodon.server.refusal import Turned
 from tetraodon.server.state import State
+from tetraodon.server.told import DONE, FAILED, REFUSED, note_overruns
 
 PAUSE = 0.5
 LIMITS = Limits(seconds=3600, megabytes=8192)
@@ -61,8 +61,8 @@ class Worker:
     """Runs approved requests, one after the other."""
 
     def __init__(self, state: State, ledger: str, releases: Path, sources: Path, limits: Limits = LIMITS) -> None:
-        self._queue, self._ledger, self._releases, self._sources = Queue(state), ledger, releases, sources
-        self._limits = limits
+        self._state, self._queue, self._ledger, self._limits = state, Queue(state), ledger, limits
+        self._releases, self._sources = releases, sources
         self._context = forkserver(*PRELOADED)
 
     def serve(self, going_on: Callable[[], bool] = lambda: True) -> None:
@@ -76,7 +76,7 @@ class Worker:
 
     def step(self) -> bool:
         """One job, if there is one; whether there was."""
-        self._queue.note_overruns()
+        note_overruns(self._state)
         job = self._queue.take()
         if job is None:
             return False
