@@ -74,7 +74,7 @@ def test_names_that_would_be_code_stay_names(open_world: World) -> None:
         assert "645498" not in text
     assert all("&lt;script&gt;" in text for text in seen[:4])
     odd = open_world.http.get("/datasets/%3Cscript%3E", headers=browser(open_world, "ann"))
-    assert (odd.status_code, "<script" in odd.text) == (404, False)
+    assert (odd.status_code, "<script" in odd.text, 'name="password"' in odd.text) == (404, False, False)
 
 
 def test_who_is_not_signed_in_is_asked_to_and_forms_of_others_are_refused(open_world: World) -> None:
@@ -106,12 +106,3 @@ def test_the_audit_shows_the_newest_however_many_there_are(world: World) -> None
     page = world.http.get("/audit", headers=browser(world, "otto")).text
     assert page.index("deed 599") < page.index("deed 598")
     assert "deed 9<" not in page
-
-
-def test_a_form_that_is_none_is_refused(open_world: World) -> None:
-    carl, ann = browser(open_world, "carl"), browser(open_world, "ann")
-    for form in ({}, {"form": "x"}, {"form": "allot", "dataset": "people", "amount": "x"}, {"form": "approve"}):
-        assert open_world.http.post("/act", data=form, headers=carl).status_code in (403, 404, 422), form
-    for items in ("", "- x", "{}", "- {a: [", "&a [*a]", "- {name: a, count: all}\n" * 1000):
-        form = {"form": "plan", "dataset": "people", "items": items}
-        assert "Not done" in open_world.http.post("/act", data=form, headers=ann).text, items

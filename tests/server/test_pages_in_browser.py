@@ -64,7 +64,7 @@ class Guest:
 
 def test_a_data_set_from_its_proposal_to_the_audit(browser: Any, world: World) -> None:
     """On every page, names that would be code stay names."""
-    for name in ("carl", "cora", "ann", "otto"):
+    for name in ("carl", "cora", "ann", "otto", "root"):
         world.office.accounts.change("test", name, password=PASSWORD)
     pl.read_csv(world.table).rename({"sex": HOSTILE}).write_csv(world.table)
     attributes = {"age": POLICY["attributes"]["age"], HOSTILE: ["Female", "Male"]}
@@ -109,6 +109,12 @@ def test_a_data_set_from_its_proposal_to_the_audit(browser: Any, world: World) -
     carl.looked("history", "2.5 left", "opened 20", "ann")
     line = carl.page.locator("polyline").bounding_box()
     assert line["width"] > 200
+    ann.go("/account")
+    ann.filled(label=HOSTILE)
+    ann.pressed("Make a token")
+    ann.looked("token", "Your new token", "td_", HOSTILE)
+    root = Guest(browser, world, "root")
+    root.looked("accounts", "Accounts", "otto")
     otto.go("/audit")
     otto.looked("audit", "proposed", "opened", "allotted", "requested", "approved", "released")
-    assert [guest.wrong for guest in (carl, cora, ann, otto)] == [[]] * 4
+    assert [guest.wrong for guest in (carl, cora, ann, otto, root)] == [[]] * 5

@@ -58,7 +58,7 @@ def test_the_matrix_has_every_route() -> None:
 
 def test_every_role_at_every_route(open_world: World) -> None:
     world, key = open_world, open_world.asked(approve=False)
-    values = {"token": "0", "user": "ann", "dataset": "people", "request": key, "release": key, "file:path": "x"}
+    values = {"token": "0", "user": "amy", "dataset": "people", "request": key, "release": key, "file:path": "x"}
 
     def status(route: str, token: str | None) -> int:
         method, path = route.split()

@@ -37,6 +37,8 @@ def test_what_is_left_does_not_move_when_a_job_begins_or_ends(kind: str, tmp_pat
     world.call("carl", "POST", f"/v1/requests/{key}/approve")
     approved, hers = seen(world, "amy"), seen(world, "ann")
     assert (approved[0], approved[1]["left"], hers[1]["left"]) == ("2", "2", "1")
+    assert "1 is taken until" in approved[3]
+    assert "taken" not in before[3]
     assert world.worker().step()
     assert world.office.ledger.account("people").left == 2
     assert seen(world, "amy") == approved

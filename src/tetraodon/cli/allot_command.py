@@ -59,7 +59,8 @@ def grant(
 ) -> None:
     """Let a role of a Postgres server charge this ledger: it may read and add, and change or delete nothing.
 
-    Run it as the owner of the ledger's tables. Releases by such a role are charged as any other.
+    Run it as the owner of the ledger's tables. What else the role was granted is taken away, and one that has more from
+    elsewhere is refused. Releases by such a role are charged as any other.
 
     \b
     Example:

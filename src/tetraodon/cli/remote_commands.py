@@ -60,7 +60,7 @@ def plan(chosen: Server, policy: str, epsilon: Fraction | None, show: Callable[[
         return
     show(found)
     fits = "it fits" if told["fits"] else f"it does not fit: {told['ledger']['why_not']}"
-    left = "" if told["allotment_left"] is None else f", of which {told['allotment_left']} is left for you"
+    left = "" if told["allotment_left"] is None else f", {told['allotment_left']} is left for you"
     listed([f"On the server this would be charged epsilon {told['charge']}{left}, and {fits}."])
 
 

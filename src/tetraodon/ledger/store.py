@@ -134,10 +134,8 @@ class Ledger:
                     fix="keep it; ask for less, or for more in another release, as long as something is left",
                 )
             if right != account:
-                terms = {"total": amount_text(right.total), "delta": amount_text(right.delta)}
-                made = connection.execute(
-                    insert(corrections).values(dataset=account.dataset, corrected_at=_now(), **terms)
-                )
+                terms = {"total": amount_text(right.total), "delta": amount_text(right.delta), "corrected_at": _now()}
+                made = connection.execute(insert(corrections).values(dataset=account.dataset, **terms))
                 (key,) = made.inserted_primary_key or []
                 append(connection, "corrected", key)
         return right

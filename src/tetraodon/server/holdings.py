@@ -162,6 +162,7 @@ class Holdings:
             "total": decimal_text(amount_from_text(row.total)),
             "delta": decimal_text(amount_from_text(row.delta)),
             "left": None,
+            "taken": None,
             "allotment": None,
         }
         if person.role != "analyst":
@@ -174,7 +175,7 @@ class Holdings:
         found["left"] = decimal_text(account.left)
         if person.role == "analyst":
             standing = self.standing(person, name)
-            found["left"] = decimal_text(standing.left)
+            found |= {"left": decimal_text(standing.left), "taken": decimal_text(standing.taken)}
             if standing.allotment is not None and standing.mine is not None:
                 found["allotment"] = _told(standing.allotment, standing.mine)
         return found

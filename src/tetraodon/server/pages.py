@@ -5,30 +5,27 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs
 
 from anyio import to_thread
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tetraodon.errors import TetraodonError
 from tetraodon.ledger import shown_above, shown_below
 from tetraodon.policy.publisher import NOBODY
-from tetraodon.policy.source import read_source
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
-from tetraodon.server.accounts import Person
-from tetraodon.server.bodies import AskedItems, NewAllotment, Petition, Proposal
+from tetraodon.server.accounts import ROLES, Person
+from tetraodon.server.forms import Sight, asked, done
 from tetraodon.server.office import Office
 from tetraodon.server.petitions import moment
 from tetraodon.server.refusal import Turned, not_allowed, not_there, status_of
-from tetraodon.server.routes import COOKIE, cookie_for
+from tetraodon.server.routes import COOKIE, EVERYBODY, READERS, cookie_for
 from tetraodon.studio.doorkeeper import HEADERS, REPORT_RULES, RULES
 from tetraodon.studio.pages import asset
 
@@ -41,19 +38,10 @@ HERE = Path(__file__).parent
 RELEASE_RULES: Final = REPORT_RULES
 ATTEMPT = "__Host-tetraodon-attempt"
 MOMENT = timedelta(microseconds=1)
-MOST_WRITTEN = 20_000
-"""Characters of items in a form: these are read in the process that serves everybody."""
-AUDITING = ("auditor", "curator")
-MENU = {"datasets": "Data sets", "requests": "Requests", "audit": "Audit"}
-
-
-@dataclass(frozen=True)
-class Sight:
-    """Who looks, at what, and what their form says."""
-
-    who: Person
-    path: Mapping[str, str]
-    fields: Mapping[str, str] = field(default_factory=dict)
+AUDITING = frozenset(("auditor", "curator"))
+MENU = {"datasets": READERS, "requests": READERS, "audit": AUDITING, "account": EVERYBODY}
+"""Pages, and who is led to them."""
+TITLES = {"datasets": "Data sets", "requests": "Requests", "audit": "Audit", "account": "Account"}
 
 
 Page = Callable[[Office, Sight], tuple[str, dict[str, Any]]]
@@ -71,7 +59,7 @@ def templates() -> Environment:
 def page_html(name: str, who: Person | None, **values: Any) -> str:
     """A page; every value in it is escaped."""
     made = templates().get_template(f"{name}.html.j2")
-    menu = {page: title for page, title in MENU.items() if page != "audit" or (who and who.role in AUDITING)}
+    menu = {page: TITLES[page] for page, roles in MENU.items() if who and who.role in roles}
     return made.render(publisher=NOBODY, words={}, menu=menu, here=name, who=who, **({"error": None} | values))
 
 
@@ -139,22 +127,25 @@ def _elsewhere(service: Service, page: str, request: Request) -> Response:
 
 
 def _seen(office: Office, page: str, sight: Sight) -> Response:
-    status, error = 200, None
+    status, more = 200, dict[str, Any](error=None, secret=None)
     if page == "act":
         try:
-            back = _done(office, sight)
+            found = done(office, sight)
         except TetraodonError as wrong:
-            status, error, back = status_of(wrong), wrong, ""
-        if back:
-            return _sent(back)
+            status, found = status_of(wrong), {"error": wrong}
+        if isinstance(found, str):
+            return _sent(found)
+        more |= found
         page = "dataset" if sight.fields.get("dataset") else "requests"
-        page = "datasets" if sight.fields.get("form") == "propose" else page
+        page = SHOWN_AGAIN.get(sight.fields.get("form", ""), page)
         sight = Sight(sight.who, {"dataset": sight.fields.get("dataset", "")}, sight.fields)
+    elif page == "datasets" and sight.who.role == "admin":
+        return _sent("/account")
     try:
         name, values = PAGES[page](office, sight)
     except TetraodonError as wrong:
-        return _html(page_html("sign-in", sight.who, error=wrong), status_of(wrong))
-    return _html(page_html(name, sight.who, **({"error": error} | values)), status)
+        return _html(page_html("refused", sight.who, error=wrong), status_of(wrong))
+    return _html(page_html(name, sight.who, **(more | values)), status)
 
 
 def _html(text: str, status: int = 200) -> Response:
@@ -183,7 +174,7 @@ def dataset(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
         values |= _history(office, name)
     if sight.fields.get("form") == "plan":
         try:
-            values["plan"] = office.petitions.plan(who, name, _asked(sight.fields))
+            values["plan"] = office.petitions.plan(who, name, asked(sight.fields))
         except TetraodonError as error:
             values["error"] = error
     return "dataset", values
@@ -225,65 +216,32 @@ def audit(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
     return "audit", {"events": [{"when": moment(event.moment), "event": event} for event in events]}
 
 
-# -- forms -------------------------------------------------------------------------------------------
+def account(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
+    """One's own tokens, and for admins all accounts."""
+    own = [one | {"expires": moment(one["expires"])} for one in office.accounts.own_tokens(sight.who)]
+    everybody = office.accounts.listed() if sight.who.role == "admin" else []
+    scopes = {scope: words for scope, (words, roles) in TOKENS.items() if sight.who.role in roles}
+    return "account", {"tokens": own, "accounts": everybody, "roles": ROLES, "scopes": scopes, "fields": sight.fields}
 
 
-def _asked(fields: Mapping[str, str]) -> dict[str, Any]:
-    """What a form asks: items as in a policy file, and an epsilon."""
-    return AskedItems.model_validate({"items": _items(fields), "epsilon": fields.get("epsilon") or None}).document()
-
-
-def _items(fields: Mapping[str, str]) -> list[Any]:
-    if len(fields.get("items", "")) > MOST_WRITTEN:
-        raise Turned(422, "that is too long for a form", fix="send the items as JSON: see /openapi.json")
-    found = read_source(f"release:\n{fields.get('items', '')}\n").data
-    items = found.get("release") if isinstance(found, dict) else None
-    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-        raise Turned(422, "these are no items", fix="write lines such as `- {name: ages, histogram: age}`")
-    return json.loads(json.dumps(items))  # type: ignore[no-any-return]
-
-
-def _done(office: Office, sight: Sight) -> str:
-    """Carry out a form; where to go then, or nothing to show the page again."""
-    fields, who = sight.fields, sight.who
-    name, key = fields.get("dataset", ""), fields.get("request", "")
-    try:
-        match fields.get("form", ""):
-            case "plan":
-                return ""
-            case "request" if who.role == "analyst":
-                said = Petition.model_validate(_asked(fields) | {"purpose": fields.get("purpose", "")})
-                office.petitions.make(who, name, said.document(), said.purpose, fields.get("key", "")[:100] or "page")
-                return "/requests"
-            case "approve" | "reject" as word if who.role == "curator":
-                office.petitions.decide(who, key, approve=word == "approve")
-                return "/requests"
-            case "propose" if who.role == "curator":
-                given = {key: fields.get(key, "") for key in ("policy", "total", "rows")}
-                proposed = Proposal.model_validate(given | {"curators": fields.get("curators", "").split()})
-                found = office.holdings.propose(
-                    who, proposed.policy, proposed.total, fields.get("delta") or 0, proposed.rows, proposed.curators
-                )
-                return f"/datasets/{quote(found['name'])}"
-            case "open" if who.role == "curator":
-                office.holdings.open(who, name)
-                return f"/datasets/{quote(name)}"
-            case "allot" if who.role == "curator":
-                until = fields.get("expires", "")
-                said_so = {"amount": fields.get("amount", ""), "expires": f"{until}T00:00:00Z" if until else None}
-                allotted = NewAllotment.model_validate(said_so)
-                expires: datetime | None = allotted.until
-                office.holdings.allot(who, name, fields.get("user", ""), allotted.amount, expires)
-                return f"/datasets/{quote(name)}"
-    except ValidationError as error:
-        wrong = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"]) or "it"
-        raise Turned(422, f"the form is not as it should be: {wrong}", fix="fill in every field") from None
-    except ValueError:
-        raise Turned(422, "the form is not as it should be", fix="fill in every field") from None
-    raise not_allowed()
-
-
-PAGES: dict[str, Page] = {"datasets": datasets, "dataset": dataset, "requests": requests, "audit": audit}
+TOKENS: Final = {
+    "read": ("look", EVERYBODY),
+    "plan": ("plan, and ask releases", READERS),
+    "request": ("ask for releases", frozenset(("analyst",))),
+    "govern": ("propose, open, allot, approve", frozenset(("curator",))),
+    "accounts": ("manage accounts", frozenset(("admin",))),
+}
+"""What a token may be made for, in words, and by whom."""
+SHOWN_AGAIN: Final = {"propose": "datasets"} | dict.fromkeys(
+    ("token", "remove-token", "account", "password", "disable", "enable"), "account"
+)
+PAGES: dict[str, Page] = {
+    "datasets": datasets,
+    "dataset": dataset,
+    "requests": requests,
+    "audit": audit,
+    "account": account,
+}
 ROUTES: tuple[tuple[str, list[str], str], ...] = (
     ("/", ["GET"], "datasets"),
     ("/assets/{asset}", ["GET"], "assets"),
@@ -295,5 +253,6 @@ ROUTES: tuple[tuple[str, list[str], str], ...] = (
     ("/datasets/{dataset}", ["GET"], "dataset"),
     ("/requests", ["GET"], "requests"),
     ("/audit", ["GET"], "audit"),
+    ("/account", ["GET"], "account"),
     ("/act", ["POST"], "act"),
 )
