@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon.server.accounts import SCOPES, Person
-from tetraodon.server.holdings import STOPPED
 from tetraodon.server.limited import Limits
 from tetraodon.server.office import Office
+from tetraodon.server.state import STOPPED
 from tetraodon.server.told import note_overruns
 from tetraodon.server.worker import Worker
 
