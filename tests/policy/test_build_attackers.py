@@ -54,7 +54,7 @@ def test_documents_read_back(entry: Any) -> None:
         ([], {}, PolicyError, "nothing would be protected"),
         ([{"groups": "a", "at most": 2}, {"chain": CHAIN}], {}, Refused, "two kinds of dependence"),
         ([{"groups": "a"}], {}, PolicyError, "`at most` is missing"),
-        ([{"groups": "a", "at most": 2}], {"known": [{"count": "all"}]}, Refused, "known counts"),
+        ([{"groups": "a", "at most": 2}], {"known": [{"marginal": "on"}]}, Refused, "beside one known count"),
         ([{"groups": "a", "at most": 2}], {"individuals": {"key": "k", "at most": 2}}, Refused, "several rows"),
         (
             [{"groups": "a", "at most": 2}],

@@ -44,8 +44,6 @@ REFUSED = {
     ("some rows", "contacts"): INDEPENDENT,
     ("some rows", "each record"): "shows how many records",
     ("presence", "each record"): "shows how many records",
-    ("known", "households"): INDEPENDENT,
-    ("inequality", "households"): INDEPENDENT,
     ("own secrets", "households"): INDEPENDENT,
     ("known", "contacts"): INDEPENDENT,
     ("inequality", "contacts"): INDEPENDENT,

@@ -31,6 +31,7 @@ from tetraodon.policy.attackers import (
     Independent,
     TableSecret,
 )
+from tetraodon.policy.known import known_query
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.workload.linear import Measurement
@@ -64,19 +65,24 @@ def certify_release(
     at = policy.delta if delta is None else delta
     if policy.once:
         return _priced_once(policy, measurements, at)
-    alone = certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
     if isinstance(policy.attackers, Independent) or not policy.graph.has_edges:
-        return alone
+        return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=at)
+    alone = certify_measurements(
+        replace(policy.graph, known=()) if policy.known else policy.graph, measurements, delta=at
+    )
     each = certify_measurements(complete_graph(policy.graph), measurements, delta=at)
     if (not each.finite and each.rho is None) or each.epsilon == 0:
         return each
     squares = currency_of(measurements) is Currency.ZCDP
     cost = Fraction(each.rho or 0) if squares else Fraction(each.epsilon)
     match policy.attackers:
-        case DependentGroups(_, rows):
+        case DependentGroups() as groups:
+            rows = groups.rows_together(known_counts(policy))
             exact = each.exact and alone.exact and (alone.epsilon, alone.rho) == (each.epsilon, each.rho)
+            exact = exact and not policy.known
             how = "maximum" if exact else "upper bound"
-            method = f"{how} over changes of all {rows} rows of a group"
+            whose = "groups that make up for each other" if policy.known else "a group"
+            method = f"{how} over changes of all {rows} rows of {whose}"
             if squares:
                 return Computed(rows**2 * cost, None, method, exact, delta=at)
             return Computed(rows * cost, None, method, exact)
@@ -203,7 +209,8 @@ def priced_for_each(policy: Policy, noise: NoiseLaw = LAPLACE) -> Policy:
     squares = noise.currency is Currency.ZCDP
     whole = (policy.rho or rho_at(policy.epsilon, policy.delta)) if squares else policy.epsilon
     match policy.attackers:
-        case DependentGroups(_, rows):
+        case DependentGroups() as groups:
+            rows = groups.rows_together(known_counts(policy))
             each = whole / (rows**2 if squares else rows)
         case Chain() as chain:
             if squares and not policy.once:
@@ -237,6 +244,11 @@ def _rho_of_row(policy: Policy, chain: Chain) -> Fraction:
 
     influence, rows = best_quilt(chain, secret_pairs(policy.graph), worth)
     return rho_at(policy.epsilon - influence, policy.delta) / rows**2
+
+
+def known_counts(policy: Policy) -> int:
+    """How many counts are known, the cells of tables one by one."""
+    return sum(known_query(entry, policy.domain).size(policy.domain) for entry in policy.known)
 
 
 def secret_pairs(graph: SecretGraph) -> Bools:

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from tetraodon.certificate.against_attackers import require_independent
+from tetraodon.certificate.against_attackers import known_counts, require_independent
 from tetraodon.certificate.axis import Term, best_edge
 from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity, certifying
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
@@ -39,9 +39,12 @@ def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitiv
     item = Item("asked", query, where=where)
     asked = item.linear(policy.domain) if isinstance(query, Query) else linear(query, policy.domain)
     match policy.attackers:
-        case DependentGroups(_, rows):
+        case DependentGroups() as groups:
+            rows = groups.rows_together(known_counts(policy))
             one = sensitivity_of(complete_graph(policy.graph), asked)
-            return Sensitivity(rows * one.value, None, one.exact, f"changes of all {rows} rows of a group")
+            return Sensitivity(
+                rows * one.value, None, one.exact and not policy.known, f"changes of all {rows} rows that go together"
+            )
         case Chain():
             one = sensitivity_of(complete_graph(policy.graph), asked)
             return Sensitivity(one.value, None, one.exact, "any change of one row of the chain")

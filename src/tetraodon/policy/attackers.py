@@ -94,6 +94,20 @@ class DependentGroups:
         if not 1 <= self.at_most <= 1_000_000:
             raise PolicyError("`at most` is not between 1 and 1,000,000", fix="write the largest group, such as 5")
 
+    def rows_together(self, known: int = 0) -> int:
+        """How many rows change at once where so many counts are known: those of all groups that make up for each other.
+
+        Why   groups are independent, so neighbours under one known count, of m rows a group, are sequences of whole
+              numbers from -m to m that add up to zero, or lie on the way, while no part does. They have at most
+              2 m - 1 members, or 2 if m is 1 (docs/attackers.md).
+        """
+        if known > 1:
+            raise Refused(
+                "groups of dependent rows are priced beside one known count, and more are known",
+                fix="list the one count that was published, or write `attackers: [independent]` if that is true",
+            )
+        return self.at_most * max(2, 2 * self.at_most - 1) if known else self.at_most
+
 
 @dataclass(frozen=True, slots=True)
 class Chain:

@@ -70,8 +70,8 @@ def against_whom(attackers: Attackers) -> str:
             assert_never(attackers)
 
 
-def cost_of_dependence(attackers: Attackers) -> tuple[str, ...]:
-    """What it costs that rows may depend on each other."""
+def cost_of_dependence(attackers: Attackers, known: int = 0) -> tuple[str, ...]:
+    """What it costs that rows may depend on each other, where so many counts are known."""
     match attackers:
         case Independent():
             return ()
@@ -79,7 +79,8 @@ def cost_of_dependence(attackers: Attackers) -> tuple[str, ...]:
             return (
                 f"All rows of a {column}, up to {rows:,}, may change together with one person's secret, and each of "
                 f"them in any way, whatever `secrets` says: the loss, and with it the noise, is that of "
-                f"{number_of(rows, 'row')} of which any two values must not be told apart.",
+                f"{number_of(attackers.rows_together(known), 'row')} of which any two values must not be told apart"
+                + (f", in every {column} that makes up for another as the known count asks for." if known else "."),
             )
         case Chain():
             return (

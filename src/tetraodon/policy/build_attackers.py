@@ -53,7 +53,7 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
         if not section.independent:
             raise PolicyError("`independent: false` says nothing", fix="name the groups or the chain")
         return INDEPENDENT
-    if document.known:
+    if document.known and section.kind != "groups":
         raise Refused(
             "known counts are priced for attackers to whom people are independent only",
             fix="drop `known` if nothing exact was published, or write `attackers: [independent]` if that is true",
@@ -81,7 +81,9 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
     if section.kind == "groups":
         if section.at_most is None:
             raise PolicyError("`at most` is missing", fix="add how large a group can be: `at most: 5`")
-        return DependentGroups(section.groups, section.at_most)
+        groups = DependentGroups(section.groups, section.at_most)
+        groups.rows_together(sum(1 if known.kind in ("count", "rectangle") else 2 for known in document.known))
+        return groups
     if section.kind == "contacts":
         if section.contacts is None:
             raise PolicyError("`contacts` is empty", fix="write {contacts: {at most: 5, influence: 1.2, source: ...}}")

@@ -261,7 +261,7 @@ def _costs(policy: Policy) -> Part:
             "released exactly, not even of a public attribute."
         )
     sentences.extend(cost_of_rows(policy))
-    sentences.extend(cost_of_dependence(policy.attackers))
+    sentences.extend(cost_of_dependence(policy.attackers, len(policy.known)))
     examples = (presence_example(policy, *minding[:1]),) if policy.graph.absent else ()
     return Part("What this costs", tuple(sentences), examples)
 

@@ -47,6 +47,7 @@ def count(
             {name for names in (*groups, *(query.names for query in every)) for name in names},
             warn,
         )
+        check_groups(governing or plan.policy, engine)
         people = {one: _people(one, engine) for q in every if isinstance(one := q.contribution, EachPerson)}
     check_not_empty(governing or plan.policy, counts.values())
     check_known_data(plan.policy, facts, counts)
@@ -198,6 +199,22 @@ def told_facts(policy: Policy, governing: Policy) -> dict[Known, str]:
             if entry.told and set(known_query(entry, whose.domain).names) <= set(policy.domain.names):
                 found.setdefault(entry, f"entry {number} of `known`{place}")
     return found
+
+
+def check_groups(governing: Policy, engine: Engine) -> None:
+    """Refuse a table with rows that are cut off a group, or that have none, where a count of all rows is known.
+
+    Why  what is known counts them, and a group that they belong to may then have to make up for more than was priced.
+    """
+    if governing.known and isinstance(governing.attackers, DependentGroups):
+        column = engine.dry_run()[-1]
+        if column.missing or column.outside:
+            raise DataRefusal(
+                "some rows would not be counted, of groups that are larger than `at most` or have no name, and a count "
+                "of all rows is known",
+                fix="write the size of the largest group as `at most`, and leave out rows without a group",
+                where="attackers",
+            )
 
 
 def check_not_empty(governing: Policy, counts: Iterable[Counts]) -> None:

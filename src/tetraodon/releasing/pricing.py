@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tetraodon.certificate.against_attackers import adds_up, certify_release
+from tetraodon.certificate.against_attackers import adds_up, certify_release, known_counts
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
@@ -255,6 +255,9 @@ def price_of_known(plan: Plan) -> dict[str, Fraction | float]:
          divided by that of the same noise if nothing were known.
     """
     policy = plan.policy
+    if isinstance(groups := policy.attackers, DependentGroups):
+        times = Fraction(groups.rows_together(known_counts(policy)), groups.at_most)
+        return {item.name: times for item in plan if any(m.scale for m in item.measurements)}
     unknowing = replace(policy.graph, known=())
     found: dict[str, Fraction | float] = {}
     for item in plan:
