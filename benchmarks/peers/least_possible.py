@@ -3,7 +3,8 @@
 For weights of the steps, and of the values where presence is secret, that add up to 1, no strategy that loses 1 has a
 smaller sum of squared errors than (tr (R M R')^1/2)^2, with R'R = W'W of what is asked and M the sum of weight times
 (e_x - e_y)(e_x - e_y)', or e_x e_x'. Any weights will do, so nothing here has to be trusted to converge: they are
-looked for at up to `FEW` values, by raising those of steps that lose the most, and carried over to more.
+looked for at up to `FEW` values, by raising those of steps that lose the most, and carried over to more: those of short
+steps by their lengths, as they are in the middle.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import tetraodon as td
 from benchmarks.peers.rows import OURS, Row, absolute
 
 Floats = NDArray[np.float64]
-FEW, ROUNDS, AGAIN = 256, 60, 1025
-"""Values at which weights are looked for, rounds of that, and below how many values a few rounds more are worth it."""
+FEW, ROUNDS, AGAIN, SHORT = 256, 60, 1025, 24
+"""Values at which weights are looked for, rounds of that, below how many values a few rounds more are worth it, and how
+many times fewer values a short step has."""
 
 
 def bound(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every task gets a folder
@@ -30,7 +32,8 @@ def bound(quick: bool, folder: Path) -> Iterator[Row]:  # noqa: ARG001 - every t
     sizes = (64, 256) if quick else (64, 256, 1024, 4096)
     promises: dict[str, Any] = {"presence alone": None, "everything": "everything", "within an eighth": "an eighth"}
     cases = [(size, name, promises[name]) for size, name in product(sizes, promises)]
-    for size, name, secret in [*cases, *([] if quick else [(1024, "within 8", {"within": 8})])]:
+    short = [(size, f"within {reach}", {"within": reach}) for size, reach in product(sizes[2:], (8, 4, 2, 1))]
+    for size, name, secret in [*cases, *short]:
         secret = {"within": size // 8} if secret == "an eighth" else secret
         for asked in ("ranges", "cdf"):
             errors = {OURS: [planned(size, secret, asked)], "least possible": [least_possible(size, secret, asked)]}
@@ -49,10 +52,16 @@ def least_possible(size: int, secret: Any, asked: str, few: int = FEW) -> float:
     """A bound from below on the mean squared error of all ranges, or of all running counts."""
     few = min(size, few)
     reach = secret["within"] if isinstance(secret, dict) else size
-    pairs, single, best = searched(few, _steps(few, max(1, round(reach * few / size))), asked, secret is None, ROUNDS)
+    short = reach * SHORT < few
+    fewer = reach if short else max(1, round(reach * few / size))
+    pairs, single, best = searched(few, _steps(few, fewer), asked, secret is None, ROUNDS)
     if size > few:
-        place = np.arange(size) * few // size
-        pairs, single = pairs[np.ix_(place, place)] * _steps(size, reach), single[place]
+        if short:
+            apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+            pairs, single = np.pad(pairs[few // 2, few // 2 :], (0, size))[apart], np.zeros(size)
+        else:
+            place = np.arange(size) * few // size
+            pairs, single = pairs[np.ix_(place, place)] * _steps(size, reach), single[place]
         rounds = 10 if size < AGAIN else 1
         best = searched(size, _steps(size, reach), asked, secret is None, rounds, (pairs, single))[2]
     return best / (size * (size + 1) / 2 if asked == "ranges" else size)

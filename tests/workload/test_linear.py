@@ -139,8 +139,8 @@ def test_every_kind_of_answer_says_whether_it_has_noise_of_its_own() -> None:
     """A kind that is new is looked at here before one release of it is priced by the law of its noise."""
     kinds = {kind.__name__ for kind in get_args(Contribution)} - {Among.__name__}
     on_each = {
-        "AllRanges", "Answerers", "EachPerson", "Hats", "Number", "One", "Prefix", "Product", "Ramps", "SmoothSums",
-        "Soft", "Table", "WeighedMargins",
+        "AllRanges", "Answerers", "EachPerson", "Hats", "Number", "One", "Prefix", "Product", "Ramps", "SmoothRunning",
+        "SmoothSums", "Soft", "Table", "WeighedMargins",
     }  # fmt: skip
     assert kinds - {kind.__name__ for kind in NOT_ON_EACH} == on_each
     assert Measurement(LinearQuery(One()), Fraction(1)).on_each

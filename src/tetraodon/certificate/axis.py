@@ -29,6 +29,7 @@ from tetraodon.workload.linear import Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.squared import Measured, Squared
@@ -219,6 +220,7 @@ def linear_in_code(term: Term) -> bool:
             | ChosenTables()
             | Divided()
             | Disguised()
+            | SmoothRunning()
             | SmoothSums()
         ):
             return False

@@ -31,7 +31,9 @@ from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
 from tetraodon.workload.contribution import AllRanges, One, Table
 from tetraodon.workload.smooth import Hats
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.soft import Soft
+from tetraodon.workload.squared import Squared
 
 ARRAY_LIMIT = 20_000_000
 
@@ -204,10 +206,14 @@ class LineAxis:
         return self._by_runs(alone, lone, same)
 
     def _widest_gap(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
-        """Every range at once: apart depends on the gap d alone, as d(N + 1 - d)."""
-        if lone or len(same) != 1 or not isinstance(same[0].contribution, AllRanges):
+        """Every range at once: apart depends on the gap d alone, as d(N + 1 - d). So do squares of running sums."""
+        if lone or len(same) != 1 or not isinstance(self.graph, Everything | Within):
             return None
-        if not isinstance(self.graph, Everything | Within):
+        kind = same[0].contribution
+        if isinstance(kind, Squared) and isinstance(kind.of, SmoothRunning):
+            gaps = np.arange(1, longest_reach(self.graph) + 1)
+            return best_step(lone, same, np.zeros_like(gaps), gaps)
+        if not isinstance(kind, AllRanges):
             return None
         size = self.graph.size
         gap = min(longest_reach(self.graph), (size + 1) // 2)

@@ -26,18 +26,17 @@ from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import UNIT_LIMIT, Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
 
 PARTS_LIMIT = 10_000
 """The finest parts that weights are told in, and the largest weight: products with counts stay whole numbers."""
-MOST_ROWS = 2**26
-"""More rows no person has, nor a larger cap."""
 FINEST, MOST_WAYS = 2**24, 8
 """The finest parts that multiples of margins are told in, and the most attributes that their tables have."""
-WIDTHS = 20
-"""More weighted sums than this for each value of an attribute no search begins with."""
+MOST_ROWS, WIDTHS = 2**26, 20
+"""More rows no person has, nor a larger cap; more weighted sums for each value no search begins with."""
 
 
 def measurement_document(measurement: Measurement) -> dict[str, Any]:
@@ -109,6 +108,9 @@ def _contribution_document(contribution: Contribution) -> dict[str, Any]:
                 "rows": [_weights_text(row) for row in sums.sums],
                 **({"width": sums.width, "kernel": _weights_text(sums.kernel)} if isinstance(sums, SmoothSums) else {}),
             }
+        case SmoothRunning(name=name, unit=unit) as sums:
+            told = {"parts": unit.denominator, "kernel": _weights_text(sums.kernel)}
+            return {"kind": "running sums", "attribute": name, **told}
         case Beyond():
             return {"kind": "beyond", "attribute": contribution.names[0], "parents": list(contribution.parents)}
         case Table():
@@ -212,14 +214,16 @@ def _chosen_from(document: Mapping[str, Any], domain: Domain) -> ChosenTables:
     return ChosenTables(of, sizes, rounds, most, free, document["total"])
 
 
-def _smooth_from(document: Mapping[str, Any], domain: Domain) -> SmoothSums:
-    attribute, parts = domain[document["attribute"]], _whole(document["parts"], 1, UNIT_LIMIT)
-    texts = (document["kernel"], document["single"], *document["rows"])
-    kernel, single, *rows = (np.array(_weights_from(text, 2**31)) for text in texts)
-    size, width = attribute.size, _whole(document["width"], 1, attribute.size)
-    if len(kernel) > 2 * size or not 1 <= len(rows) <= size:
+def _smooth_from(document: Mapping[str, Any], domain: Domain) -> SmoothSums | SmoothRunning:
+    attribute, unit = domain[document["attribute"]], Fraction(1, _whole(document["parts"], 1, UNIT_LIMIT))
+    name, size, running = attribute.name, attribute.size, document["kind"] == "running sums"
+    texts = (document["kernel"], *([] if running else (document["single"], *document["rows"])))
+    kernel, *more = (np.array(_weights_from(text, 2**31)) for text in texts)
+    if len(kernel) > 2 * size or (not running and not 1 <= len(more) - 1 <= size):
         raise ValueError("sums that no plan would have")
-    return SmoothSums(attribute.name, size, width, np.array(rows), kernel, single, Fraction(1, parts))
+    if running:
+        return SmoothRunning(name, size, kernel, unit)
+    return SmoothSums(name, size, _whole(document["width"], 1, size), np.array(more[1:]), kernel, more[0], unit)
 
 
 def _margins_from(document: Mapping[str, Any], domain: Domain) -> WeighedMargins:
@@ -228,10 +232,7 @@ def _margins_from(document: Mapping[str, Any], domain: Domain) -> WeighedMargins
     if not 1 <= len(set(names)) == len(names) <= MOST_WAYS:
         raise ValueError("margins that no plan would have")
     times = tuple(_whole(many, -FINEST, FINEST) for many in document["times"])
-    try:
-        return WeighedMargins(names, sizes, times, Fraction(1, parts))
-    except QueryError as error:
-        raise ValueError("margins that no plan would have") from error
+    return WeighedMargins(names, sizes, times, Fraction(1, parts))
 
 
 def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) -> Measurement:
@@ -264,7 +265,7 @@ def measurement_from(document: Mapping[str, Any], query: Query, domain: Domain) 
                 contribution = made(attribute.name, attribute.size, _whole(counts["width"], 1, attribute.size))
             case "weighted sums":
                 contribution = _weighted_from(counts, domain)
-            case "smooth sums":
+            case "smooth sums" | "running sums":
                 contribution = _smooth_from(counts, domain)
             case "weighed margins":
                 contribution = _margins_from(counts, domain)

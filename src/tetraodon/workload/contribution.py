@@ -26,6 +26,7 @@ from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number, writable
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -262,5 +263,6 @@ Contribution: TypeAlias = (
     | ChosenTables
     | Divided
     | Disguised
+    | SmoothRunning
     | SmoothSums
 )

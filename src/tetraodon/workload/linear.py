@@ -29,6 +29,7 @@ from tetraodon.workload.flows import PARTS, Flows
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -254,7 +255,7 @@ def _added(
                 raise Refused("smoothed counts this wide are too long for exact arithmetic", fix="use less width")
             table = _add_up(groups * smooth.size, place * smooth.size + rest[0], counts)
             flat = smooth.add_up(table.reshape(groups, smooth.size))
-        case SmoothSums() as sums:
+        case SmoothRunning() | SmoothSums() as sums:
             if not fits(sums.longest):
                 raise Refused("smooth sums are too long for exact arithmetic", fix="use smaller weights")
             table = _add_up(groups * sums.size, place * sums.size + rest[0], counts)

@@ -47,7 +47,7 @@ class SmoothSums:
     def __post_init__(self) -> None:
         if self.sums.shape[1] != self._bins.rows or self.single.shape != (self.size,) or not self.kernel.any():
             raise QueryError("smooth sums do not fit their attribute", fix="give sums for every bin, and weights")
-        if self.single.min() < 1 or self._lowest <= 0:
+        if self.single.min() < 1 or lowest_of(self.kernel) <= 0:
             raise QueryError(
                 "smooth sums do not tell every value", fix="give each a weight, and a kernel that tells it"
             )
@@ -125,25 +125,13 @@ class SmoothSums:
         Why   the products of bumps are at least their spectrum at its lowest, times single^2 and width^2: Toeplitz
               matrices lie between the ends of their symbol.
         """
-        return np.asarray(self._lowest * (self.width * self.single.astype(np.float64)) ** 2)
+        return np.asarray(lowest_of(self.kernel) * (self.width * self.single.astype(np.float64)) ** 2)
 
     def between_bins(self, rows: Floats) -> Floats:
         """Rows that are given for bins, at every value, in parts of the width."""
         first, start = np.divmod(np.arange(self.size), self.width)
         after = np.minimum(first + 1, self._bins.rows - 1)
         return np.asarray((self.width - start) * rows[:, first] + start * rows[:, after])
-
-    @cached_property
-    def _lowest(self) -> float:
-        """A bound from below on the spectrum of the products of bumps.
-
-        Why   between places of a grid of N, a sum of cosines up to the L-th falls by at most (pi L / N)^2 / 2 of its
-              largest sum (Bernstein).
-        """
-        many = 2**8 * len(self.kernel)
-        spectrum = np.abs(np.fft.rfft(self.kernel, many)) ** 2
-        fall = (np.pi * len(self.kernel) / many) ** 2 / 2 * float(np.abs(self.kernel).sum()) ** 2
-        return float(spectrum.min()) - fall
 
     @property
     def _bins(self) -> Hats:
@@ -157,5 +145,21 @@ class SmoothSums:
     @cached_property
     def overlaps(self) -> Ints:
         """The products of the kernel with itself, moved by each number of places; the last is nothing."""
-        many = len(self.kernel)
-        return np.append(np.correlate(self.kernel, self.kernel, "full")[many - 1 :], 0)
+        return np.append(overlaps_of(self.kernel), 0)
+
+
+def overlaps_of(kernel: Ints) -> Ints:
+    """The products of a kernel with itself, moved by each number of places that it reaches."""
+    return np.asarray(np.correlate(kernel, kernel, "full")[len(kernel) - 1 :])
+
+
+def lowest_of(kernel: Ints) -> float:
+    """A bound from below on the spectrum of the products of a kernel with itself.
+
+    Why   between places of a grid of N, a sum of cosines up to the L-th falls by at most (pi L / N)^2 / 2 of its
+          largest sum (Bernstein).
+    """
+    many = 2**8 * len(kernel)
+    spectrum = np.abs(np.fft.rfft(kernel, many)) ** 2
+    fall = (np.pi * len(kernel) / many) ** 2 / 2 * float(np.abs(kernel).sum()) ** 2
+    return float(spectrum.min()) - fall

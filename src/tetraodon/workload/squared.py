@@ -22,6 +22,7 @@ from tetraodon.workload.flows import Flows
 from tetraodon.workload.number import Number
 from tetraodon.workload.ranks import Ranks
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 from tetraodon.workload.soft import Product, Soft
 from tetraodon.workload.weighed_margins import WeighedMargins
@@ -36,7 +37,7 @@ class Squared:
     ([1, 10], [9])
     """
 
-    of: Number | Table | Hats | Ramps | Soft | Product | WeighedMargins | SmoothSums
+    of: Number | Table | Hats | Ramps | Soft | Product | WeighedMargins | SmoothRunning | SmoothSums
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,6 +59,8 @@ class Squared:
                 return np.where(first < ramps.rows, whole + _square(ramps.width - start), 0)
             case Soft() | Product() | SmoothSums() as soft:
                 return soft.inner(x, x)
+            case SmoothRunning() as running:
+                return np.asarray(running.moved[running.size - 1 - np.asarray(x)])
             case WeighedMargins() as margins:
                 return np.full(np.shape(x), margins.added(2), object)
             case _:
@@ -84,6 +87,8 @@ class Squared:
                 apart = self.alone(low) + self.alone(high)
                 next_to = _square(w - start) + _square(start + end - w) + _square(end)
                 return np.where(near, 2 * _square(end - start), np.where(first + 1 == second, next_to, apart))
+            case SmoothRunning() as running:
+                return np.asarray(running.moved[np.abs(x - y)])
             case SmoothSums() as sums:
                 return np.asarray(sums.lengths[x] + sums.lengths[y] - 2 * sums.inner(x, y))
             case Soft() | Product() as soft:
@@ -125,7 +130,7 @@ def squared(contribution: Contribution) -> Measured:
             return contribution  # zeros and ones
         case Table() as table:
             return contribution if np.isin(table.matrix, (0, 1)).all() else Squared(table)
-        case Number() | Hats() | Ramps() | Soft() | Product() | WeighedMargins() | SmoothSums():
+        case Number() | Hats() | Ramps() | Soft() | Product() | WeighedMargins() | SmoothRunning() | SmoothSums():
             return Squared(contribution)
         case Among():
             return replace(contribution, inner=cast(Contribution, squared(contribution.inner)))
@@ -159,6 +164,8 @@ def signed(contribution: Contribution) -> bool:
             return bool((table.matrix < 0).any())
         case WeighedMargins() as margins:
             return min(margins.times) < 0
+        case SmoothRunning() as running:
+            return bool(running.kernel.min() < 0)
         case SmoothSums() as sums:
             return bool(sums.sums.min(initial=0) < 0 or sums.kernel.min() < 0)
         case Among():

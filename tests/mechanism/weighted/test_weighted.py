@@ -2,7 +2,8 @@
 their intervals hold the truth.
 
 False alarms: coverage of each of 16 numbers over `RUNS` releases is compared with the 1e-10 quantile of
-Binomial(RUNS, 0.95), three times, so that the file fails by chance with probability below 5e-9.
+Binomial(RUNS, 0.95), three times, and that of 100 numbers once, so that the file fails by chance with probability below
+1.5e-8.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from tetraodon.releasing.counting import count
 from tetraodon.releasing.release import infer
 from tetraodon.releasing.run import noisy
 from tetraodon.workload.contribution import WeightedSums
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 
 RUNS = 300
@@ -147,12 +149,15 @@ def test_presence_alone_errs_no_more_than_published_strategies(asked: str, most:
         ({"within": 5}, "secret", 100, 1.01),
         ("public", "secret", 300, 1.01),
         ("everything", "public", 300, 1.02),
+        ({"within": 8}, "public", 300, 1.015),
+        ({"within": 2}, "public", 300, 1.006),
     ],
 )
 def test_gaussian_strategies_are_near_the_least_error(
     secret: Any, presence: str, size: int, most: float, asked: str
 ) -> None:
-    """At rho = 1/2 squares of what a step moves may add up to one; up to 257 values all are knots, and 300 are not."""
+    """At rho = 1/2 squares of what a step moves may add up to one; up to 257 values all are knots, and 300 are not.
+    Short steps have running sums."""
     here = policy(secret, size=size, presence=presence, budget={"rho": "1/2"}, release=[{"name": "q", asked: "x"}])
     item = td.plan(here)["q"]
     assert (item.mechanism, item.certificate.exact) == ("weighted", True)
@@ -189,13 +194,17 @@ def test_a_total_is_free_where_presence_and_values_are_secret() -> None:
 TABLE = pl.DataFrame({"x": [(i * i * 7 + i // 3) % 16 for i in range(900)]})
 
 
-@pytest.mark.parametrize(("presence", "budget"), [("public", "epsilon"), ("secret", "epsilon"), ("public", "rho")])
-def test_intervals_hold_the_truth(presence: str, budget: str) -> None:
-    here = policy({"within": 4}, presence=presence, budget={budget: 1})
+@pytest.mark.parametrize(
+    ("presence", "budget", "size"),
+    [("public", "epsilon", 16), ("secret", "epsilon", 16), ("public", "rho", 16), ("public", "rho", 100)],
+)
+def test_intervals_hold_the_truth(presence: str, budget: str, size: int) -> None:
+    here = policy({"within": 4}, presence=presence, budget={budget: 1}, size=size)
     plan = td.plan(here)
     assert plan["q"].mechanism == "weighted"
+    assert isinstance(plan["q"].measurements[0].query.contribution, SmoothRunning) == (size == 100)
     exact, permit = count(plan, TABLE), without_ledger(plan.certificate)
-    truth, held = np.cumsum(np.bincount(TABLE["x"], minlength=16)), np.zeros(16)
+    truth, held = np.cumsum(np.bincount(TABLE["x"], minlength=size)), np.zeros(size)
     for _ in range(RUNS):
         answer = infer(plan, {"q": noisy(plan["q"], exact["q"], permit)}, "", "")["q"].to_polars()
         held += (answer["lower"].to_numpy() <= truth) & (truth <= answer["upper"].to_numpy())

@@ -12,12 +12,14 @@ import numpy as np
 from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.mechanism.hierarchical.banded import BandedFit
 from tetraodon.mechanism.hierarchical.least_squares import SmoothFit, levels_of
+from tetraodon.mechanism.hierarchical.running_fit import RunningFit
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.mechanism.strategy import Scaled
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.workload.contribution import One, WeightedSums
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 
 EXACT_SIZE = 6000
@@ -26,7 +28,7 @@ TOGETHER = 256
 
 
 @lru_cache(maxsize=8)
-def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit:
+def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit | RunningFit:
     """Least squares for a strategy's measurements."""
     strategy = at.strategy
     known = LinearQuery(One(), strategy.table[:-1]) in strategy.exact
@@ -36,6 +38,8 @@ def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit:
         return WrittenOutFit(np.asarray(sums.matrix * float(sums.unit)), leaves * float(sums.unit) ** 2, total)
     if isinstance(sums, SmoothSums):
         return BandedFit(sums, leaves, total)
+    if isinstance(sums, SmoothRunning):
+        return RunningFit(sums, leaves)
     bins: list[tuple[int, float]] = []
     running: list[tuple[int, float]] = []
     for query, scale in zip(strategy.noisy[1:], strategy.scales(at.scale)[1:], strict=True):
@@ -56,7 +60,7 @@ def running_noise(at: Scaled) -> tuple[Floats, Floats]:
         variance = running_variance_bounds(fit) * at.above_discrete
         return variance, np.sqrt(variance / 2)
     variance, largest = np.zeros(fit.size), np.zeros(fit.size)
-    if isinstance(fit, BandedFit) and at.strategy.noise == GAUSSIAN:  # which asks for variances alone
+    if isinstance(fit, BandedFit | RunningFit) and at.strategy.noise == GAUSSIAN:  # which asks for variances alone
         return fit.running_variances(np.arange(fit.size)) * at.above_discrete, largest
     codes = np.arange(fit.size)
     for start in range(0, fit.size, TOGETHER):
@@ -86,7 +90,7 @@ def parts_of(at: Scaled, moved: Floats) -> tuple[Floats, ...]:
     for query, scale in zip(strategy.noisy, strategy.scales(at.scale), strict=True):
         kind = query.contribution
         seen: Floats = moved if query.by == strategy.table else moved.sum(axis=-1, keepdims=True)
-        if isinstance(kind, Hats | Ramps | WeightedSums | SmoothSums):
+        if isinstance(kind, Hats | Ramps | WeightedSums | SmoothRunning | SmoothSums):
             seen = kind.add_up(moved)  # type: ignore[arg-type, assignment]
         found.append(np.asarray(seen / strategy.noise.variance(scale)))
     return tuple(found)

@@ -22,6 +22,7 @@ import numpy as np
 from tetraodon.arrays import Floats, Ints
 from tetraodon.mechanism.hierarchical.banded import BandedFit
 from tetraodon.mechanism.hierarchical.least_squares import Level, SmoothFit, hats_matrix, prefix_bins
+from tetraodon.mechanism.hierarchical.running_fit import RunningFit
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.one_thread import searching
@@ -99,7 +100,7 @@ def sample(size: int, points: int) -> Ints:
     return np.unique((np.arange(1, points + 1) * GOLDEN % 1 * size).astype(np.int64))
 
 
-def mean_range_variance(fit: SmoothFit | WrittenOutFit | BandedFit, positions: Ints) -> float:
+def mean_range_variance(fit: SmoothFit | WrittenOutFit | BandedFit | RunningFit, positions: Ints) -> float:
     """Mean variance of the count in a range drawn at random, from the running counts at some or all positions.
 
     Why   with z the running counts at the N + 1 points between values, the sum over pairs of Var(z_h - z_l) is

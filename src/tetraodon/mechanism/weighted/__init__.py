@@ -19,12 +19,14 @@ from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.mechanism.hierarchical import Hierarchical
 from tetraodon.mechanism.hierarchical.banded import BandedFit
 from tetraodon.mechanism.hierarchical.intervals import fit_of
+from tetraodon.mechanism.hierarchical.running_fit import RunningFit
 from tetraodon.mechanism.hierarchical.shape_search import best_shape
 from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
 from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
 from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
 from tetraodon.mechanism.weighted.column_search import best_rows, bumps
 from tetraodon.mechanism.weighted.dual_search import best_sums
+from tetraodon.mechanism.weighted.running_search import running_sums
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
 from tetraodon.policy.policy import Policy
@@ -32,6 +34,7 @@ from tetraodon.questions.query import Query
 from tetraodon.workload.contribution import One, WeightedSums
 from tetraodon.workload.linear import LinearQuery
 from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.workload.smooth_running import SmoothRunning
 from tetraodon.workload.smooth_sums import SmoothSums
 
 LONGEST = 1024
@@ -44,6 +47,9 @@ FEWEST = 8
 MANY_STEPS = 12
 """An attribute this many times longer than a step, with known totals, is cut by running sums into pieces that are
 alike; what a search gained there was below one percent."""
+LONGEST_RUNNING, LONGEST_STEP, MANY_SHORT = 2**16, 256, 24
+"""Values, and steps, for which running sums are searched with Gaussian noise, and how many times longer than a step an
+attribute is where nothing is better."""
 GRAIN = 5000
 """Found weights are rounded to multiples of 1 / GRAIN."""
 
@@ -69,7 +75,7 @@ class Weighted(Hierarchical):
         if (
             not attribute.ordered
             or last.bins is not None
-            or not FEWEST <= attribute.size <= (LONGEST_SQUARES if policy.delta else LONGEST)
+            or not FEWEST <= attribute.size <= (LONGEST_RUNNING if policy.delta else LONGEST)
         ):
             return
         if not isinstance(along.graph, AttributeGraph):
@@ -85,20 +91,28 @@ class Weighted(Hierarchical):
     @staticmethod
     def _sought(
         name: str, graph: AttributeGraph, reading: Sought, policy: Policy, *, known: bool, grouped: bool
-    ) -> Iterator[tuple[WeightedSums | SmoothSums, NoiseLaw]]:
+    ) -> Iterator[tuple[WeightedSums | SmoothSums | SmoothRunning, NoiseLaw]]:
         """The sums that are found, each with the noise that it is for."""
         far = known and isinstance(graph, Within) and graph.size > MANY_STEPS * graph.reach
         if policy.rho is None and not far and graph.size <= (SHORT if known else LONGEST):
             for steps, total in _searches(graph, known, grouped):
                 if (found := searched_sums(name, steps, reading, total)) is not None:
                     yield found, LAPLACE
-        if policy.delta:
+        if policy.delta and known and isinstance(graph, Within) and graph.reach * MANY_SHORT < graph.size:
+            if 1 < graph.reach <= LONGEST_STEP:  # for steps of one running counts are the best there is
+                yield running_sums(name, graph.size, graph.reach), GAUSSIAN
+        elif policy.delta and graph.size <= LONGEST_SQUARES:
             for steps in (graph,) if known else dict.fromkeys((graph, Public(graph.size))):
                 if (best := best_sums(name, steps, reading, absent=not known)) is not None:
                     yield best, GAUSSIAN
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
         sums = at.strategy.noisy[0].contribution
+        if isinstance(sums, SmoothRunning):
+            return (
+                f"{noise} was added to the running counts of {at.strategy.table[-1].name}, each with some of those "
+                f"around it, weighed as is best for steps this short{size}; least squares took them apart again."
+            )
         assert isinstance(sums, WeightedSums | SmoothSums)
         return (
             f"{noise} was added to the weighted count of each value of {at.strategy.table[-1].name}, and to "
@@ -109,8 +123,10 @@ class Weighted(Hierarchical):
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         """The table that fits single values and weighted sums together best."""
         fit, unit = fit_of(at), float(at.strategy.noisy[0].contribution.unit)
-        assert isinstance(fit, WrittenOutFit | BandedFit)
         sums, *exact = (array.astype(np.float64).reshape(-1, array.shape[-1]) for array in measured)
+        if isinstance(fit, RunningFit):
+            return fit.counts(sums, exact[0][:, 0]).reshape(at.shape)
+        assert isinstance(fit, WrittenOutFit | BandedFit)
         given = sums if isinstance(fit, BandedFit) else sums * unit
         return fit.counts(given, exact[0][:, 0] if exact else None).reshape(at.shape)
 
