@@ -47,9 +47,10 @@ FEWEST = 8
 MANY_STEPS = 12
 """An attribute this many times longer than a step, with known totals, is cut by running sums into pieces that are
 alike; what a search gained there was below one percent."""
-LONGEST_RUNNING, LONGEST_STEP, MANY_SHORT = 2**16, 256, 24
-"""Values, and steps, for which running sums are searched with Gaussian noise, and how many times longer than a step an
-attribute is where nothing is better."""
+LONGEST_RUNNING, LONGEST_STEP = 2**16, 256
+"""Values, and steps, for which running sums are searched with Gaussian noise."""
+ENOUGH_STEPS, ALL_ALIKE = 8, 24
+"""How many times longer than a step an attribute is where running sums may be best, and where they are."""
 GRAIN = 5000
 """Found weights are rounded to multiples of 1 / GRAIN."""
 
@@ -98,10 +99,10 @@ class Weighted(Hierarchical):
             for steps, total in _searches(graph, known, grouped):
                 if (found := searched_sums(name, steps, reading, total)) is not None:
                     yield found, LAPLACE
-        if policy.delta and known and isinstance(graph, Within) and graph.reach * MANY_SHORT < graph.size:
-            if 1 < graph.reach <= LONGEST_STEP:  # for steps of one running counts are the best there is
-                yield running_sums(name, graph.size, graph.reach), GAUSSIAN
-        elif policy.delta and graph.size <= LONGEST_SQUARES:
+        times = graph.size // graph.reach if known and isinstance(graph, Within) else 0
+        if policy.delta and isinstance(graph, Within) and times >= ENOUGH_STEPS and 1 < graph.reach <= LONGEST_STEP:
+            yield running_sums(name, graph.size, graph.reach), GAUSSIAN  # for steps of one these are running counts
+        if policy.delta and times < ALL_ALIKE and graph.size <= LONGEST_SQUARES:
             for steps in (graph,) if known else dict.fromkeys((graph, Public(graph.size))):
                 if (best := best_sums(name, steps, reading, absent=not known)) is not None:
                     yield best, GAUSSIAN
