@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.policy.test_build_table import clinic
+from tests.policy.test_build_table import TABLE, clinic
 
 import tetraodon as td
 from tetraodon import pufferfish as pf
 from tetraodon.certificate.added_noise import certify_added_noise
 from tetraodon.certificate.against_attackers import adds_up, certify_release, priced_for_each
-from tetraodon.certificate.certificate import TableShare
+from tetraodon.certificate.certificate import TableChance, TableShare
 from tetraodon.certificate.direct_losses import certify_replacement, certify_view
 from tetraodon.certificate.share_loss import RecordLaws, record_laws, record_loss, share_budget
 from tetraodon.errors import Refused
@@ -111,6 +111,54 @@ def test_totals_are_bounded_and_exact_where_it_is_said(given: list[list[str]]) -
     assert found.epsilon == rounded_up(low) or not found.exact or found.epsilon == 2 * rate
 
 
+@pytest.mark.parametrize("chances", [LINKED, [["0.2", "0.8"], ["0.9", "0.1"]]])
+def test_chances_of_records_lose_what_all_tables_tell_of_them(chances: Any) -> None:
+    """Of chances that are at most eight tenths apart those at an end lose the most, and all that is certified."""
+    rate, records = Fraction(1, 2), 4
+    links = {"smoker": ["0.7", "0.3"], "ill": {"given": "smoker", "are": chances}}
+    policy = drawn(records, links, "80%")
+    found = certify_release(policy, [Measurement(linear(count("ill = true"), policy.domain), 1 / rate)])
+    laws = {}
+    for tenth in (0, 1, 2, 5, 8, 9, 10):
+        cells = four_cells(chances, [str(Fraction(tenth, 10))] * records)
+        law: dict[int, Fraction] = {}
+        for table in itertools.product(cells, repeat=records):
+            told = sum(cell[1] for cell in table)
+            law[told] = law.get(told, Fraction(0)) + math.prod((cell[2][0] for cell in table), start=Fraction(1))
+        laws[tenth] = law
+    losses = {}
+    for one, other in itertools.permutations(laws, 2):
+        for w in range(-2, records + 3):
+            low, high = (
+                sum(p * bound(-rate * abs(w - s)) for s, p in laws[place].items())
+                for place, bound in ((one, exp_below), (other, exp_above))
+            )
+            if abs(one - other) <= 8:
+                losses[one, other] = max(losses.get((one, other), Fraction(0)), log_below(Fraction(low) / high))
+    worst = max(losses, key=lambda pair: losses[pair])
+    assert rounded_up(losses[worst]) == found.epsilon
+    assert found.exact
+    assert found.witness == tuple(TableChance(Fraction(end, 10), records, "smoker = true") for end in sorted(worst))
+
+
+def drawn(records: int, chances: dict[str, Any], within: str, **changes: Any) -> Policy:
+    table = {key: value for key, value in TABLE.items() if key != "share"}
+    table |= {"chance": "smoker = true", "records": records, "chances": chances, "within": within}
+    return clinic(secrets={"table": table}, **changes)
+
+
+def test_a_plan_hides_a_chance_and_fails_with_less_noise() -> None:
+    policy = drawn(1000, TABLE["chances"], "5%")
+    plan = td.plan(policy)
+    assert Fraction(1, 2) - Fraction(1, 10**5) < plan.epsilon <= Fraction(1, 2)
+    query = policy.items[0].linear(policy.domain)
+    less = certify_release(policy, [Measurement(query, plan["ill"].scale * Fraction(99, 100))])
+    assert less.epsilon > Fraction(1, 2)
+    assert td.plan(clinic())["ill"].scale < plan["ill"].scale  # a share of as many records tells a little less
+    for epsilon in ("1e-3", "20"):
+        assert td.plan(policy, epsilon=epsilon).epsilon <= Fraction(epsilon)
+
+
 def test_one_record_alone_loses_what_its_two_laws_tell() -> None:
     laws = RecordLaws(
         (0, 1, 4), (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)), (Fraction(1, 8), Fraction(7, 8), Fraction(0))
@@ -122,7 +170,7 @@ def test_one_record_alone_loses_what_its_two_laws_tell() -> None:
     ]
     for rate in (Fraction(1, 3), Fraction(2)):
         low, high = listed_loss(1, 1, rate, prior)
-        assert rounded_up(record_loss(laws, rate)[0]) == rounded_up(low) == rounded_up(high)
+        assert rounded_up(record_loss(laws, rate).loss) == rounded_up(low) == rounded_up(high)
 
 
 def test_what_it_loses_does_not_add_up() -> None:
@@ -131,7 +179,7 @@ def test_what_it_loses_does_not_add_up() -> None:
         RecordLaws((0, 1), (Fraction(7, 10), Fraction(3, 10)), (Fraction(19, 20), Fraction(1, 20))),
         Fraction(1, 2),
     )
-    one, both = record_loss(laws, rate)[0], record_loss(laws, 2 * rate)[0]
+    one, both = record_loss(laws, rate).loss, record_loss(laws, 2 * rate).loss
     assert both > 2 * one
     secret = tiny(4, 1).attackers
     assert isinstance(secret, TableSecret)

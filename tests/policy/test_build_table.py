@@ -49,6 +49,21 @@ def test_what_a_file_says_is_read_and_written_back() -> None:
     assert beside == policy
 
 
+def test_a_chance_may_be_the_secret_in_place_of_a_share() -> None:
+    told = {key: value for key, value in TABLE.items() if key != "share"} | {
+        "chance": "smoker = true",
+        "within": "0.01%",
+    }
+    policy = clinic(secrets={"table": told})
+    assert isinstance(policy.attackers, TableSecret)
+    assert policy.attackers.drawn
+    assert load_policy(policy.document) == policy != clinic()
+    with pytest.raises(PolicyError, match="says both `share` and `chance`"):
+        clinic({"chance": "ill = true"})
+    with pytest.raises(PolicyError, match=r"secrets\.table: this does not say which kind it is"):
+        clinic(secrets={"table": {key: value for key, value in TABLE.items() if key != "share"}})
+
+
 def test_an_attribute_may_be_called_table() -> None:
     named = load_policy(
         {

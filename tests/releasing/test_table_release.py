@@ -44,7 +44,7 @@ def test_it_is_released_verified_and_told(tmp_path: Path, policy: Policy) -> Non
     assert "two shares at most 25% apart, which is 10 records" in page
     found = {one.name: one for one in attack_release(told)}
     assert found["promised"].epsilon == made.epsilon
-    assert "two shares of the whole table" in found["promised"].who
+    assert "two shares or chances of the whole table" in found["promised"].who
     got, most = found["promised"].got, found["promised"].most
     assert got is not None
     assert most is not None
@@ -52,6 +52,28 @@ def test_it_is_released_verified_and_told(tmp_path: Path, policy: Policy) -> Non
     assert "averaging" not in found  # what several releases tell does not add up, and there is one
     assert found["membership"].epsilon is None
     assert "is not priced beside a secret of the whole table" in found["membership"].why
+
+
+def test_a_chance_is_released_and_told(tmp_path: Path, policy: Policy) -> None:
+    secret = {key: value for key, value in policy.document["secrets"]["table"].items() if key != "share"}
+    chance = td.load_policy({**policy.document, "secrets": {"table": {**secret, "chance": "smoker = true"}}})
+    made = td.plan(chance)
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("clinic", 2, chance.document)
+        told = td.release(made, ROWS, ledger=book, out=tmp_path / "out")
+    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "each of the 40 records has smoker = true with a chance of 0% rather than 25%" in page
+    stated = json.loads((tmp_path / "out" / "release.json").read_text("utf-8"))["plan"]["certificate"]["witness"]
+    assert pair_in_words(stated) == "smoker = true with a chance of 0 rather than 0.25, for each of all records"
+    promised = attack_release(told)[0]
+    assert promised.got is not None
+    assert promised.most is not None
+    assert 0.53 < promised.got < promised.most
+    part = td.explain(chance).parts[1]
+    assert part.sentences[0].startswith("With what chance each of the 40 records has smoker = true is a secret: two")
+    assert part.examples[0].sentence.startswith("30% rather than 55% as the chance of smoker = true: the odds move at")
+    assert "each having smoker = true with that chance" in " ".join(td.explain(chance).text.split())
 
 
 def test_there_is_one_release(tmp_path: Path, policy: Policy) -> None:

@@ -59,6 +59,8 @@ def test_a_secret_of_the_whole_table_is_shown_by_its_name(visitor: Visitor) -> N
     assert visitor.send("text", text=start + once)[0] == 303
     told = visitor.see("/secrets")
     assert "For how many of all 200 records <code>sex = &#39;Male&#39;</code> holds is a secret: up to 20 more" in told
+    assert visitor.send("text", text=(start + once).replace("share: sex", "chance: sex"))[0] == 303
+    assert "is a secret: up to 10% more or less must not be told apart" in visitor.see("/secrets")
     for page in ("known", "choose"):
         assert "given the share of the whole table that is a secret" in visitor.see(f"/{page}")
 

@@ -18,7 +18,7 @@ import numpy as np
 from tetraodon.arrays import Floats
 from tetraodon.attacks.play import Dice
 from tetraodon.certificate.against_attackers import certify_release
-from tetraodon.certificate.certificate import Certificate, Dataset, TableShare
+from tetraodon.certificate.certificate import Certificate, Dataset, TableChance, TableShare
 from tetraodon.certificate.share_loss import record_laws
 from tetraodon.errors import TetraodonError
 from tetraodon.exponent import display
@@ -97,7 +97,7 @@ def _findings(
     whole = isinstance(policy.attackers, TableSecret)
     yield Finding(
         "promised",
-        "knows how columns go together, and wonders which of two shares of the whole table is true"
+        "knows how columns go together, and wonders which of two shares or chances of the whole table is true"
         if whole
         else "knows everybody else's record, and wonders which of two values that are a secret somebody's is",
         "none: this is what the release promises",
@@ -178,7 +178,7 @@ def played(policy: Policy, measured: Sequence[Measurement], certificate: Certifi
     """
     if certificate.witness is None or not certificate.finite:
         return None if certificate.finite else 1.0
-    if isinstance(policy.attackers, TableSecret) and isinstance(certificate.witness[0], TableShare):
+    if isinstance(policy.attackers, TableSecret) and isinstance(certificate.witness[0], TableShare | TableChance):
         return _shares_told(policy, policy.attackers, measured, certificate.witness)
     dice = Dice(0)
     evidence = np.zeros(DRAWS)
@@ -205,11 +205,14 @@ def _shares_told(
         return None
     having, lacking = float(laws.having[1]), float(laws.lacking[1])
     dice, told = Dice(0), []
-    for share in pair:
-        counts = dice.random.binomial(share.having, having, DRAWS)
-        counts = counts + dice.random.binomial(share.records - share.having, lacking, DRAWS)
+    expected = 0.0
+    for one in pair:
+        drawn = isinstance(one, TableChance)
+        have = dice.random.binomial(one.records, float(one.chance), DRAWS) if drawn else np.full(DRAWS, one.having)
+        counts = dice.random.binomial(have, having) + dice.random.binomial(one.records - have, lacking)
+        expected += float(have.mean()) * having + (one.records - float(have.mean())) * lacking
         told.append(counts + dice.laplace(noisy[0].scale, (DRAWS,)))
-    line = sum(share.having * having + (share.records - share.having) * lacking for share in pair) / 2
+    line = expected / 2
     right = ((told[0] < line).mean() + (told[1] > line).mean()) / 2 + sum((one == line).mean() for one in told) / 4
     return float(max(right, 1 - right))
 

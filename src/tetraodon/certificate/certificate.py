@@ -13,7 +13,7 @@ from tetraodon.errors import Refused
 from tetraodon.zcdp import epsilon_at
 
 Witness: TypeAlias = tuple[Any, Any]
-"""Two values of one record, or two `Dataset`s, and everything else the same in both; or two `TableShare`s."""
+"""Two values of one record, or two `Dataset`s, and the rest the same in both; or two secrets of a whole table."""
 P = ParamSpec("P")
 ROOM = "tetraodon.certificate."
 
@@ -30,6 +30,15 @@ class TableShare:
     """How many of a table's records a condition holds for: a secret of the whole table."""
 
     having: int
+    records: int
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableChance:
+    """With what chance a condition holds for each of a table's records: a secret of the whole table."""
+
+    chance: Fraction
     records: int
     condition: str
 

@@ -12,12 +12,18 @@ Attained  Beyond all answers Laplace noise falls by e^-rate with every unit, so 
           means of e^(rate X), to the power k. If f is attained at the least or the largest number, as it always is
           where there are two, the loss is k f.
 
+Chances   If each record has the condition with a chance p, its number is of the law p P + (1 - p) Q, and all n may be
+          of another. Blurred, with a and b for P and Q, two such laws with chances at most t apart have a ratio of at
+          most 1 - t + t max(a / b, b / a): it is the largest where the smaller one is b alone, p = 0, or a alone,
+          p = 1. So the loss is at most n log(1 - t + t e^f), and attained in the same way.
+
 So [ZOC22]'s Wasserstein distance is not needed: the worst output is known. It does not add up over releases: with
 several numbers X is blurred several times, and the f of all is no sum.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +31,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tetraodon.certificate.certificate import Certificate, Computed, TableShare
+from tetraodon.certificate.certificate import Certificate, Computed, TableChance, TableShare, Witness
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
@@ -43,6 +49,7 @@ LARGEST = 1000
 """Losses beyond this are not worked out: powers of e would be as long, and nothing would be hidden."""
 FINE = 10**6
 METHOD = "largest odds that one record tells, for every record in which two shares differ"
+DRAWN = "largest odds that one record tells of the chance it is drawn with, for every record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,32 +86,47 @@ def record_laws(secret: TableSecret, query: LinearQuery, domain: Domain) -> Reco
     return RecordLaws(values, laws[0], laws[1])
 
 
+@dataclass(frozen=True, slots=True)
+class RecordLoss:
+    """The f of above, rounded up; whether all of it can be lost; and whether what has the condition is the likelier."""
+
+    loss: Fraction
+    attained: bool
+    having: bool
+
+    def times(self, secret: TableSecret) -> Fraction:
+        """What all records lose that may tell of a secret."""
+        if secret.drawn:
+            return secret.records * log_above(1 - secret.within + secret.within * exp_above(self.loss))
+        return secret.differ * self.loss
+
+
 @lru_cache(maxsize=256)
-def record_loss(laws: RecordLaws, rate: Fraction) -> tuple[Fraction, bool]:
-    """The f of above, rounded up, where noise falls by e^-rate with every unit; and whether all of it can be lost.
+def record_loss(laws: RecordLaws, rate: Fraction) -> RecordLoss:
+    """What one record may tell of whether the condition holds for it, where noise falls by e^-rate with every unit.
 
     Why   between two numbers that a record may add, the ratio is monotone, since both blurred laws are a e^(rate w) +
           b e^(-rate w) there; so it is largest at one of them. It is never above e^(rate span).
 
     >>> coin = RecordLaws((0, 1), (Fraction(1, 4), Fraction(3, 4)), (Fraction(3, 4), Fraction(1, 4)))
-    >>> loss, attained = record_loss(coin, Fraction(1))
-    >>> round(float(loss), 4), attained
+    >>> found = record_loss(coin, Fraction(1))
+    >>> round(float(found.loss), 4), found.attained
     (0.4706, True)
     """
     if rate * laws.span > LARGEST:
-        return rate * laws.span, False
+        return RecordLoss(rate * laws.span, attained=False, having=True)
     far = {abs(x - y) for x in laws.values for y in laws.values}
     below, above = ({gap: bound(-rate * gap) for gap in far} for bound in (exp_below, exp_above))
-    worst, attained = Fraction(1), True
+    worst, attained, having = Fraction(1), True, True
     for w in laws.values:
         (low, high), (other_low, other_high) = (
             [sum(p * bound[abs(w - x)] for x, p in zip(laws.values, law, strict=True)) for bound in (below, above)]
             for law in (laws.having, laws.lacking)
         )
-        ratio = max(Fraction(high) / other_low, Fraction(other_high) / low)
-        if ratio > worst:
-            worst, attained = ratio, w in (laws.values[0], laws.values[-1])
-    return min(log_above(worst), rate * laws.span), attained
+        for ratio, more in ((Fraction(high) / other_low, True), (Fraction(other_high) / low, False)):
+            if ratio > worst:
+                worst, attained, having = ratio, w in (laws.values[0], laws.values[-1]), more
+    return RecordLoss(min(log_above(worst), rate * laws.span), attained, having)
 
 
 def loss_of_share(policy: Policy, secret: TableSecret, measurements: Sequence[Measurement]) -> Certificate | Computed:
@@ -124,20 +146,33 @@ def loss_of_share(policy: Policy, secret: TableSecret, measurements: Sequence[Me
     known = {*query.names} <= {*secret.names} and query.size(policy.domain) == 1
     if len(told) > 1 or not known or not told[0].on_each:
         raise _not_priced()
-    laws = record_laws(secret, query, policy.domain)
-    one, attained = record_loss(laws, LAPLACE.rate(told[0].scale))
-    loss = min(rounded_up(secret.differ * one), secret.differ * LAPLACE.rate(told[0].scale) * laws.span)
+    laws, rate = record_laws(secret, query, policy.domain), LAPLACE.rate(told[0].scale)
+    one = record_loss(laws, rate)
+    loss = min(rounded_up(one.times(secret)), (secret.records if secret.drawn else secret.differ) * rate * laws.span)
     if loss <= each.epsilon:
         return each
+    return Computed(loss, _worst_pair(secret, one), DRAWN if secret.drawn else METHOD, one.attained)
+
+
+def _worst_pair(secret: TableSecret, one: RecordLoss) -> Witness:
+    """Two shares that lose the most, as any two do that are as far apart; or two chances."""
+    if secret.drawn:
+        low = Fraction(0) if one.having else 1 - secret.within
+        chances = low, low + secret.within
+        return TableChance(chances[0], secret.records, secret.share), TableChance(
+            chances[1], secret.records, secret.share
+        )
     fewer = (secret.records - secret.differ) // 2
-    pair = (TableShare(count, secret.records, secret.share) for count in (fewer, fewer + secret.differ))
-    return Computed(loss, (next(pair), next(pair)), METHOD, attained)
+    counts = fewer, fewer + secret.differ
+    return TableShare(counts[0], secret.records, secret.share), TableShare(counts[1], secret.records, secret.share)
 
 
 def share_budget(policy: Policy, secret: TableSecret) -> Fraction:
     """What any change of one record may cost so that a policy's one number keeps its budget, to six digits.
 
     Post  not above the budget itself, and not below the part of it that each record would have if all told everything.
+    Why   n log(1 - t + t e^x) is at most n t (e^x - 1), which is the budget for x = log(1 + epsilon / (n t)), and that
+          is at least epsilon / (n t + epsilon).
     """
     if len(policy.items) != 1:
         raise _not_priced()
@@ -145,12 +180,13 @@ def share_budget(policy: Policy, secret: TableSecret) -> Fraction:
         what = f"an epsilon above {LARGEST:,} hides nothing of a whole table, and is not worked out"
         raise Refused(what, fix="write a smaller one, such as 1", where="budget")
     laws = record_laws(secret, policy.items[0].linear(policy.domain), policy.domain)
-    least, most, part = FINE, FINE * secret.differ, policy.epsilon / (FINE * secret.differ)
+    parts = math.ceil(secret.within * secret.records + policy.epsilon) if secret.drawn else secret.differ
+    least, most, part = FINE, FINE * parts, policy.epsilon / (FINE * parts)
     if not laws.span:
         return policy.epsilon
 
     def kept(each: Fraction) -> bool:
-        return rounded_up(secret.differ * record_loss(laws, each / laws.span)[0]) <= policy.epsilon
+        return rounded_up(record_loss(laws, each / laws.span).times(secret)) <= policy.epsilon
 
     if kept(policy.epsilon):
         return policy.epsilon
@@ -158,9 +194,11 @@ def share_budget(policy: Policy, secret: TableSecret) -> Fraction:
     gaps = np.abs(values[:, None] - values)
     while most - least > 1:  # in floats, to look for what is then checked
         middle = (least + most) // 2
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
             blurred = np.log(sides @ np.exp(-gaps * float(middle * part) / laws.span))
-        loss = secret.differ * float(np.abs(blurred[0] - blurred[1]).max())
+            one = np.abs(blurred[0] - blurred[1]).max()
+            drawn = secret.records * np.log1p(float(secret.within) * np.expm1(one))
+        loss = drawn if secret.drawn else secret.differ * one
         least, most = (middle, most) if loss <= policy.epsilon else (least, middle)
     while least > FINE and not kept(least * part):
         least -= max(1, least // FINE)

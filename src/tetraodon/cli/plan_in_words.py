@@ -31,6 +31,8 @@ def pair_in_words(pair: Sequence[Any], units: Mapping[str, Attribute] | None = N
     if not (isinstance(first, Mapping) and isinstance(second, Mapping)):
         present = first if isinstance(first, Mapping) else second
         return f"a person with {_record(present, units)} in the data rather than not"
+    if first.keys() == {"chance", "is", "of"}:
+        return f"{first['chance']} with a chance of {first['is']} rather than {second['is']}, for each of all records"
     if first.keys() == {"share", "records", "of"}:
         fewer, more, every = first["records"], second["records"], first["of"]
         return f"{fewer:,} rather than {more:,} of all {every:,} records with {first['share']}"

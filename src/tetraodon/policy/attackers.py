@@ -213,7 +213,9 @@ class Chances:
 class TableSecret:
     """Records are independent, with `chances` that a Bayesian network has, and a share of the whole table is a secret.
 
-    Two shares of the `records` with `share`, at most `within` apart, must not be told apart ([ZOC22]).
+    Two shares of the `records` with `share`, at most `within` apart, must not be told apart; or, where records are
+    `drawn`, two chances with which each of them has it: [ZOC22]'s privacy of a data set's attribute, and of that of its
+    distribution.
 
     >>> smokers = Chances("smoker", (), ((Fraction(4, 5), Fraction(1, 5)),))
     >>> TableSecret("smoker = true", Fraction(1, 20), 1000, (smokers,), "a survey").differ
@@ -225,12 +227,13 @@ class TableSecret:
     records: int
     chances: tuple[Chances, ...]
     source: str
+    drawn: bool = False
 
     def __post_init__(self) -> None:
         checked_source(self.source)
         if not 1 <= self.records <= MOST_RECORDS:
             raise PolicyError("this is no number of records", fix="write the public number of records of the table")
-        if self.within > 1 or self.differ < 1:
+        if not 0 < self.within <= 1 or (self.differ < 1 and not self.drawn):
             raise PolicyError(
                 "`within` is less than one record, or more than all", fix="write a share such as 5%, up to 100%"
             )

@@ -18,7 +18,7 @@ from tetraodon.rational import decimal_text
 def less_than_it_says(attackers: Attackers) -> str:
     """What plain differential privacy would not do against attackers who are more than independent."""
     if isinstance(attackers, TableSecret):
-        return "It hides single records, and not a share of all of them, so it would promise less than this policy."
+        return "It hides single records, and not what is true of the whole table, so it promises less than this policy."
     return (
         "It takes people to be independent, so against the attackers of this policy it would promise less than it says."
     )
@@ -59,10 +59,17 @@ def against_whom(attackers: Attackers) -> str:
                 "covered."
             )
         case TableSecret(share=share, source=source):
+            whom = (
+                f"about the chance of {share} is kept against anybody to whom records are independent, each having "
+                f"{share} with that chance, and all else with the chances of this file (source: {source}), whatever "
+                "they believe of that chance."
+                if attackers.drawn
+                else f"about the share with {share} is kept against anybody to whom records are independent, given "
+                f"which of them have {share}, with the chances of this file (source: {source}), whatever they believe "
+                "of how many and whose those are."
+            )
             return (
-                f"The promise about the share with {share} is kept against anybody to whom records are independent, "
-                f"given which of them have {share}, with the chances of this file (source: {source}), whatever they "
-                "believe of how many and whose those are. If columns go together otherwise, or records depend on each "
+                f"The promise {whom} If columns go together otherwise, or records depend on each "
                 "other, what is learnt that way is not covered. The promise about single records is kept against "
                 "anybody to whom the records of different people are independent, whatever else they believe."
             )
@@ -94,10 +101,14 @@ def cost_of_dependence(attackers: Attackers, known: int = 0) -> tuple[str, ...]:
                 f"{decimal_text(attackers.rows)} times that of one row of which any two values must not be told apart.",
             )
         case TableSecret():
+            which = (
+                f"All {number_of(attackers.records, 'record')} tell of the chance that is a secret."
+                if attackers.drawn
+                else f"Up to {number_of(attackers.differ, 'record')} may differ between two shares that are a secret."
+            )
             return (
-                f"Up to {number_of(attackers.differ, 'record')} may differ between two shares that are a secret. Noise "
-                "hides what all of these would tell, less what the chance of the records hides already; and never less "
-                "than any change of one record.",
+                f"{which} Noise hides what all of these would tell, less what the chance of the records hides already; "
+                "and never less than any change of one record.",
             )
         case _:
             assert_never(attackers)

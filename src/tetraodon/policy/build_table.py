@@ -57,9 +57,10 @@ def build_table(
     problems.stop()
     with problems.at(*HERE):
         source = from_elsewhere(section.source, document)
-        secret = TableSecret(section.share, section.within, section.records, tuple(chances), source)
+        asked, drawn = section.share or section.chance, section.kind == "chance"
+        secret = TableSecret(asked, section.within, section.records, tuple(chances), source, drawn)
     problems.stop()
-    with problems.at(*HERE, "share"):
+    with problems.at(*HERE, section.kind):
         if not 0 < joint_chances(secret, domain)[cells_having(secret, domain)].sum() < 1:
             raise PolicyError("it holds for everybody, or for nobody", fix="check the condition and its chances")
     problems.stop()

@@ -154,6 +154,21 @@ def share_in_words(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]
     if not isinstance(secret, TableSecret):
         return (), ()
     within, records = f"{decimal_text(100 * secret.within)}%", number_of(secret.records, "record")
+    if secret.drawn:
+        told = (
+            f"With what chance each of the {records} has {secret.share} is a secret: two chances at most {within} "
+            "apart are one step apart.",
+            f"Chances further apart are protected less: every further {within}, or part of it, is one more step.",
+            "Single records are protected too, with the same epsilon, as follows.",
+        )
+        low = min(Fraction(3, 10), 1 - secret.within)
+        return told, tuple(
+            _shares(
+                policy, f"{decimal_text(100 * low)}%", f"{decimal_text(100 * high)}% as the chance of {secret.share}", n
+            )
+            for n in (1, 2)
+            if (high := low + n * secret.within) <= 1
+        )
     told = (
         f"For how many of all {records} {secret.share} holds is a secret: two shares at most {within} apart, which is "
         f"{number_of(secret.differ, 'record')}, are one step apart.",
@@ -164,6 +179,9 @@ def share_in_words(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]
     for steps in (1, 2):
         if (more := fewer + steps * secret.differ) <= secret.records:
             few, many = (f"{count:,} ({float(Fraction(100 * count, secret.records)):.3g}%)" for count in (fewer, more))
-            whom, bound = f"of all {records} with {secret.share}", (policy.epsilon, steps)
-            examples.append(Example((), few, f"{many} {whom}", (), None, steps, odds(*bound), chance(*bound)))
+            examples.append(_shares(policy, few, f"{many} of all {records} with {secret.share}", steps))
     return told, tuple(examples)
+
+
+def _shares(policy: Policy, one: str, other: str, steps: int) -> Example:
+    return Example((), one, other, (), None, steps, odds(policy.epsilon, steps), chance(policy.epsilon, steps))

@@ -1,4 +1,4 @@
-"""A secret of the whole table: for what share of its records a condition holds ([ZOC22]).
+"""A secret of the whole table: for what share of its records a condition holds, or with what chance ([ZOC22]).
 
 Somebody who knows how the columns of a table go together learns from one number about another: from how many are ill,
 how many smoke. The file says which share is the secret, and how likely values are given others: a Bayesian network.
@@ -63,7 +63,7 @@ def table_document(secret: TableSecret) -> dict[str, Any]:
         for one in secret.chances
     }
     return {
-        "share": secret.share,
+        "chance" if secret.drawn else "share": secret.share,
         "within": f"{decimal_text(100 * secret.within)}%",
         "records": secret.records,
         "chances": chances,
@@ -95,9 +95,12 @@ class ChancesSection(Section):
 
 
 class TableSecretSection(Section):
-    """Which shares of the whole table an observer must not tell apart."""
+    """Which shares of the whole table, or chances of its records, an observer must not tell apart."""
 
-    share: Text
+    one_of = ("share", "chance")
+
+    share: Text = ""
+    chance: Text = ""
     within: Share
     records: Whole
     chances: dict[Text, Annotated[ChancesSection, Short(_chances, MATRIX["items"])]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.certificate.certificate import Certificate, Dataset, Sensitivity, TableShare
+from tetraodon.certificate.certificate import Certificate, Dataset, Sensitivity, TableChance, TableShare
 from tetraodon.domain import Domain
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.rational import decimal_text
@@ -20,6 +20,8 @@ def value_document(value: Any, domain: Domain) -> Any:
         return [value_document(record, domain) for record in value.records]
     if isinstance(value, TableShare):
         return {"share": value.condition, "records": value.having, "of": value.records}
+    if isinstance(value, TableChance):
+        return {"chance": value.condition, "is": decimal_text(value.chance), "of": value.records}
     if value is ABSENT:
         return ABSENT.value
     return {a.name: _json(a.value(a.code(part))) for a, part in zip(domain, value, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.certificate.certificate import Certificate, Dataset, TableShare
+from tetraodon.certificate.certificate import Certificate, Dataset, TableChance, TableShare
 from tetraodon.domain import Domain
 from tetraodon.ledger import shown_above
 from tetraodon.policy.attackers import Independent
@@ -12,6 +12,7 @@ from tetraodon.policy.attackers_in_words import less_than_it_says
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.policy.words import listing
+from tetraodon.rational import decimal_text
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.report.rounding import about, decimal_above
 from tetraodon.wording import of_one
@@ -135,6 +136,9 @@ def witness(certificate: Certificate, domain: Domain) -> str:
             f"The worst pair: {x.having:,} rather than {y.having:,} of all {x.records:,} records have {x.condition}; "
             "any other two such shares as far apart are as bad."
         )
+    if isinstance(x, TableChance):
+        chances = " rather than ".join(f"{decimal_text(100 * one.chance)}%" for one in (x, y))
+        return f"The worst pair: each of the {x.records:,} records has {x.condition} with a chance of {chances}."
     if x is ABSENT or y is ABSENT:
         present = y if x is ABSENT else x
         parts = [f"{a.name} {a.measured(a.code(value))}" for a, value in zip(domain, present, strict=True)]
