@@ -154,6 +154,17 @@ def test_known_counts_are_priced_for_any_change_of_all_records_that_differ() -> 
     assert largest_ratio(known, iter(swapped)) <= 2**found.epsilon
 
 
+def test_a_price_for_the_whole_scale_is_a_bound_where_no_secret_is_as_long() -> None:
+    """What is known is about people that no secret changes: one record changes, by three places of six."""
+    for kind in (Disguised, LevelSums):
+        here = policy(known=[{"count": "s = 'f'"}])
+        found = certify_release(here, [Measurement(LinearQuery(kind(here.domain["wage"])), Fraction(1))])
+        alone = certify_release(policy(), [Measurement(LinearQuery(kind(here.domain["wage"])), Fraction(1))])
+        assert alone.exact
+        assert not found.exact
+        assert alone.epsilon < found.epsilon == kind(here.domain["wage"]).length
+
+
 def test_the_worst_group_counts() -> None:
     rules = {"by": "s", "rules": {"m": {"secrets": {"wage": {"within": "0.5%"}}}}}
     assert certified(policy(groups=rules)).epsilon == certified(policy("0.5%")).epsilon == 5
@@ -181,6 +192,9 @@ def test_cells_must_be_public() -> None:
 def test_any_other_secret_is_priced_for_the_whole_scale() -> None:
     for secret in ("everything", {"within": 1}, {"blocks": [[1000, 1003], [1004, 1006]]}):
         assert certified(policy(secrets={"wage": secret, "s": "public"})).epsilon == 6
+        found = certified(policy(secrets={"wage": secret, "s": "public"}))
+        assert found.exact == (secret == "everything")  # some step is as long as the scale
+        assert not found.exact or found.witness == ((1000, "f"), (1006, "f"))
     assert certified(policy(secrets={"wage": "public", "s": "public"})).epsilon == 0
     assert places_apart(Disguised(policy().domain["wage"]), None) == 6
 

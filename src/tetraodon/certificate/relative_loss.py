@@ -13,7 +13,7 @@ from itertools import product
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.edge_loss import Loss
 from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
-from tetraodon.certificate.shown_loss import counts_of_shown
+from tetraodon.certificate.shown_loss import counts_of_shown, places_apart
 from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.workload.disguised import Disguised, disguised_of
@@ -24,6 +24,7 @@ def attained(graph: SecretGraph, loss: Loss, measurements: Sequence[Measurement]
     """A loss as a maximum only where a pair of records attains it that is a secret, which is shown then.
 
     Pre   `measurements` are those that were certified, values shown with noise among them.
+    Why   a histogram that stands in for values shown with noise moves as far for any change, near or far.
     """
     relative = [f for f in graph.factors if isinstance(f.graph, WithinShare)]
     shown = [one for m in measurements if (one := disguised_of(m.query))]
@@ -36,11 +37,23 @@ def attained(graph: SecretGraph, loss: Loss, measurements: Sequence[Measurement]
         return replace(loss, exact=False)
     noisy = [m for m in counts_of_shown(measurements, graph) if m.scale > 0]
     for pair in _candidates(graph, loss.witness, shown):
-        if graph.is_edge(*pair):
+        if graph.is_edge(*pair) and _as_far(graph, shown, pair):
             found = 2 * rho_of_pair(graph.domain, noisy, pair) if squares else loss_of_pair(graph.domain, noisy, pair)
             if found == loss.value:
                 return replace(loss, witness=pair)
     return replace(loss, exact=False)
+
+
+def _as_far(graph: SecretGraph, shown: Sequence[Disguised], pair: tuple[object, object]) -> bool:
+    """Whether values shown with noise are as far apart in two records as they are priced for, or the same in both."""
+    if ABSENT in pair:
+        return not shown
+    first, second = (graph.domain.codes(end) for end in pair)
+    for one in shown:
+        x, y = (codes[graph.domain.position(one.attribute.name)] for codes in (first, second))
+        if x != y and one.between(x, y) != places_apart(one, graph):
+            return False
+    return True
 
 
 def _candidates(
@@ -56,13 +69,16 @@ def _candidates(
     ways: list[list[tuple[int, int]]] = []
     for place, name in enumerate(graph.domain.names):
         pair, own = (first[place], second[place]), graph.factor_of(name).graph
-        if pair[0] == pair[1] or not isinstance(own, WithinShare):
+        disguised = [one for one in shown if one.attribute.name == name]
+        if pair[0] == pair[1] or not (disguised or isinstance(own, WithinShare)):
             ways.append([pair])
             continue
-        disguised = [one for one in shown if one.attribute.name == name]
-        far = abs(pair[0] - pair[1])
-        ends = (own.size - 1 - far, own.size - 1)
-        ways.append([one.farthest(own.share)[1] for one in disguised[:1]] or [pair, ends, ends[::-1]])
+        far, last = abs(pair[0] - pair[1]), graph.domain[name].size - 1
+        if disguised:
+            ends = [one.farthest(own.share)[1] if isinstance(own, WithinShare) else (0, last) for one in disguised]
+            ways.append([*ends, *(end[::-1] for end in ends)])
+        else:
+            ways.append([pair, (last - far, last), (last, last - far)])
     for codes in product(*ways):
         one, other = zip(*codes, strict=True)
         yield graph.domain.value_of(one), graph.domain.value_of(other)

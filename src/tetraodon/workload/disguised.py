@@ -94,6 +94,11 @@ class Disguised:
     def _at(self, numbers: Ints) -> Ints:
         return np.searchsorted(self._begins, numbers, side="right")
 
+    def between(self, x: int, y: int) -> int:
+        """How many places apart two codes are."""
+        first, second = self.places(np.array([x, y])).tolist()
+        return int(abs(first - second))
+
     def farthest(self, share: Fraction) -> tuple[int, tuple[int, int]]:
         """The most places between two values of which the larger is at most `share` more, and the codes of such two."""
         return _farthest(self, share)

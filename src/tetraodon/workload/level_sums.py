@@ -81,6 +81,10 @@ class LevelSums(Disguised):
         level = min((number // self._line[0]).bit_length(), self.rows) - 1
         return level * self.width + (number - self._ends[level] << self.rows - 1 - level)
 
+    def between(self, x: int, y: int) -> int:
+        """By how much two codes differ in all levels together."""
+        return abs(self._height(x) - self._height(y))
+
     def farthest(self, share: Fraction) -> tuple[int, tuple[int, int]]:
         """The most that a step to within a share changes all levels together, and the codes of such a step."""
         return _farthest(self, share)
