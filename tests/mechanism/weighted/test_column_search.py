@@ -53,7 +53,7 @@ def test_what_floats_cannot_tell_is_nowhere() -> None:
 @pytest.mark.parametrize("kind", [Everything(CELLS), Within(CELLS, 3), Blocks(tuple(c // 6 for c in range(CELLS)))])
 @pytest.mark.parametrize("total", [0.0, 1.0, None])
 def test_it_goes_down(kind: Everything | Within | Blocks, total: float | None) -> None:
-    found = best_rows(ASKED, kind, BUMPS, total)
+    found = best_rows(ASKED, kind, [BUMPS], total)
     assert found is not None
     x, y = (np.concatenate(ends) for ends in zip(*kind.edges(), strict=True))
 
@@ -67,7 +67,7 @@ def test_it_goes_down(kind: Everything | Within | Blocks, total: float | None) -
 
 
 def test_columns_add_up_to_what_presence_may_lose() -> None:
-    found = best_rows(ASKED, Everything(CELLS), BUMPS, None)
+    found = best_rows(ASKED, Everything(CELLS), [BUMPS], None)
     assert found is not None
     single, rows = found
     assert rows.min() >= 0
@@ -76,10 +76,19 @@ def test_columns_add_up_to_what_presence_may_lose() -> None:
 
 
 def test_where_nothing_is_secret_there_is_nothing_to_search() -> None:
-    assert best_rows(ASKED, Public(CELLS), BUMPS, 0.0) is None
+    assert best_rows(ASKED, Public(CELLS), [BUMPS], 0.0) is None
 
 
 def test_bumps_are_positive_everywhere() -> None:
     for cells in (2, 3, 50, 1000):
         assert bumps(cells, (5.0, 40.0), 0.4).shape[1] == cells
         assert bumps(cells, (5.0, 40.0), 0.4).min() > 0
+        assert bumps(cells, (5.0, 40.0), 0.4, sharp=True).min() > 0
+
+
+def test_of_several_beginnings_the_better_one_is_followed() -> None:
+    sharp = bumps(CELLS, (3.0, 12.0), 0.4, sharp=True)
+    both, *each = (best_rows(ASKED, Everything(CELLS), some, None) for some in ([BUMPS, sharp], [BUMPS], [sharp]))
+    errors = [plain_error(rows, single, None) for single, rows in filter(None, (both, *each))]
+    assert len(errors) == 3
+    assert errors[0] == min(errors)

@@ -131,12 +131,15 @@ def test_one_question_is_searched_once() -> None:
     assert searched_sums("x", Public(16), EveryRange(), None) is None
 
 
-@pytest.mark.parametrize(("asked", "most"), [("ranges", 123), ("cdf", 94)])
-def test_presence_alone_errs_no_more_than_published_strategies(asked: str, most: float) -> None:
-    """Mean squared errors of HDMM's p-identity strategies for 1,024 values at epsilon 1."""
-    item = td.plan(policy("public", size=1024, release=[{"name": "q", asked: "x"}]))["q"]
+def test_presence_alone_errs_no_more_than_published_strategies() -> None:
+    """About the mean squared error of HDMM's p-identity strategies for running counts of 1,024 values at epsilon 1: 94 is
+    published, 91.13 came of 600 rounds."""
+    item = td.plan(policy("public", size=1024))["q"]
     assert (item.mechanism, item.epsilon, item.certificate.exact) == ("weighted", 1, True)
-    assert item.expected_error**2 <= most
+    assert item.expected_error**2 <= 91.3
+    sums = item.measurements[0].query.contribution
+    assert isinstance(sums, WeightedSums)
+    assert set(sums.matrix.sum(axis=0).tolist()) == {1 / sums.unit}  # rounded so that nobody costs more than others
 
 
 @pytest.mark.parametrize("asked", ["ranges", "cdf"])

@@ -24,15 +24,16 @@ from tetraodon.one_thread import searching
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 
 ROUNDS = 60
-COLUMN_ROUNDS = 150
+TRIED, COLUMN_ROUNDS = 100, 300
+"""Rounds from each first rows, and from the best of what these lead to."""
 SOFT = 1e-3
 NOWHERE = 100.0
 
 
 def best_rows(
-    asked: AskedPairs, graph: AttributeGraph, first: Floats, total: float | None
+    asked: AskedPairs, graph: AttributeGraph, firsts: Sequence[Floats], total: float | None
 ) -> tuple[Floats, Floats] | None:
-    """Weights of single values, and rows found by descent from first ones; None where nothing is a secret.
+    """Weights of single values, and the best rows found by descent from first ones; None where nothing is a secret.
 
     `total` is the variance of a total that is known or measured besides, and None where there is none.
     """
@@ -40,9 +41,12 @@ def best_rows(
         return None
     error = _Error(asked, total)
     if isinstance(graph, Everything):
-        return _descend_by_columns(error, np.maximum(first, 0.0))
+        tried = [_descend_by_columns(error, np.maximum(first, 0.0), TRIED) for first in firsts]
+        rows = _descend_by_columns(error, min(tried, key=lambda one: one[0])[1], COLUMN_ROUNDS)[1]
+        single = 1 / (1 + rows.sum(axis=0))
+        return single, rows * single
     x, y = (np.concatenate(ends) for ends in zip(*graph.edges(), strict=True))
-    return np.ones(graph.size), _descend_by_edges(error, first, x, y, absent=total is None)
+    return np.ones(graph.size), _descend_by_edges(error, firsts[0], x, y, absent=total is None)
 
 
 class _Error:
@@ -78,8 +82,10 @@ class _Error:
 
 
 @searching
-def _descend_by_columns(error: _Error, first: Floats) -> tuple[Floats, Floats]:
-    """Non-negative rows; every column adds up to one, with the weight of the value itself."""
+def _descend_by_columns(error: _Error, first: Floats, rounds: int) -> tuple[float, Floats]:
+    """What non-negative rows err, and these, in multiples of the weight of the value itself; with it every column adds
+    up to one.
+    """
     from scipy.optimize import minimize
 
     def objective(parameters: Floats) -> tuple[float, Floats]:
@@ -87,13 +93,11 @@ def _descend_by_columns(error: _Error, first: Floats) -> tuple[Floats, Floats]:
         value, in_rows, in_c = error(rows, 1 + rows.sum(axis=0))
         return value, (in_rows + in_c).ravel()
 
-    options = {"maxiter": COLUMN_ROUNDS}
+    options = {"maxiter": rounds}
     found = minimize(
         objective, first.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * first.size, options=options
     )
-    rows = found.x.reshape(first.shape)
-    single = 1 / (1 + rows.sum(axis=0))
-    return single, rows * single
+    return float(found.fun), found.x.reshape(first.shape)
 
 
 @searching
@@ -133,8 +137,9 @@ def _descend_by_edges(error: _Error, first: Floats, x: Ints, y: Ints, *, absent:
     return rows
 
 
-def bumps(cells: int, widths: Sequence[float], height: float) -> Floats:
-    """Broad rows to begin with, each about a stretch of cells, a little about all others, and a little uneven.
+def bumps(cells: int, widths: Sequence[float], height: float, *, sharp: bool = False) -> Floats:
+    """Broad rows to begin with, each about a stretch of cells, a little about all others, and a little uneven; they
+    overlap, unless they are `sharp`.
 
     Why   where a weight is 0 the descent may stay, and where rows are alike it cannot tell them apart.
     """
@@ -144,5 +149,6 @@ def bumps(cells: int, widths: Sequence[float], height: float) -> Floats:
         place = np.arange(cells) * (count - 1) / max(cells - 1, 1)
         rows.append(np.maximum(0.0, 1 - np.abs(place - np.arange(count)[:, None])))
     near = np.concatenate(rows)
+    near = (near >= 0.5).astype(np.float64) if sharp else near
     uneven = 1 + 0.1 * np.cos(np.outer(np.arange(1, len(near) + 1), np.arange(cells)))
     return np.asarray((height * near + 0.02) * uneven)
