@@ -45,7 +45,7 @@ def left_beside(out: Path) -> list[str]:
 
 
 STEPS = {
-    "before the charge": (td.Ledger, "reserve"),
+    "before the charge": (td.Ledger, "charge"),
     "after the charge": (passage, "permit_for"),
     "before numbers are kept": (Pending, "keep"),
     "before the folder": (Pending, "draft"),

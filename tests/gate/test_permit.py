@@ -23,16 +23,18 @@ def test_the_certified_loss_is_charged() -> None:
 
 
 def test_a_joint_charge_is_computed_when_it_is_needed() -> None:
-    asked = []
+    asked: list[bool] = []
 
-    def price() -> Charge:
-        asked.append(1)
+    def price(again: bool) -> Charge:
+        asked.append(again)
         return Charge(Fraction(2), JOINTLY, Fraction(1))
 
     terms = Terms(pure(1), Fraction(1), {}, {}, price=price)
     assert not asked
     bill = terms.bill()
     assert (bill.charged, bill.after, bill.item["composition"]) == (2, 1, JOINTLY)
+    terms.bill(again=True)
+    assert asked == [False, True]
 
 
 def test_only_certificates_are_charged_for() -> None:

@@ -8,7 +8,7 @@ from tests.ledger.certificates import FREE
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, Reservation
 from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.rows import same_entry, unknown
+from tetraodon.ledger.rows import SAME_ENTRY, unknown
 
 
 def test_a_statement_is_the_entry_and_its_hash(ledger: Ledger) -> None:
@@ -33,5 +33,5 @@ def test_a_reservation_of_another_ledger_has_none(ledger: Ledger) -> None:
     other = Reservation(1, "adult", Fraction(1), Fraction(1), "2026")
     with pytest.raises(LedgerError, match="does not know this reservation"):
         ledger.statement(other)
-    assert "entries.reserved_at" in str(same_entry(other))
+    assert "entries.reserved_at" in str(SAME_ENTRY)
     assert "settle it" in str(unknown())

@@ -100,6 +100,12 @@ def test_a_reservation_is_charged_at_once_and_kept_whole(ledger: Ledger, path: P
     assert (entry.state, entry.document) == ("reserved", {**item, "certificate": kept})
 
 
+def test_a_charge_is_told_as_it_is_kept(ledger: Ledger, item: Item) -> None:
+    entry, chained = ledger.charge("adult", Bill(asked=1, charged=Fraction(1, 3), item={**item, "plan": ("count",)}))
+    assert entry == ledger.entry(entry.reservation) == ledger.entries("adult")[0]
+    assert chained == ledger.statement(entry.reservation)["chain"]
+
+
 def test_settling_keeps_the_charge(ledger: Ledger, item: Item) -> None:
     made = ledger.reserve("adult", Bill(asked=1, charged=1, item=item))
     ledger.settle(made, manifest_hash="ab")

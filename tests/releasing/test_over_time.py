@@ -199,7 +199,7 @@ def test_whoever_is_overtaken_is_priced_again(book: td.Ledger, monkeypatch: pyte
     secrets = {"secrets": {"sex": "public"}}
     book.open("tiny", 9, wish("women", **secrets))
     run(book, wish("women", **secrets))
-    real, asked = td.Ledger.reserve, []
+    real, asked = td.Ledger.charge, []
 
     def overtaken(self: td.Ledger, dataset: str, bill: Any) -> Any:
         asked.append((bill.charged, bill.after))
@@ -207,7 +207,7 @@ def test_whoever_is_overtaken_is_priced_again(book: td.Ledger, monkeypatch: pyte
             run(self, wish("men", **secrets))
         return real(self, dataset, bill)
 
-    monkeypatch.setattr(td.Ledger, "reserve", overtaken)
+    monkeypatch.setattr(td.Ledger, "charge", overtaken)
     run(book, wish("men", **secrets))
     assert asked == [(0, 1), (0, 1), (1, None)]
     assert book.account("tiny").charged == 2

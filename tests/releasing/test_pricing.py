@@ -9,8 +9,9 @@ import pytest
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.ledger import Account, Entry, document_hash
-from tetraodon.releasing.pricing import charge_of, governing_certificate, terms
+from tetraodon.releasing.pricing import charge_of, governing_certificate, merged, terms
 
 
 def account(**changes: Any) -> Account:
@@ -63,8 +64,31 @@ def test_a_price_is_worked_out_again_only_after_a_charge(ledger: td.Ledger, tabl
     now = ledger.account("survey")
     price = terms(plan, governing_certificate(plan, now), now, Watched("unused.db")).price
     assert price is not None
-    first = price()
-    assert (price(), looked_at) == (first, ["survey"])
+    first = price(False)
+    assert (price(False), looked_at) == (first, ["survey"])
     td.release(plan, table, ledger=ledger)
-    assert price() == first  # the same questions again: what they lose adds up
+    assert price(True) == first  # the same questions again: what they lose adds up
     assert looked_at == ["survey", "survey"]
+
+
+def test_a_plan_is_certified_once_under_a_governing_policy() -> None:
+    plan = asked(release=[{"name": "t", "total": "age"}])
+    narrower = account(secrets={**POLICY["secrets"], "age": {"within": 1}})
+    first = governing_certificate(plan, account())
+    assert governing_certificate(plan, account()) is first
+    assert governing_certificate(plan, narrower).epsilon == Fraction(first.epsilon) / 2
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "1/2", "delta": "1e-6"}], ids=["Laplace", "Gaussian"])
+def test_merged_measurements_lose_the_same(budget: dict[str, Any]) -> None:
+    """Of several releases of two plans, with exact answers, values chosen by rank and a condition among them."""
+    few = {"name": "q", "quantiles": "age", "at": [0.5], "bounds": False}
+    items = [{"name": "h", "histogram": ["age"]}, {"name": "s", "histogram": ["sex"]}, {"name": "t", "total": "age"}]
+    first = asked(budget=budget, release=items)
+    second = asked(budget=budget, release=[{"name": "w", "histogram": ["age"], "where": "sex = 'Female'"}])
+    plans = [first, second, first, *([asked(release=[few])] * 2 if "epsilon" in budget else []), first]
+    everything = [m for plan in plans for item in plan for m in item.measurements]
+    found = merged(everything)
+    one, other = (certify_release(first.policy, each, delta=Fraction(1, 10**6)) for each in (everything, found))
+    assert (one.epsilon, one.rho, one.exact) == (other.epsilon, other.rho, other.exact)
+    assert len(found) < len(everything)

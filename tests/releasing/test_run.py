@@ -12,6 +12,7 @@ from tests.releasing.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.engine import DataRefusal
+from tetraodon.ledger.database import Database
 from tetraodon.noise.laws.laplace import LaplaceNoise
 from tetraodon.policy.source import dump_policy
 from tetraodon.releasing.documents import plan_document
@@ -67,6 +68,25 @@ def test_no_noise_is_drawn_before_the_charge_is_committed(
     monkeypatch.setattr(LaplaceNoise, "draw", watched)
     td.release(td.plan(policy), table, ledger=ledger)
     assert set(seen) == {Fraction(1)}
+
+
+def test_a_release_asks_the_ledger_four_times(
+    policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How the account stands, what was released before, to be charged, and to be settled: each is a transaction."""
+    plan = td.plan(policy, epsilon="0.1")
+    td.release(plan, table, ledger=ledger)
+    asked: list[str] = []
+    for name in ("reading", "writing"):
+        real = getattr(Database, name)
+
+        def watched(self: Database, *args: Any, real: Any = real, name: str = name, **more: Any) -> Any:
+            asked.append(name)
+            return real(self, *args, **more)
+
+        monkeypatch.setattr(Database, name, watched)
+    td.release(plan, table, ledger=ledger)
+    assert asked == ["reading", "reading", "writing", "writing"]
 
 
 def test_the_budget_runs_out(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger) -> None:

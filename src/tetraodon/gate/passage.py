@@ -76,6 +76,7 @@ class Passage:
         self._pending: Pending | None = None
         self._permit: Permit | None = None
         self._begun = self._replaces = False
+        self._chained = ""
         self.entry: Entry | None = None
         self.drawn: Path | None = None
         self.complete = False
@@ -224,14 +225,14 @@ class Passage:
         if self.drawn is not None or self._permit is not None:
             raise ReleaseError("the numbers of this charge have been drawn already", fix="publish those")
         if self.entry is None:
-            self.entry = self._charged(terms, owner)
+            self.entry, self._chained = self._charged(terms, owner)
         elif self.entry.owner != owner or not terms.charged_in(self.entry):
             assert self._pending is not None
             raise _another(self._pending)
         self._permit = permit_for(terms.certificate, self.entry)
         return self._permit
 
-    def _charged(self, terms: Terms, owner: str) -> Entry:
+    def _charged(self, terms: Terms, owner: str) -> tuple[Entry, str]:
         """Charge; where another release comes in between, at what the price is after it."""
         token = secrets.token_hex(16)
         bill = self._bill(terms, owner, token)
@@ -241,14 +242,14 @@ class Passage:
             self._pending.begin(mark | {"force": self._force, "dataset": self._dataset})
         for _ in range(TRIES):
             try:
-                return self._ledger.entry(self._ledger.reserve(self._dataset, bill))
+                return self._ledger.charge(self._dataset, bill)
             except Overtaken:
-                bill = self._bill(terms, owner, token)
-        return self._ledger.entry(self._ledger.reserve(self._dataset, bill))
+                bill = self._bill(terms, owner, token, again=True)
+        return self._ledger.charge(self._dataset, bill)
 
-    def _bill(self, terms: Terms, owner: str, token: str) -> Bill:
+    def _bill(self, terms: Terms, owner: str, token: str, *, again: bool = False) -> Bill:
         folder = "" if self._place is None else self._place.path.name
-        bill = terms.bill(owner, gate={"token": token, "request": self._request, "folder": folder})
+        bill = terms.bill(owner, again=again, gate={"token": token, "request": self._request, "folder": folder})
         if not self._allow_dearer:
             require_not_dearer(bill, self._dataset)
         return bill
@@ -283,7 +284,9 @@ class Passage:
     @property
     def chained(self) -> str:
         """The hash of the charge in the ledger's chain, once it is made: for the report."""
-        return "" if self.entry is None else str(self._ledger.statement(self.entry.reservation)["chain"])
+        if self.entry is not None and not self._chained:
+            self._chained = str(self._ledger.statement(self.entry.reservation)["chain"])
+        return self._chained
 
     def settle(self, digest: str) -> None:
         """Note in the ledger that what is paid for is out, with a hash of it. For what goes to no folder."""

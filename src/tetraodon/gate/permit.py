@@ -40,7 +40,8 @@ class Terms:
     asked:       the epsilon that its own policy asked for.
     policy:      its policy, and `plan` what it measures, as documents: enough to price it again.
     witness:     the worst pair of records, as a document.
-    price:       where the charge is not the certified loss, how it is computed; asked only when something is charged.
+    price:       where the charge is not the certified loss, how it is computed; told whether that was done before, and
+                 something else was charged since.
     """
 
     certificate: Certificate
@@ -48,15 +49,18 @@ class Terms:
     policy: Mapping[str, Any]
     plan: Mapping[str, Any]
     witness: Any = None
-    price: Callable[[], Charge] | None = None
+    price: Callable[[bool], Charge] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.certificate, Certificate):
             raise TypeError("only what the kernel certified is charged")
 
-    def bill(self, owner: str = "", **more: Any) -> Bill:
-        """What the ledger is asked to charge, for an owner; `more` is kept in the entry too."""
-        charge = Charge(Fraction(self.certificate.epsilon)) if self.price is None else self.price()
+    def bill(self, owner: str = "", *, again: bool = False, **more: Any) -> Bill:
+        """What the ledger is asked to charge, for an owner; `more` is kept in the entry too.
+
+        With `again`, something else was charged since the last time.
+        """
+        charge = Charge(Fraction(self.certificate.epsilon)) if self.price is None else self.price(again)
         item = {
             "composition": charge.composition,
             "policy": self.policy,

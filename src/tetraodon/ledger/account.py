@@ -242,7 +242,7 @@ class Account:
     @property
     def governing(self) -> Policy:
         """The governing policy, understood: once for every account that is looked at again."""
-        return _understood(canonical_text(self.policy))
+        return _understood(_Governing(self.policy_hash, self.policy))
 
     @property
     def left(self) -> Fraction:
@@ -252,6 +252,14 @@ class Account:
         return max(self.total - self.charged, Fraction(0))
 
 
+@dataclass(frozen=True, slots=True)
+class _Governing:
+    """A policy's document, known by its hash."""
+
+    digest: str
+    document: Mapping[str, Any] = field(compare=False)
+
+
 @lru_cache(maxsize=16)
-def _understood(text: str) -> Policy:
-    return stated_policy(document_from_text(text))
+def _understood(governing: _Governing) -> Policy:
+    return stated_policy(document_from_text(canonical_text(governing.document)))

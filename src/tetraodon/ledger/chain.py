@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from sqlalchemy import Column, Connection, Row, Table, insert, select
+from sqlalchemy import Column, Connection, Row, Table, bindparam, insert, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.document import canonical_text
@@ -73,6 +73,11 @@ def chained(before: str, link: Link, row: Row[Any] | None) -> str:
     return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
 
 
+_LAST = select(chain).order_by(chain.c.number.desc()).limit(1)
+_ROWS = {kind: select(table_of(kind)).where(key_of(kind) == bindparam("subject")) for kind in KINDS}
+_LINK = insert(chain)
+
+
 def append(connection: Connection, kind: Kind, subject: str | int) -> str:
     """Add a record of a row that was written in this transaction; its hash.
 
@@ -83,17 +88,17 @@ def append(connection: Connection, kind: Kind, subject: str | int) -> str:
 
 def extend(connection: Connection, records: Iterable[tuple[Kind, str | int]]) -> str:
     """Add several records, in order; the last hash."""
-    last = connection.execute(select(chain).order_by(chain.c.number.desc()).limit(1)).one_or_none()
+    last = connection.execute(_LAST).one_or_none()
     number, head = (last.number, last.hash) if last is not None else (0, START)
     for kind, subject in records:
         number += 1
         link = Link(number, kind, str(subject), secrets.token_hex(32), "")
-        row = connection.execute(select(table_of(kind)).where(key_of(kind) == subject)).one_or_none()
+        row = connection.execute(_ROWS[kind], {"subject": subject}).one_or_none()
         head = chained(head, link, row)
         if not head:
             raise LedgerError("the ledger is damaged", fix="restore the ledger from a backup")
         made = {"number": number, "kind": kind, "subject": link.subject, "nonce": link.nonce, "hash": head}
-        connection.execute(insert(chain).values(**made))
+        connection.execute(_LINK, made)
     return head
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, select
+from sqlalchemy import Connection, Row, and_, bindparam, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import Correction, Entry, RecordedRefusal, Reservation
@@ -16,6 +16,16 @@ from tetraodon.ledger.document import document_from_text
 from tetraodon.ledger.schema import corrections, entries, holds
 from tetraodon.rational import decimal_text
 
+_NAMED = {
+    "own_id": "id",
+    "own_dataset": "dataset",
+    "own_asked": "asked",
+    "own_charge": "charged",
+    "own_time": "reserved_at",
+}
+SAME_ENTRY = and_(*(entries.c[column] == bindparam(name) for name, column in _NAMED.items()))
+"""The entry of a reservation. All of it, not the number alone: a restored backup may have given that to another."""
+_ENTRY = select(entries).where(SAME_ENTRY)
 _CORRECTIONS = select(corrections).where(corrections.c.dataset == bindparam("account")).order_by(corrections.c.id)
 
 
@@ -60,7 +70,7 @@ def entry_in(row: Row[Any]) -> Entry:
 
 def entry_of(connection: Connection, reservation: Reservation) -> Entry:
     """The entry of a reservation."""
-    row = connection.execute(select(entries).where(same_entry(reservation))).one_or_none()
+    row = connection.execute(_ENTRY, named_by(reservation)).one_or_none()
     if row is None:
         raise unknown()
     return entry_in(row)
@@ -85,15 +95,10 @@ def statement_of(connection: Connection, reservation: Reservation) -> dict[str, 
     }
 
 
-def same_entry(reservation: Reservation) -> ColumnElement[bool]:
-    """The entry of a reservation. All of it, not the number alone: a restored backup may have given that to another."""
-    return and_(
-        entries.c.id == reservation.id,
-        entries.c.dataset == reservation.dataset,
-        entries.c.asked == amount_text(reservation.asked),
-        entries.c.charged == amount_text(reservation.charged),
-        entries.c.reserved_at == reservation.when,
-    )
+def named_by(reservation: Reservation) -> dict[str, str | int]:
+    """The entry of a reservation, for statements with `SAME_ENTRY`."""
+    told = (reservation.id, reservation.dataset, amount_text(reservation.asked), amount_text(reservation.charged))
+    return dict(zip(_NAMED, (*told, reservation.when), strict=True))
 
 
 def unknown() -> LedgerError:

@@ -23,6 +23,7 @@ from tetraodon.ledger.schema import accounts, entries, holds, running
 _SUMS = ("pure", "rho", "delta", "before")
 _NEWEST = select(func.max(entries.c.id)).where(entries.c.dataset == bindparam("account")).scalar_subquery()
 _KEPT = select(running).select_from(entries.outerjoin(running, running.c.entry == entries.c.id))
+_NOTE = insert(running)
 _LAST = _KEPT.where(entries.c.id == _NEWEST)
 """What was spent with the last entry of an account; built once, since nearly every transaction asks it."""
 _EARLIER = select(func.max(entries.c.id)).where(
@@ -70,7 +71,7 @@ def newest_of(
 
 def note(connection: Connection, name: str, spent: Spent, *, owner: str, owned: Fraction) -> None:
     """Keep what is spent with the entry that `spent` ends with. Pre: nobody else can write."""
-    connection.execute(insert(running).values(**_row(name, spent, owner, owned)))
+    connection.execute(_NOTE, _row(name, spent, owner, owned))
 
 
 def _row(name: str, spent: Spent, owner: str, owned: Fraction) -> dict[str, object]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation, dataset_name, kept_name
@@ -20,12 +20,12 @@ from tetraodon.ledger.amount import amount_text, exact_amount
 from tetraodon.ledger.audit import Audit, audited
 from tetraodon.ledger.bill import Bill
 from tetraodon.ledger.chain import append
-from tetraodon.ledger.charging import charge, fitting
+from tetraodon.ledger.charging import charge, fitting, settle
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.document import canonical_text, document_hash
 from tetraodon.ledger.grant import grant
 from tetraodon.ledger.population import check_wave, governing_document, join, population_in, standing_for, waves_of
-from tetraodon.ledger.rows import corrections_of, entry_in, entry_of, refusal_in, same_entry, statement_of, unknown
+from tetraodon.ledger.rows import corrections_of, entry_in, entry_of, refusal_in, statement_of
 from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
 from tetraodon.ledger.standing import account_of, names
@@ -167,6 +167,11 @@ class Ledger:
         Post  the charge is on the disk. Any error means: not charged, so nothing may be released.
         Raises BudgetExhausted when the charge is more than what is left.
         """
+        entry, _ = self.charge(dataset, bill)
+        return entry.reservation
+
+    def charge(self, dataset: str, bill: Bill) -> tuple[Entry, str]:
+        """`reserve`, with the entry as it is kept and its hash in the chain, which need not be asked for then."""
         with self._database.writing() as connection:
             return charge(connection, dataset, bill, _now())
 
@@ -204,17 +209,8 @@ class Ledger:
         """Note that the release of a reservation has been written. The charge stays as it is."""
         if not manifest_hash.isprintable() or not manifest_hash.strip():
             raise LedgerError("the manifest hash is empty", fix="give the hash of the manifest")
-        same = same_entry(reservation)
         with self._database.writing() as connection:
-            state = connection.execute(select(entries.c.state).where(same).with_for_update()).scalar_one_or_none()
-            if state is None:
-                raise unknown()
-            if state != "reserved":
-                raise LedgerError("this reservation is already settled", fix="make a reservation for each release")
-            connection.execute(
-                update(entries).where(same).values(state="settled", settled_at=_now(), manifest_hash=manifest_hash)
-            )
-            append(connection, "settled", reservation.id)
+            settle(connection, reservation, manifest_hash, _now())
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Every charge of one data set, or of all, oldest first."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from tetraodon.certificate.certificate import Certificate, Dataset, Sensitivity, TableChance, TableShare
 from tetraodon.domain import Domain
+from tetraodon.ledger import document_hash
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.codec import measurement_document, split_document
@@ -70,14 +71,24 @@ def item_document(item: PlannedItem, domain: Domain) -> dict[str, Any]:
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """A whole plan: everything that is needed to run it again or to check it."""
+    """A whole plan: everything that is needed to run it again or to check it. Written once; it is not to be changed."""
     domain = plan.policy.domain
-    return {
-        "epsilon": number(plan.epsilon),
-        "certificate": certificate_document(plan.certificate, domain),
-        "queries": [item_document(item, domain) for item in plan],
-        **({"names": [names_document(item, domain) for item in plan.names]} if plan.names else {}),
-    }
+    if "document" not in plan.told:
+        plan.told["document"] = {
+            "epsilon": number(plan.epsilon),
+            "certificate": certificate_document(plan.certificate, domain),
+            "queries": [item_document(item, domain) for item in plan],
+            **({"names": [names_document(item, domain) for item in plan.names]} if plan.names else {}),
+        }
+    found: dict[str, Any] = plan.told["document"]
+    return found
+
+
+def plan_hash(plan: Plan) -> str:
+    """The hash of its document."""
+    if "hash" not in plan.told:
+        plan.told["hash"] = document_hash(plan_document(plan))
+    return str(plan.told["hash"])
 
 
 def names_document(item: PlannedNames, domain: Domain) -> dict[str, Any]:

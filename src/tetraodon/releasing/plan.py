@@ -6,10 +6,11 @@ A plan is a function of policy, workload and budget alone. It never sees the dat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, reduce
+from typing import Any
 
 from tetraodon.certificate.against_attackers import adds_up, certify_release, priced_for_each
 from tetraodon.certificate.certificate import Certificate
@@ -66,7 +67,7 @@ class PlannedItem:
         """What this item would lose if it were released alone."""
         return Fraction(self.certificate.epsilon)
 
-    @property
+    @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
         return self.strategy.measurements(self.scale)
 
@@ -90,6 +91,11 @@ class Plan(Displayed):
     def remembered(self) -> Remembered:
         """How its sums are estimated, and how well: worked out once for all its releases."""
         return Remembered()
+
+    @cached_property
+    def told(self) -> dict[Hashable, Any]:
+        """What others worked out about it, under keys of their own: the same for every release."""
+        return {}
 
     def __iter__(self) -> Iterator[PlannedItem]:
         return iter(self.items)

@@ -15,13 +15,18 @@ from tetraodon.releasing.together import errors_together
 def plan_shape(found: Plan, if_public: Mapping[str, float] | None) -> dict[str, Any]:
     """A plan as JSON; `if_public` are its errors if only presence were public."""
     document, together = plan_document(found), errors_together(found)
-    for item, query in zip(found, document["queries"], strict=True):
-        query["asked"] = item.item.asked
-        query["unit"] = item.item.query.unit(found.policy.domain)
-        query["error_together"] = together.get(item.name)
-        query["expected_error_if_presence_public"] = None if if_public is None else if_public[item.name]
+    queries = [
+        query
+        | {
+            "asked": item.item.asked,
+            "unit": item.item.query.unit(found.policy.domain),
+            "error_together": together.get(item.name),
+            "expected_error_if_presence_public": None if if_public is None else if_public[item.name],
+        }
+        for item, query in zip(found, document["queries"], strict=True)
+    ]
     budget = {"budget": number(found.policy.epsilon), "delta": number(found.policy.delta)}
-    return {"dataset": found.policy.dataset} | budget | document
+    return {"dataset": found.policy.dataset} | budget | document | {"queries": queries}
 
 
 def errors_if_public(found: Plan) -> dict[str, float] | None:

@@ -8,6 +8,7 @@ loss. Where they do not, it is what must be charged ([KM12] section 8), and what
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attackers import Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import decimal_text
@@ -27,6 +29,7 @@ from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.plan import Plan
 from tetraodon.releasing.reprice import entry_measurements
 from tetraodon.releasing.same_data import check_same_data
+from tetraodon.workload.linear import Measurement
 from tetraodon.zcdp import epsilon_at, sqrt_above
 
 if TYPE_CHECKING:
@@ -40,7 +43,16 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     """The loss of a plan's measurements, recomputed under the governing policy. Refused where it is infinite.
 
     Pre   the plan's attributes mean the same in both policies; otherwise what was measured could not be compared.
+    Why   it depends on the plan, the policy and the delta alone, and is computed once for all releases of a plan.
     """
+    key = "governing", account.policy_hash, account.delta
+    if key not in plan.told:
+        plan.told[key] = _governing_certificate(plan, account)
+    found: Certificate = plan.told[key]
+    return found
+
+
+def _governing_certificate(plan: Plan, account: Account) -> Certificate:
     governing = account.governing
     check_same_data(plan.policy, governing)
     measurements = [m for item in plan for m in item.measurements]
@@ -121,8 +133,9 @@ def _beside(
           ones and rho with rho: each sum is then enough for every pair. Charges of another table's releases, or where
           the rows of a person are cut, pay for other pairs.
     """
-    squares, alone = certificate.rho is not None, Fraction(certificate.rho or certificate.epsilon)
-    if (certificate.delta and not squares) or not _same_records(account.governing) or not account.spent.last:
+    governing, squares = account.governing, certificate.rho is not None
+    alone = Fraction(certificate.rho or certificate.epsilon)
+    if (certificate.delta and not squares) or not _same_records(governing) or not account.spent.last:
         return None
     measured, paid = [m for item in plan for m in item.measurements], Fraction(0)
     earlier = [e for e in _up_to(account, entries) if e.wave == plan.policy.dataset and e.composition != ALONE]
@@ -131,13 +144,13 @@ def _beside(
         return None
     for entry in earlier:
         try:
-            measured += entry_measurements(entry, account.governing)
+            measured += entry_measurements(entry, governing)
             paid += entry.charged if entry.loss.rho is None else entry.loss.rho
         except TetraodonError:
             if entry.composition != ADDS_UP:
                 return None  # others were charged less because of it
     try:
-        together = certify_release(account.governing, measured, delta=account.delta)
+        together = certify_release(governing, merged(measured), delta=account.delta)
     except Refused:
         return None
     added = max(Fraction(together.rho or together.epsilon) - paid, alone - paid, Fraction(0))
@@ -146,6 +159,24 @@ def _beside(
     if squares:
         return Charge(epsilon_at(added, account.delta), JOINTLY, account.spent.last, added)
     return Charge(added, JOINTLY, account.spent.last)
+
+
+def merged(measurements: Sequence[Measurement]) -> list[Measurement]:
+    """The same loss with fewer measurements: those that were made again and again with Laplace noise are one each.
+
+    Why   k answers with noise of scale b lose what one with noise of scale b / k does, exactly, and of exact answers
+          the second tells nothing. Releases of one plan share their measurements, so that a look at who they are is
+          enough: a hundred of them are priced as fast as one.
+    """
+    times, found = Counter(map(id, measurements)), list[Measurement]()
+    for one in {id(one): one for one in measurements}.values():
+        if not one.scale:
+            found.append(one)
+        elif one.noise is LAPLACE and one.on_each:
+            found.append(replace(one, scale=one.scale / times[id(one)]))
+        else:
+            found += [one] * times[id(one)]
+    return found
 
 
 def _same_records(governing: Policy) -> bool:
@@ -197,7 +228,8 @@ def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger
     It is charged `by_itself` where its records are not those of other releases (`counting.makes_records`): what one
     sees as a step may be another change in the other, which nothing but its own loss covers.
 
-    Why   it is asked before the table is counted and again to charge: the price stands while nothing was spent since.
+    Why   it is asked before the table is counted and again to charge. The ledger refuses a price that was computed
+          together with others if something was spent since; then it is computed anew.
     """
     if by_itself and not adds_up(account.governing.attackers):
         raise Refused(
@@ -205,15 +237,15 @@ def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger
             fix="name the table itself, or open a data set for the records that the query makes",
             where=account.dataset,
         )
-    found: dict[Account, Charge] = {}
+    found: list[Charge] = []
 
-    def price() -> Charge:
+    def price(again: bool) -> Charge:
         if by_itself:
             return Charge(charge_of(certificate), ALONE)
-        now = ledger.account(account.dataset) if found else account
-        if now not in found:
-            found[now] = charge_for(plan, certificate, now, lambda: ledger.entries(now.dataset))
-        return found[now]
+        if again or not found:
+            now = ledger.account(account.dataset) if again else account
+            found[:] = [charge_for(plan, certificate, now, lambda: ledger.entries(now.dataset))]
+        return found[0]
 
     return Terms(
         certificate,

@@ -102,7 +102,7 @@ def _terms(mechanism: Calibrated, account: Account, plan: dict[str, Any]) -> Ter
         charge = Charge(Fraction(certificate.epsilon), ADDS_UP)
     else:
         charge = Charge(mechanism.epsilon, JOINTLY, account.spent.last)
-    return Terms(certificate, mechanism.epsilon, mechanism.document(), plan, price=lambda: charge)
+    return Terms(certificate, mechanism.epsilon, mechanism.document(), plan, price=lambda _: charge)
 
 
 def _drawn(mechanism: Calibrated, exact: int, permit: Permit) -> int:

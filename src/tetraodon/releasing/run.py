@@ -19,14 +19,14 @@ from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import Source
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
-from tetraodon.ledger import Ledger, document_hash, opened, shown_above
+from tetraodon.ledger import Ledger, opened, shown_above
 from tetraodon.mechanism.chosen_tables import draw_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.rank_cuts import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.releasing.counting import count, makes_records
-from tetraodon.releasing.documents import plan_document
+from tetraodon.releasing.documents import plan_hash
 from tetraodon.releasing.error_targets import require_targets
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
 from tetraodon.releasing.names_answer import Told, count_names, draw_names, keep_names, kept_names
@@ -78,9 +78,9 @@ def release(
         plan = planned(load_policy(plan))
     require_targets(plan)
     place = None if out is None else Place.of(Path(out), MANIFEST)
-    request, dataset = document_hash(plan_document(plan)), plan.policy.account
+    dataset = plan.policy.account
     again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
-    with opened(ledger) as book, Passage(book, dataset, request=request, place=place, **again) as way:
+    with opened(ledger) as book, Passage(book, dataset, request=plan_hash(plan), place=place, **again) as way:
         if way.complete and place is not None:
             progress(COMPLETE)
             return load_release(place.path)
@@ -141,7 +141,7 @@ def _finish(
     day, charged = dt.datetime.now(dt.UTC).date().isoformat(), shown_above(way.entry.charged)
     made = infer(plan, measured, day, charged, names, chained=way.chained)
     if place is None:
-        way.settle(document_hash(plan_document(plan)))
+        way.settle(plan_hash(plan))
     else:
         progress("writing the report")
         way.finish(lambda folder, _: fill_folder(made, folder))
