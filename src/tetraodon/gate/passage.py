@@ -39,7 +39,6 @@ Fill = Callable[[Path, Entry], object]
 
 TRIES = 10
 """How often a release that others overtake is priced again."""
-
 COMPLETE = "nothing to do"
 """What `progress` is told when a release to be resumed was finished already."""
 
@@ -75,8 +74,7 @@ class Passage:
         self._allow_dearer = allow_dearer
         self._pending: Pending | None = None
         self._permit: Permit | None = None
-        self._begun = self._replaces = False
-        self._chained = ""
+        self._begun, self._replaces, self._chained = False, False, ""
         self.entry: Entry | None = None
         self.drawn: Path | None = None
         self.complete = False
@@ -217,8 +215,7 @@ class Passage:
             require_not_dearer(terms.bill(), self._dataset)
 
     def spend(self, terms: Terms, *, owner: str = "") -> Permit:
-        """Charge for what the terms say, unless that was done before, and give leave to draw it. With an owner it is
-        charged out of their allotment as well.
+        """Charge for what the terms say, unless that was done before, and give leave to draw it. An owner pays it, too.
 
         Post  the charge is on the disk. Any error means: nothing may be drawn.
         """
@@ -284,9 +281,9 @@ class Passage:
     @property
     def chained(self) -> str:
         """The hash of the charge in the ledger's chain, once it is made: for the report."""
-        if self.entry is not None and not self._chained:
-            self._chained = str(self._ledger.statement(self.entry.reservation)["chain"])
-        return self._chained
+        if self._chained or self.entry is None:
+            return self._chained
+        return str(self._ledger.statement(self.entry.reservation)["chain"])
 
     def settle(self, digest: str) -> None:
         """Note in the ledger that what is paid for is out, with a hash of it. For what goes to no folder."""
