@@ -9,9 +9,8 @@ import pytest
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
-from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.ledger import Account, Entry, document_hash
-from tetraodon.releasing.pricing import charge_of, governing_certificate, merged, terms
+from tetraodon.releasing.pricing import charge_of, governing_certificate, terms
 
 
 def account(**changes: Any) -> Account:
@@ -77,18 +76,3 @@ def test_a_plan_is_certified_once_under_a_governing_policy() -> None:
     first = governing_certificate(plan, account())
     assert governing_certificate(plan, account()) is first
     assert governing_certificate(plan, narrower).epsilon == Fraction(first.epsilon) / 2
-
-
-@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "1/2", "delta": "1e-6"}], ids=["Laplace", "Gaussian"])
-def test_merged_measurements_lose_the_same(budget: dict[str, Any]) -> None:
-    """Of several releases of two plans, with exact answers, values chosen by rank and a condition among them."""
-    few = {"name": "q", "quantiles": "age", "at": [0.5], "bounds": False}
-    items = [{"name": "h", "histogram": ["age"]}, {"name": "s", "histogram": ["sex"]}, {"name": "t", "total": "age"}]
-    first = asked(budget=budget, release=items)
-    second = asked(budget=budget, release=[{"name": "w", "histogram": ["age"], "where": "sex = 'Female'"}])
-    plans = [first, second, first, *([asked(release=[few])] * 2 if "epsilon" in budget else []), first]
-    everything = [m for plan in plans for item in plan for m in item.measurements]
-    found = merged(everything)
-    one, other = (certify_release(first.policy, each, delta=Fraction(1, 10**6)) for each in (everything, found))
-    assert (one.epsilon, one.rho, one.exact) == (other.epsilon, other.rho, other.exact)
-    assert len(found) < len(everything)

@@ -11,10 +11,11 @@ import pytest
 from tests.releasing.conftest import POLICY
 
 import tetraodon as td
+from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.bill import Bill
-from tetraodon.releasing.reprice import reprice, repriced
+from tetraodon.releasing.reprice import merged, reprice, repriced
 
 ONE = Fraction(1)
 
@@ -89,3 +90,18 @@ def test_an_entry_that_says_nothing(policy: td.Policy, ledger: td.Ledger) -> Non
 def test_nothing_released_costs_nothing(policy: td.Policy, ledger: td.Ledger) -> None:
     found = reprice(ledger, policy)
     assert (found.charged, found.added_up, found.together.epsilon) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "1/2", "delta": "1e-6"}], ids=["Laplace", "Gaussian"])
+def test_merged_measurements_lose_the_same(budget: dict[str, Any]) -> None:
+    """Of several releases of two plans, with exact answers, values chosen by rank and a condition among them."""
+    few = {"name": "q", "quantiles": "age", "at": [0.5], "bounds": False}
+    items = [{"name": "h", "histogram": ["age"]}, {"name": "s", "histogram": ["sex"]}, {"name": "t", "total": "age"}]
+    first = td.plan(other(budget=budget, release=items))
+    second = td.plan(other(budget=budget, release=[{"name": "w", "histogram": ["age"], "where": "sex = 'Female'"}]))
+    plans = [first, second, first, *([td.plan(other(release=[few]))] * 2 if "epsilon" in budget else []), first]
+    everything = [m for plan in plans for item in plan for m in item.measurements]
+    found = merged(everything)
+    whole, fewer = (certify_release(first.policy, each, delta=Fraction(1, 10**6)) for each in (everything, found))
+    assert (whole.epsilon, whole.rho, whole.exact) == (fewer.epsilon, fewer.rho, fewer.exact)
+    assert len(found) < len(everything)

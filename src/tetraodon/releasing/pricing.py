@@ -8,7 +8,6 @@ loss. Where they do not, it is what must be charged ([KM12] section 8), and what
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,15 +20,13 @@ from tetraodon.errors import BudgetExhausted, Refused, TetraodonError
 from tetraodon.gate import Charge, Terms, require_not_dearer
 from tetraodon.ledger import Account, Entry
 from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY
-from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attackers import Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.policy import Policy
 from tetraodon.rational import decimal_text
 from tetraodon.releasing.documents import certificate_document, plan_document
 from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.reprice import entry_measurements
+from tetraodon.releasing.reprice import entry_measurements, merged
 from tetraodon.releasing.same_data import check_same_data
-from tetraodon.workload.linear import Measurement
 from tetraodon.zcdp import epsilon_at, sqrt_above
 
 if TYPE_CHECKING:
@@ -159,24 +156,6 @@ def _beside(
     if squares:
         return Charge(epsilon_at(added, account.delta), JOINTLY, account.spent.last, added)
     return Charge(added, JOINTLY, account.spent.last)
-
-
-def merged(measurements: Sequence[Measurement]) -> list[Measurement]:
-    """The same loss with fewer measurements: those that were made again and again with Laplace noise are one each.
-
-    Why   k answers with noise of scale b lose what one with noise of scale b / k does, exactly, and of exact answers
-          the second tells nothing. Releases of one plan share their measurements, so that a look at who they are is
-          enough: a hundred of them are priced as fast as one.
-    """
-    times, found = Counter(map(id, measurements)), list[Measurement]()
-    for one in {id(one): one for one in measurements}.values():
-        if not one.scale:
-            found.append(one)
-        elif one.noise is LAPLACE and one.on_each:
-            found.append(replace(one, scale=one.scale / times[id(one)]))
-        else:
-            found += [one] * times[id(one)]
-    return found
 
 
 def _same_records(governing: Policy) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,6 +23,7 @@ from tetraodon.errors import LedgerError, Refused
 from tetraodon.ledger import Entry, Ledger, opened
 from tetraodon.ledger.account import ALONE
 from tetraodon.ledger.compose import ReleaseLoss, composed
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.load import USUAL_DELTA, AnyPolicy, load_policy, stated_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.releasing.codec import measurement_from
@@ -114,6 +116,24 @@ def repriced(entries: Sequence[Entry], policy: Policy, total: Fraction) -> Repri
         )
         everything += measured
     return Repricing(policy.dataset, tuple(releases), certify_release(policy, everything, delta=delta), total)
+
+
+def merged(measurements: Sequence[Measurement]) -> list[Measurement]:
+    """The same loss with fewer measurements: those that were made again and again with Laplace noise are one each.
+
+    Why   k answers with noise of scale b lose what one with noise of scale b / k does, exactly, and of exact answers
+          the second tells nothing. Releases of one plan share their measurements, so that a look at who they are is
+          enough: a hundred of them are priced as fast as one.
+    """
+    times, found = Counter(map(id, measurements)), list[Measurement]()
+    for one in {id(one): one for one in measurements}.values():
+        if not one.scale:
+            found.append(one)
+        elif one.noise is LAPLACE and one.on_each:
+            found.append(replace(one, scale=one.scale / times[id(one)]))
+        else:
+            found += [one] * times[id(one)]
+    return found
 
 
 @lru_cache(maxsize=256)
