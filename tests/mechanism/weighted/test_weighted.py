@@ -132,7 +132,7 @@ def test_one_question_is_searched_once() -> None:
 
 
 def test_presence_alone_errs_no_more_than_published_strategies() -> None:
-    """About the mean squared error of HDMM's p-identity strategies for running counts of 1,024 values at epsilon 1: 94 is
+    """About the mean squared error of HDMM's p-identity for running counts of 1,024 values at epsilon 1: 94 is
     published, 91.13 came of 600 rounds."""
     item = td.plan(policy("public", size=1024))["q"]
     assert (item.mechanism, item.epsilon, item.certificate.exact) == ("weighted", 1, True)
