@@ -134,6 +134,52 @@ def test_what_is_told_for_certain_costs_infinity() -> None:
     assert certify_replacement(policy_of(secrets={"y": "public"}), sure).finite
 
 
+def likelihoods(rows: int) -> list[list[F]]:
+    """Of everything that may be shown of y, by records."""
+    every = list(itertools.product(range(2), repeat=rows))
+    return [
+        [math.prod(MATRICES["y"][a][b] for a, b in zip(one, shown, strict=True)) for shown in every] for one in every
+    ]
+
+
+def test_rows_that_depend_on_each_other() -> None:
+    """Brothers who are alike lose twice as much; contacts whose odds differ by 9 at most, less than what is certified."""
+    here = {"attributes": {"y": {"integer": [0, 1]}}, "secrets": {}}
+    shown = {"y": MATRICES["y"]}
+    single = certify_replacement(policy_of(**here), shown).epsilon
+    brothers = certify_replacement(policy_of(**here, attackers=[{"groups": "home", "at most": 2}]), shown)
+    told = likelihoods(2)
+    alike = max(abs(math.log(a / b)) for a, b in zip(told[0], told[3], strict=True))
+    assert (brothers.epsilon, brothers.exact) == (2 * single, True)
+    assert float(brothers.epsilon) == pytest.approx(alike)
+    network = {"at most": 1, "influence": 9, "source": "a study"}
+    contacts = certify_replacement(policy_of(**here, attackers=[{"contacts": network}]), shown)
+    assert contacts.epsilon == single * F(3, 2)
+    for chance in (
+        F(1, 10),
+        F(1, 4),
+        F(1, 2),
+        F(3, 5),
+    ):  # of the other's being ill, if this one is not; the odds are 9 times
+        ill = 9 * chance / (9 * chance + 1 - chance)
+        given = [
+            [(1 - p) * told[2 * x][n] + p * told[2 * x + 1][n] for n in range(4)] for x, p in ((0, chance), (1, ill))
+        ]
+        worst = max(abs(math.log(a / b)) for a, b in zip(*given, strict=True))
+        assert single < worst <= contacts.epsilon
+
+
+def test_an_answer_about_others_that_is_told_for_certain_costs_infinity() -> None:
+    sure = {**MATRICES, "y": ((F(1), F(0)), (F(0), F(1)))}
+    grouped = policy_of(secrets={"y": "public"}, attackers=[{"groups": "home", "at most": 2}])
+    assert not certify_replacement(grouped, sure).finite
+
+
+def test_chains_of_records_are_not_replaced() -> None:
+    with pytest.raises(td.Refused, match="rows follow each other"):
+        certify_replacement(read([{"chain": CHAIN}]), {"on": MATRICES["y"]})
+
+
 @pytest.mark.parametrize("changed", [{"presence": "secret"}, {"known": [{"count": "x = 1"}]}])
 def test_losses_that_are_not_known_are_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(td.Refused, match="Fix:"):

@@ -11,8 +11,8 @@ from tetraodon.certificate.certificate import Computed, certifying
 from tetraodon.certificate.sensitivity import sensitivity
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency, NoiseLaw
-from tetraodon.policy.attackers import Independent
-from tetraodon.policy.attribute_graph import AttributeGraph
+from tetraodon.policy.attackers import Contacts, DependentGroups, Independent
+from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
 from tetraodon.questions import count, histogram
@@ -87,10 +87,12 @@ def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence
             fix="write `presence: public`, or publish a view",
             where=policy.dataset,
         )
-    if policy.known or policy.graph.groups is not None or not isinstance(policy.attackers, Independent):
+    dependent = isinstance(policy.attackers, Contacts | DependentGroups)
+    if policy.known or policy.graph.groups is not None or not (dependent or isinstance(policy.attackers, Independent)):
         raise Refused(
-            "the loss of a perturbed table is not known when counts are known or people depend on each other",
-            fix="use a policy without `known`, groups and dependent attackers",
+            "the loss of a perturbed table is not known when counts are known, people have secrets of their own or "
+            "rows follow each other",
+            fix="use a policy without `known`, `groups` of secrets and chains",
             where=policy.dataset,
         )
     losses = []
@@ -106,4 +108,26 @@ def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence
             return Computed(math.inf, None, f"a step of {factor.names[0]} that is told apart for certain", True)
         losses.append(log_rounded_up(ratio))
     most = sum(sorted(losses, reverse=True)[: policy.graph.at_most], Fraction(0))
+    if isinstance(policy.attackers, Contacts | DependentGroups) and policy.graph.has_edges:
+        return _of_dependent(policy.attackers, most, matrices)
     return Computed(most, None, "worst ratio along an edge", True)
+
+
+def _of_dependent(
+    attackers: Contacts | DependentGroups, own: Fraction, matrices: Mapping[str, Sequence[Sequence[Fraction]]]
+) -> Computed:
+    """The loss where rows depend on each other: of one's own step, and of other rows that change in any way.
+
+    Why   given all records, what is shown of them is independent: any change of one costs at most the worst ratio of
+          each attribute, and the proofs for groups and contacts (docs/attackers.md) ask for nothing else.
+    """
+    worst = {name: worst_ratio(matrix, Everything(len(matrix))) for name, matrix in matrices.items()}
+    if None in worst.values():
+        name = next(name for name, ratio in worst.items() if ratio is None)
+        return Computed(math.inf, None, f"a change of {name} in another row that is told apart for certain", True)
+    each = sum((log_rounded_up(ratio) for ratio in worst.values() if ratio is not None), Fraction(0))
+    if isinstance(attackers, DependentGroups):
+        rows = attackers.rows_together()
+        return Computed(rows * each, None, f"worst ratio over changes of all {rows} rows of a group", own == each)
+    loss = own + (attackers.rows - 1) * each
+    return Computed(loss, None, "upper bound over all networks of contacts", False)
