@@ -143,7 +143,7 @@ def likelihoods(rows: int) -> list[list[F]]:
 
 
 def test_rows_that_depend_on_each_other() -> None:
-    """Brothers who are alike lose twice as much; contacts whose odds differ by 9 at most, less than what is certified."""
+    """Brothers who are alike lose twice as much; contacts whose odds differ by 9, no more than certified."""
     here = {"attributes": {"y": {"integer": [0, 1]}}, "secrets": {}}
     shown = {"y": MATRICES["y"]}
     single = certify_replacement(policy_of(**here), shown).epsilon
