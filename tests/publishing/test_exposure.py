@@ -51,12 +51,12 @@ def by_enumeration(channel: CopyChannel, expected: float, copies: int) -> tuple[
 @pytest.mark.parametrize("expected", [1e-6, 0.01, 0.7, 3.0, 9.0])
 @pytest.mark.parametrize("copies", [1, 2, 7])
 def test_beliefs_are_those_of_an_enumeration(expected: float, copies: int) -> None:
-    found = beliefs(CHANNEL, np.array([expected]), np.array([copies]))
+    found = beliefs(CHANNEL, np.array([expected]), np.array([copies]), np.ones(1))
     assert [part[0] for part in found] == pytest.approx(by_enumeration(CHANNEL, expected, copies), rel=1e-9)
 
 
 def test_many_copies_of_a_common_tuple_do_not_overflow() -> None:
-    belief, kept = beliefs(CHANNEL, np.array([1e5, 1e5]), np.array([3, 80_000]))
+    belief, kept = beliefs(CHANNEL, np.array([1e5, 1e5]), np.array([3, 80_000]), np.ones(2))
     assert belief.tolist() == [1, 1]
     assert kept[0] == pytest.approx(3, rel=1e-3)
     assert 70_000 < kept[1] <= 80_000
@@ -66,13 +66,15 @@ def test_beliefs_of_distinct_rows() -> None:
     channel = SetChannel(Fraction(2, 5), Fraction(1, 10))
     before = 1 - math.exp(-0.3)
     after = before * 0.5 / (before * 0.5 + (1 - before) * 0.1)
-    assert beliefs(channel, np.array([0.3]), np.array([1]))[0][0] == pytest.approx(after)
+    assert beliefs(channel, np.array([0.3]), np.array([1]), np.array([5.0]))[0][0] == pytest.approx(after)
 
 
 @pytest.mark.parametrize("channel", [CHANNEL, SetChannel(Fraction(2, 5), Fraction(1, 10))])
 def test_how_common_a_tuple_must_be(channel: ViewChannel) -> None:
     expected = named_from(channel)
-    assert beliefs(channel, np.array([expected]), np.array([1]))[0][0] == pytest.approx(BELIEF)
+    assert beliefs(channel, np.array([expected]), np.array([1]), np.array([float(channel.ratio_up)]))[0][
+        0
+    ] == pytest.approx(BELIEF)
     assert is_dense(channel) == (1 - math.exp(-expected) > 0.5)
 
 

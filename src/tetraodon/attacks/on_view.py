@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import DomainError, QueryError, Refused, TableError, did_you_mean
+from tetraodon.publishing.channel import SourceChannel
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.tuple_files import read_tuples
 from tetraodon.publishing.view import View
@@ -76,6 +77,11 @@ def link(
     if not hidden:
         raise QueryError(
             "the file leaves nothing to be found out", fix=f"say what is secret: {names[-1]}, for instance"
+        )
+    if isinstance(view.channel, SourceChannel):
+        raise Refused(
+            "a view with noise from a source favours every tuple otherwise, and is not linked here",
+            fix="read what it exposes by itself in its report",
         )
     spaces = [range(view.domain[name].size) for name in hidden]
     size = int(np.prod([len(space) for space in spaces], dtype=object))

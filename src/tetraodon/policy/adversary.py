@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
@@ -10,12 +11,14 @@ from pydantic import Field
 
 from tetraodon.errors import PolicyError
 from tetraodon.policy.section import Section, choice
-from tetraodon.policy.typed import Exact, Whole
+from tetraodon.policy.typed import Exact, Text, Whole
 from tetraodon.rational import Number, decimal_text, rational
 
 Kind: TypeAlias = Literal["independent", "exclusive"]
 Rows: TypeAlias = Literal["repeated", "distinct"]
+Source: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 MOST_VIEWS = 1000
+LARGEST_WEIGHT = 10**9
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -29,6 +32,8 @@ class Adversary:
     records: the public number of records n; `k` needs it.
     rows:    `repeated` unless it is public that no two records of the table are equal.
     views:   how many views of the table, as it changes, are to be published in all.
+    source:  public weights of the values of some attributes: priors are then up to `k` n times the chance of a tuple by
+             these, all attributes being independent and the values of others alike, and noise follows the same chances.
 
     >>> Adversary(k=10, gamma="0.2", records=30162).prior(648_023_040)
     Fraction(5027, 10800384)
@@ -41,6 +46,7 @@ class Adversary:
     records: int | None
     rows: Rows
     views: int
+    source: Source
 
     def __init__(
         self,
@@ -52,6 +58,7 @@ class Adversary:
         records: int | None = None,
         rows: Rows = "repeated",
         views: int = 1,
+        source: Mapping[str, Sequence[int]] | Source = (),
     ) -> None:
         if (k is None) == (d is None):
             raise PolicyError("the prior is not one of k and d", fix="give k (times n/m) or d (a probability)")
@@ -63,6 +70,7 @@ class Adversary:
             "records": records,
             "rows": rows,
             "views": views,
+            "source": tuple((name, tuple(weights)) for name, weights in dict(source).items()),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -85,6 +93,16 @@ class Adversary:
             raise PolicyError("the number of records is not positive", fix="write the public number of records")
         if not 1 <= self.views <= MOST_VIEWS:
             raise PolicyError(f"the number of views is not between 1 and {MOST_VIEWS}", fix="write a number such as 6")
+        if self.source and (self.k is None or self.kind != "independent" or self.rows != "distinct" or self.views > 1):
+            raise PolicyError(
+                "noise from a source is for independent attackers with a prior of k, and for one view of distinct rows",
+                fix="write `prior: {k: 3, source: ...}`, `rows: distinct` and one view, or leave the source out",
+            )
+        if any(not 1 <= weight <= LARGEST_WEIGHT for _, weights in self.source for weight in weights):
+            raise PolicyError(
+                f"a weight of the source is not between 1 and {LARGEST_WEIGHT:,}",
+                fix="give whole numbers, such as counts from public tables; a tuple without noise has no protection",
+            )
 
     def prior(self, cells: int) -> Fraction:
         """The largest prior probability of a tuple, in a domain of so many cells."""
@@ -98,13 +116,19 @@ class Adversary:
             )
         assert self.k is not None
         prior = self.k * self.records / cells
+        for _, weights in self.source:
+            prior *= Fraction(max(weights) * len(weights), sum(weights))
         if prior >= self.gamma:
             raise _not_above(prior, self.gamma)
         return prior
 
     def document(self) -> dict[str, Any]:
         """The adversary as the policy file says it."""
-        prior = {"k": decimal_text(self.k)} if self.k is not None else {"d": decimal_text(self.d or Fraction(0))}
+        prior: dict[str, Any] = {"d": decimal_text(self.d or Fraction(0))}
+        if self.k is not None:
+            prior = {"k": decimal_text(self.k)}
+        if self.source:
+            prior["source"] = {name: list(weights) for name, weights in self.source}
         return {
             "prior": prior,
             "posterior": decimal_text(self.gamma),
@@ -130,6 +154,7 @@ class PriorSection(Section):
 
     k: Exact | None = None
     d: Exact | None = None
+    source: dict[Text, list[Whole]] = Field(default_factory=dict)
 
 
 class AdversarySection(Section):
@@ -152,4 +177,5 @@ class AdversarySection(Section):
             records=self.records,
             rows="distinct" if self.rows == "distinct" else "repeated",
             views=self.views,
+            source=self.prior.source,
         )

@@ -13,6 +13,7 @@ from tetraodon.policy.secrets_in_words import shown_epsilon
 from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
 from tetraodon.rational import decimal_text
+from tetraodon.wording import listing
 
 
 def less_than_it_says(attackers: Attackers) -> str:
@@ -161,7 +162,14 @@ def view_sentences(policy: Policy) -> tuple[str, ...]:
         "makes a promise of its own, about whether the table has a given record at all.",
         *beliefs(adversary, adversary.prior(policy.domain.size) if stated else None),
     ]
-    if adversary.k is not None:
+    if adversary.source:
+        told.append(
+            f"That is for the likeliest tuple. For any other the prior is {decimal_text(adversary.k or Fraction(0))} "
+            f"times the number of records times its chance by the public source, which weighs the values of "
+            f"{listing([name for name, _ in adversary.source])}; noise follows the same chances. Somebody whose "
+            "beliefs follow another source is not withstood."
+        )
+    elif adversary.k is not None:
         told.append(
             f"That prior is {decimal_text(adversary.k)} times n/m, the average chance of a tuple: "
             f"{'the number of' if adversary.records is None else f'{adversary.records:,}'} records, divided by "

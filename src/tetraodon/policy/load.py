@@ -81,7 +81,7 @@ def _understood(read: Source, folder: Path | None) -> Policy:
     with problems.part():
         known = build_known(document.known, domain, folder, problems)
     with problems.part():
-        adversary = _adversary(document, domain.size, problems)
+        adversary = _adversary(document, domain, problems)
     with problems.part():
         document = with_cells(document, domain, folder, problems)
         graph = build_graph(document, domain, problems)
@@ -170,13 +170,19 @@ def stated_policy(stated: object) -> Policy:
     return _understood(read_source(stated), None)
 
 
-def _adversary(document: PolicyDocument, cells: int, problems: Problems) -> Adversary | None:
+def _adversary(document: PolicyDocument, domain: Domain, problems: Problems) -> Adversary | None:
     """The adversary of a view; its prior is checked as far as the file alone can tell."""
     found = None
     with problems.at("adversary"):
         found = None if document.adversary is None else document.adversary.adversary()
+        for name, weights in () if found is None else found.source:
+            if name not in domain.names or domain[name].size != len(weights):
+                raise PolicyError(
+                    f"the source does not have one weight for each value of an attribute {name}",
+                    fix="name an attribute, and give a whole number for each of its values, in their order",
+                )
         if found is not None and (found.d is not None or found.records is not None):
-            found.prior(cells)
+            found.prior(domain.size)
     for name in document.public:
         if not re.fullmatch(r"[A-Za-z_]\w{0,63}", name):
             what = f"{name!r} cannot be the name of a table"

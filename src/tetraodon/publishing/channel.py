@@ -1,14 +1,16 @@
 """How records reach a view: kept with some probability, put among tuples that nobody has.
 
-Two channels, one interface. `SetChannel` is the algorithm of [RS07] for tables whose rows all differ; `CopyChannel`
-is its form for tables that repeat rows. With n_V tuples of a view and n_D of the domain that satisfy a condition, both
-estimate (n_V - n_D * added_per_tuple) / keep, without bias.
+Three channels, one interface. `SetChannel` is the algorithm of [RS07] for tables whose rows all differ; `CopyChannel`
+is its form for tables that repeat rows, `SourceChannel` one whose noise follows a public distribution. With n_V tuples
+of a view and n_D of the domain that satisfy a condition, all estimate (n_V - n_D * added_per_tuple) / keep, without
+bias.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -62,6 +64,10 @@ class _Channel(ABC):
     def loss_replace(self) -> Fraction:
         """Epsilon of replacing one record: the logarithm, rounded up in the twelfth decimal."""
         return log_rounded_up(self.replace_ratio)
+
+    def over(self, tuples: int) -> int:
+        """What a domain of so many tuples counts as where noise is expected for each."""
+        return tuples
 
     def estimate(self, in_view: int, in_domain: int) -> Fraction:
         """The unbiased estimate of a count ([RS07] Algorithm 3)."""
@@ -173,7 +179,90 @@ class CopyChannel(_Channel):
         return 1 - self.keep
 
 
-ViewChannel: TypeAlias = SetChannel | CopyChannel
+@dataclass(frozen=True, slots=True)
+class SourceChannel(_Channel):
+    """A tuple of the table is in the view with probability `keep` + b(t), any other with b(t) = `scale` * source(t).
+
+    `weights` holds whole numbers, one for each value of each attribute; source(t) is the product of their shares. Noise
+    that looks like the data is expected by weight, not by tuple: a tuple counts as the product of its weights wherever
+    another channel counts it as one ([RS07] 4.4.2).
+    """
+
+    weights: tuple[tuple[int, ...], ...]
+    keep: Fraction
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        if any(type(weight) is not int or weight < 1 for part in self.weights for weight in part):
+            raise PolicyError(
+                "the source does not give every value of every attribute a weight of at least 1",
+                fix="give whole numbers, such as counts from public tables; a tuple without noise has no protection",
+            )
+        if not (self.keep > 0 and self.scale > 0 and self.keep + self.scale * self.likeliest < 1):
+            raise PolicyError("keep and noise are not probabilities", fix="choose them so that keep + noise < 1")
+
+    def over(self, tuples: int) -> int:  # noqa: ARG002
+        return math.prod(sum(part) for part in self.weights)
+
+    def source(self, codes: Sequence[int]) -> Fraction:
+        """The source's probability of a tuple."""
+        weight = math.prod(part[code] for part, code in zip(self.weights, codes, strict=True))
+        return Fraction(weight, self.over(0))
+
+    @property
+    def likeliest(self) -> Fraction:
+        """The largest probability of a tuple."""
+        return Fraction(math.prod(max(part) for part in self.weights), self.over(0))
+
+    @property
+    def rarest(self) -> Fraction:
+        """The smallest probability of a tuple."""
+        return Fraction(math.prod(min(part) for part in self.weights), self.over(0))
+
+    def inserted(self, codes: Sequence[int]) -> Fraction:
+        """The probability that a tuple nobody has is in the view."""
+        return self.scale * self.source(codes)
+
+    def protected_prior(self, codes: Sequence[int], gamma: Fraction) -> Fraction:
+        """The largest prior for this tuple that cannot become more than gamma: b/(keep+b) >= d(1-g)/(g(1-d))."""
+        b = self.inserted(codes)
+        return gamma * b / (gamma * b + (1 - gamma) * (self.keep + b))
+
+    @property
+    def noise(self) -> Fraction:
+        """Noise tuples to be expected for each unit of weight."""
+        return self.scale / self.over(0)
+
+    added_per_tuple = noise
+
+    @property
+    def shown(self) -> Fraction:
+        """The least probability that a tuple of the table is in the view."""
+        return self.keep
+
+    @property
+    def variance_per_tuple(self) -> Fraction:
+        """The most that each unit of weight adds to the variance of a count in the view."""
+        return self.noise
+
+    @property
+    def variance_per_record(self) -> Fraction:
+        """The most that each record adds to it besides."""
+        return self.keep * (1 - self.keep)
+
+    @property
+    def ratio_up(self) -> Fraction:
+        """The most by which a view can favour that a tuple is in the table: when it shows the rarest."""
+        return (self.keep + self.scale * self.rarest) / (self.scale * self.rarest)
+
+    @property
+    def ratio_down(self) -> Fraction:
+        """The least likelihood ratio of being in the table: when the view does not show the likeliest tuple."""
+        common = self.scale * self.likeliest
+        return (1 - common - self.keep) / (1 - common)
+
+
+ViewChannel: TypeAlias = SetChannel | CopyChannel | SourceChannel
 
 
 def _probability(name: str, number: Fraction) -> None:
@@ -183,14 +272,18 @@ def _probability(name: str, number: Fraction) -> None:
 
 def channel_document(channel: ViewChannel) -> dict[str, Any]:
     """A channel as JSON; the probabilities are exact fractions."""
-    rows = "distinct" if isinstance(channel, SetChannel) else "repeated"
+    rows = "repeated" if isinstance(channel, CopyChannel) else "distinct"
     numbers = {"keep": channel.keep, "noise": channel.noise, "added_per_tuple": channel.added_per_tuple}
-    return {"rows": rows, **{name: str(number) for name, number in numbers.items()}}
+    source = {"source": [list(part) for part in channel.weights]} if isinstance(channel, SourceChannel) else {}
+    return {"rows": rows, **{name: str(number) for name, number in numbers.items()}, **source}
 
 
 def channel_from(document: Mapping[str, Any]) -> ViewChannel:
     """The channel that a document describes."""
     keep, noise = stated_number(document["keep"]), stated_number(document["noise"])
+    if (source := document.get("source")) is not None:
+        weights = tuple(tuple(part) for part in source)
+        return SourceChannel(weights, keep, noise * math.prod(sum(part) for part in weights))
     match document["rows"]:
         case "distinct":
             return SetChannel(keep, noise)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
-from tetraodon.publishing.channel import ViewChannel
+from tetraodon.publishing.channel import SourceChannel, ViewChannel
 from tetraodon.publishing.columns import codes_of
 from tetraodon.publishing.sampling import Cells
 
@@ -50,6 +50,15 @@ class Parts:
         )
 
 
+def _tuples(parts: Parts, place: int, channel: ViewChannel, size: int) -> Floats | float:
+    """What the tuples in each part of an attribute count as where noise is expected for each."""
+    if not isinstance(channel, SourceChannel):
+        return size / parts.size
+    weights = np.array(channel.weights[place], np.float64)
+    own = np.add.reduceat(weights, np.arange(0, len(weights), parts.width))
+    return np.asarray(own / weights.sum() * float(channel.over(size)))
+
+
 class Learner:
     """The tuples of a view by their parts in each attribute, and what they teach."""
 
@@ -72,8 +81,8 @@ class Learner:
             float(number) for number in (channel.keep, channel.added_per_tuple, channel.variance_per_tuple)
         )
         shares = []
-        for parts in self.fine:
-            tuples = self.domain.size / parts.size
+        for place, parts in enumerate(self.fine):
+            tuples = _tuples(parts, place, channel, self.domain.size)
             found = (parts.weigh(copies) - tuples * added) / keep
             clear = found > CLEAR * np.sqrt(tuples * variance) / keep
             rest = max(total - float(found[clear].sum()), LEAST * total) / max(1, int((~clear).sum()))

@@ -22,6 +22,7 @@ from tetraodon.workload.condition.truth import cells_where
 
 CELLS = 20_000_000
 """The most cells of one predicate's table."""
+WEIGHED_CELLS = 2_000_000
 
 
 def domain_count(domain: Domain, condition: str, *, public: Public = NOTHING) -> int:
@@ -55,6 +56,28 @@ def counts_by(sandbox: Sandbox, truth: Truth | None, by: Sequence[int]) -> NDArr
     spread = ordered.reshape([shape[place] if place in found.places else 1 for place in by])
     elsewhere = math.prod(size for place, size in enumerate(shape) if place not in (*found.places, *by))
     return np.broadcast_to(spread * elsewhere, [shape[place] for place in by])
+
+
+def weights_by(
+    sandbox: Sandbox, truth: Truth | None, by: Sequence[int], weights: Sequence[Sequence[int]]
+) -> NDArray[np.object_]:
+    """The same where a tuple counts as the product of its values' weights, cell by cell of what a condition names."""
+    shape = sandbox.domain.shape
+    places = sorted({*by, *(() if truth is None else truth.places)})
+    sizes = [shape[place] for place in places]
+    if math.prod(sizes) > WEIGHED_CELLS:
+        raise Refused(
+            "the condition ties too many values together to be weighed over the whole domain",
+            fix="ask about fewer or coarser attributes",
+        )
+    holds = np.ones(sizes, bool) if truth is None else cells_where(truth, tuple(places), sizes, sandbox)
+    table = np.broadcast_to(holds, sizes).astype(object)
+    for axis, place in enumerate(places):
+        table = table * np.array(weights[place], object).reshape([-1 if n == axis else 1 for n in range(len(places))])
+    inside = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in by))
+    elsewhere = math.prod(sum(part) for place, part in enumerate(weights) if place not in places)
+    kept = [place for place in places if place in by]
+    return np.asarray(inside * elsewhere, object).transpose([kept.index(place) for place in by])
 
 
 @dataclass(frozen=True)

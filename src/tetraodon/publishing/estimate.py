@@ -20,8 +20,8 @@ from tetraodon.inference.answered import Answered, answered, miss, needed
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.publishing.aggregates import Counts, Records, ShownPart
-from tetraodon.publishing.channel import ViewChannel
-from tetraodon.publishing.domain_count import counts_by
+from tetraodon.publishing.channel import SourceChannel, ViewChannel
+from tetraodon.publishing.domain_count import counts_by, weights_by
 from tetraodon.publishing.grouping import CELLS, Grouping
 from tetraodon.publishing.interval import count_interval
 from tetraodon.publishing.sandbox import Sandbox
@@ -104,7 +104,7 @@ class Asked:
             wanted = needed(self.question, self.grouping.domain)
             columns = [self._column(aggregate, wanted) for aggregate in self.question.aggregates]
         except Refused:
-            if sample <= 0 or self.earlier is not None:
+            if sample <= 0 or self.earlier is not None or isinstance(self.channel, SourceChannel):
                 raise
             return self.sampled_answer(sandbox, sample, system_coins())
         return answered(self.question, self.grouping.domain, columns)
@@ -124,7 +124,8 @@ class Asked:
         values, known = (np.broadcast_to(one, sizes).ravel()[rows] for one in told)
         known = np.asarray(known, np.bool_) & (rows >= 0)
         records = Records(self.alpha, self.n, self.confidence)
-        shown = None if self.n is None or self.earlier else int(self.file.held().counts(None, ()).item())
+        alone = self.n is None or self.earlier is not None or isinstance(self.channel, SourceChannel)
+        shown = None if alone else int(self.file.held().counts(None, ()).item())
         if aggregate.kind in ("sum", "avg"):
             some = np.asarray(known[wanted], np.bool_)
             chosen, numbers = [part.at(wanted).where(some) for part in parts], np.where(some, values[wanted], 0.0)
@@ -146,6 +147,9 @@ class Asked:
              estimate is unbiased whatever the table was then and is now.
         """
         held, condition = self.file.held(), self.question.condition
+        if isinstance(self.channel, SourceChannel):
+            weighed = weights_by(held, condition, axes, self.channel.weights)
+            return [ShownPart(self.channel, held.counts(condition, axes), weighed)]
         in_domain: Counts = counts_by(held, condition, axes)
         if self.earlier is None:
             return [ShownPart(self.channel, held.counts(condition, axes), in_domain)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import assert_never
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine.duckdb_sql import quoted as name_text
 from tetraodon.engine.duckdb_sql import text
-from tetraodon.publishing.channel import ViewChannel
+from tetraodon.publishing.channel import SourceChannel, ViewChannel
 
+WEIGHED = """ Noise follows a source here:
+--              add up the weights of values in place of counting them; multiply by the sums of all others' weights."""
 LATER = """
 -- This is a later view of a series: some of its rows are of tuples that earlier views have shown ("before", each once).
 -- Count three times: in_fresh, the rows of "fresh" that satisfy the condition; in_seen, those of "seen"; in_before, the
@@ -28,12 +31,15 @@ def estimate_sql(name: str, domain: Domain, channel: ViewChannel, *, seen: ViewC
     `seen` is the channel of tuples that earlier views have shown, for a later view of a series.
     """
     first = domain.attributes[0]
-    others = " * ".join(str(attribute.size) for attribute in domain.attributes[1:]) or "1"
+    weights = channel.weights if isinstance(channel, SourceChannel) else None
+    sizes = [sum(part) for part in weights] if weights else list(domain.shape)
+    others, counted = " * ".join(map(str, sizes[1:])) or "1", "sum(weight)" if weights else "count(*)"
     keep, added = channel.keep, channel.added_per_tuple
     record, each = channel.variance_per_record, channel.variance_per_tuple
     values = "\n".join(
-        f"CREATE OR REPLACE TEMP VIEW {name_text('values of ' + attribute.name)} AS {_values(attribute)};"
-        for attribute in domain
+        f"CREATE OR REPLACE TEMP VIEW {name_text('values of ' + attribute.name)} AS "
+        f"{_weighed(attribute, None if weights is None else weights[place])};"
+        for place, attribute in enumerate(domain)
     )
     later = "" if seen is None else LATER.format(added=_float(seen.added_per_tuple), keep=_float(seen.keep))
     value, listed = name_text(first.name), name_text("values of " + first.name)
@@ -43,7 +49,7 @@ def estimate_sql(name: str, domain: Domain, channel: ViewChannel, *, seen: ViewC
 -- To estimate how many records satisfy a condition, count twice with the same condition:
 --   in_view:   the rows of the view that satisfy it;
 --   in_domain: the tuples of the domain that do, records or not. Count over the values of the attributes that the
---              condition names, and multiply by the sizes of all others.
+--              condition names, and multiply by the sizes of all others.{WEIGHED if weights else ""}
 -- Then estimate(in_view, in_domain) is unbiased, and standard_error(in_view, in_domain) says how far off it may be.
 
 CREATE OR REPLACE TEMP VIEW {name_text(name)} AS SELECT * FROM read_parquet('tuples.parquet');
@@ -65,8 +71,15 @@ CREATE OR REPLACE TEMP MACRO standard_error(in_view, in_domain) AS
 -- An example: the records whose {first.name} is {first.text(0)!r}.
 -- SELECT estimate(in_view, in_domain), standard_error(in_view, in_domain) FROM
 --   (SELECT count(*) AS in_view FROM {name_text(name)} WHERE {where}),
---   (SELECT count(*) * {others} AS in_domain FROM {listed} WHERE {where});
+--   (SELECT {counted} * {others} AS in_domain FROM {listed} WHERE {where});
 """
+
+
+def _weighed(attribute: Attribute, weights: Sequence[int] | None) -> str:
+    """The values of an attribute, with their weights where noise follows a source."""
+    if weights is None:
+        return _values(attribute)
+    return f"FROM ({_values(attribute)}) POSITIONAL JOIN (SELECT unnest({list(weights)}) AS weight)"
 
 
 def _values(attribute: Attribute) -> str:

@@ -19,12 +19,13 @@ import numpy as np
 from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.publishing.channel import CopyChannel, SetChannel, SourceChannel, ViewChannel
 from tetraodon.publishing.commonness import Learner
 from tetraodon.publishing.distinct_tuples import Shown, shown
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.sampling import Cells
 from tetraodon.publishing.series import Series
+from tetraodon.publishing.source_noise import shares_of
 from tetraodon.publishing.tuple_files import read_tuples
 
 BELIEF: Final = 0.9
@@ -107,16 +108,17 @@ def suspect(domain: Domain, channel: ViewChannel, seen: Shown, *, records: int |
          together; twice round, along the tree of the strongest ties, comes close to the likeliest such model.
          Beliefs hold in the long run: of tuples believed with 95%, about 95% are records.
     """
-    added = float(channel.added_per_tuple) * domain.size
+    added = float(channel.added_per_tuple * channel.over(domain.size))
     rows = int(seen.copies.sum()) * seen.every
     total = float(records) if records is not None else max((rows - added) / float(channel.keep), 1.0)
     expected = Learner(domain, seen.cells).from_margins(seen.copies * seen.every, channel, total)
-    after, held = beliefs(channel, expected * seen.lift, seen.copies)
+    up = _favoured(channel, domain, seen.cells)
+    after, held = beliefs(channel, expected * seen.lift, seen.copies, up)
     on = held > LEAST_WEIGHT
     learner = Learner(domain, seen.cells[on])
     for _ in range(ROUNDS if on.any() else 0):
         expected[on] = learner.from_ties(held[on], total)
-        after[on], held[on] = beliefs(channel, expected[on] * seen.lift[on], seen.copies[on])
+        after[on], held[on] = beliefs(channel, expected[on] * seen.lift[on], seen.copies[on], up[on])
     if isinstance(channel, CopyChannel):
         held = held + (1 - float(channel.keep)) * expected
     return Suspicion(-np.expm1(-expected), after, held, total)
@@ -139,7 +141,14 @@ def exposure(domain: Domain, channel: ViewChannel, seen: Shown, *, records: int 
     )
 
 
-def beliefs(channel: ViewChannel, expected: Floats, copies: Ints) -> tuple[Floats, Floats]:
+def _favoured(channel: ViewChannel, domain: Domain, cells: Cells) -> Floats:
+    """By how much more likely each tuple is shown if it is a record, where there is one or none."""
+    if isinstance(channel, SourceChannel):
+        return 1 + float(channel.keep / channel.scale) / shares_of(channel, domain, cells)
+    return np.full(len(cells), float(channel.shown / channel.noise))
+
+
+def beliefs(channel: ViewChannel, expected: Floats, copies: Ints, up: Floats) -> tuple[Floats, Floats]:
     """How likely each tuple that is shown is a record, and how many of its copies are expected to be.
 
     Pre   the number of records of a tuple follows Poisson's law with the `expected` mean; of distinct rows there is one
@@ -147,8 +156,8 @@ def beliefs(channel: ViewChannel, expected: Floats, copies: Ints) -> tuple[Float
     Why   with x = keep * expected / noise, c copies were none of them kept with probability 1 / sum(x^j / j!, j <= c),
           and that sum is e^x Q(c + 1, x), an incomplete gamma function.
     """
-    if isinstance(channel, SetChannel):
-        odds = np.expm1(np.minimum(expected, 500.0)) * float(channel.shown / channel.noise)
+    if not isinstance(channel, CopyChannel):
+        odds = np.expm1(np.minimum(expected, 500.0)) * up
         belief = odds / (1 + odds)
         return belief, belief.copy()
     keep = float(channel.keep)
@@ -176,10 +185,10 @@ def named_from(channel: ViewChannel) -> float:
     >>> round(named_from(SetChannel(Fraction(4, 10), Fraction(1, 10))), 3)  # odds of 9 to 1, a fifth of it before
     1.03
     """
-    low, high = 0.0, 50.0
+    low, high, up = 0.0, 50.0, np.array([float(channel.ratio_up)])
     for _ in range(60):
         middle = (low + high) / 2
-        short = beliefs(channel, np.array([middle]), np.array([1]))[0][0] < BELIEF
+        short = beliefs(channel, np.array([middle]), np.array([1]), up)[0][0] < BELIEF
         low, high = (middle, high) if short else (low, middle)
     return high
 

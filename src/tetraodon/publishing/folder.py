@@ -105,7 +105,7 @@ def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:
         series = None
         if adversary.views > 1:
             series = Series(channel, channel_from(manifest["plan"]["seen"]), adversary.views)
-        paper = paper_channel(adversary, prior) if series is None else None
+        paper = paper_channel(adversary, prior) if series is None and not adversary.source else None
         return ViewPlan(policy, adversary, prior, adversary.records, channel, paper, series)
     except BROKEN:
         raise ReleaseError("view.json does not describe a view", fix="ask for a new copy") from None

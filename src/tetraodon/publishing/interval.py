@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import betainc
 
 from tetraodon.arrays import Floats
-from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.publishing.channel import CopyChannel, SetChannel, SourceChannel, ViewChannel
 
 BLOCKS = 256
 REACH = 9.0
@@ -54,6 +54,8 @@ class ViewCountLaw:
                 return cls(true, float(channel.shown), float(max(0, in_domain - true)), float(channel.noise), False)
             case CopyChannel():
                 return cls(true, float(channel.keep), float(in_domain), float(channel.noise), True)
+            case SourceChannel():
+                raise AssertionError("noise by weight has no such law")
             case _:
                 assert_never(channel)
 
@@ -116,6 +118,9 @@ def count_interval(
     Post  the true number is below the interval with probability at most alpha[0], and above it with at most alpha[1].
     """
     least, largest = in_domain
+    if isinstance(channel, SourceChannel):
+        low, high = _by_weight(channel, in_view, in_domain, alpha)
+        return (low, high) if most is None else (min(low, most), min(high, most))
     top = largest if isinstance(channel, SetChannel) or largest == 0 else None  # copies may share a tuple
     top = top if most is None else most if top is None else min(top, most)
     below, above = (float(a) * (1 - SLACK) for a in alpha)
@@ -136,6 +141,27 @@ def count_interval(
     if top is not None:
         low, high = min(low, top), min(high, top)
     return low, max(low, high)
+
+
+def _by_weight(
+    channel: SourceChannel, in_view: int, weights: tuple[int, int], alpha: tuple[Fraction, Fraction]
+) -> tuple[int, int]:
+    """The least and the largest number of records that a view with noise from a source does not contradict.
+
+    Why  Chernoff. With g = e^x - 1 the noise has ln E e^(x N) <= mass * g, and a record at t multiplies that by
+         1 + keep g / (1 + b(t) g) <= 1 + keep g, whatever its tuple and the sign of g. So each x bounds the count.
+    """
+    low, high = 0.0, math.inf
+    for sign, weight, chance in ((1, weights[1], alpha[0]), (-1, weights[0], alpha[1])):
+        budget, mass = math.log(float(chance)), float(weight * channel.noise)
+        spread = mass + max(0.0, float(channel.estimate(in_view, weight))) + 1
+        for x in sign * math.sqrt(-2 * budget / spread) * EXPONENTS:
+            grown = math.expm1(x)
+            slack = ROUNDING * (1 + abs(x) * in_view + mass)
+            end = (budget + x * in_view - mass * grown - slack) / math.log1p(float(channel.keep) * grown)
+            low, high = (max(low, end), high) if x > 0 else (low, min(high, end))
+    least = math.ceil(low)
+    return least, max(least, math.floor(high))
 
 
 def _first(holds: Callable[[int], bool], start: int, reach: int, top: int | None) -> int:
@@ -204,6 +230,8 @@ def moments(channel: ViewChannel, exponents: Floats) -> tuple[Floats, Floats]:
             finite = noise * (1 + grown) < 1
             around = -np.log1p(-noise / (1 - noise) * np.where(finite, grown, 0.0))
             return np.where(finite, around, np.inf), np.log1p(shown * grown)
+        case SourceChannel():
+            return noise * grown, np.log1p(shown * grown)
         case _:
             assert_never(channel)
 

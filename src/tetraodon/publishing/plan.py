@@ -10,6 +10,7 @@ from typing import Any
 from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.direct_losses import certify_view
+from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.ledger import shown_above
 from tetraodon.policy.adversary import Adversary
@@ -18,6 +19,7 @@ from tetraodon.publishing.channel import SetChannel, ViewChannel, channel_docume
 from tetraodon.publishing.channel_choice import best_channel, paper_channel
 from tetraodon.publishing.columns import require_numbered
 from tetraodon.publishing.series import Series, best_series
+from tetraodon.publishing.source_noise import source_channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class ViewPlan:
     @property
     def noise_tuples(self) -> Fraction:
         """Noise tuples to be expected in the view."""
-        return self.tuples * self.channel.added_per_tuple
+        return self.channel.over(self.tuples) * self.channel.added_per_tuple
 
     @property
     def most_records(self) -> Fraction:
@@ -68,7 +70,8 @@ class ViewPlan:
     def error(self, share: Fraction = Fraction(1), channel: ViewChannel | None = None) -> float:
         """The standard deviation of a count over a share of the domain that holds the same share of the records."""
         chosen = channel or self.channel
-        variance = self.most_records * chosen.variance_per_record + self.tuples * chosen.variance_per_tuple
+        tuples = chosen.over(self.tuples)
+        variance = self.most_records * chosen.variance_per_record + tuples * chosen.variance_per_tuple
         return math.sqrt(share * variance) / float(chosen.keep)
 
     @property
@@ -126,7 +129,13 @@ def plan_view(
     if found.records is None and records is not None:
         stated = {"k": found.k} if found.k is not None else {"d": found.d}
         found = Adversary(
-            gamma=found.gamma, kind=found.kind, records=records, rows=found.rows, views=found.views, **stated
+            gamma=found.gamma,
+            kind=found.kind,
+            records=records,
+            rows=found.rows,
+            views=found.views,
+            source=found.source,
+            **stated,
         )
     require_numbered(policy.domain)
     cells = policy.domain.size
@@ -138,8 +147,8 @@ def plan_view(
         adversary=found,
         prior=prior,
         records=found.records,
-        channel=best_channel(found, prior, share) if series is None else series.fresh,
-        paper=paper_channel(found, prior) if series is None else None,
+        channel=_channel(policy.domain, found, prior, share) if series is None else series.fresh,
+        paper=paper_channel(found, prior) if series is None and not found.source else None,
         series=series,
     )
     if made.worst_error > made.most_records:
@@ -152,6 +161,10 @@ def plan_view(
     if not over_budget:
         require_within_budget(made)
     return made
+
+
+def _channel(domain: Domain, adversary: Adversary, prior: Fraction, share: Fraction) -> ViewChannel:
+    return source_channel(domain, adversary) if adversary.source else best_channel(adversary, prior, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +184,11 @@ class OtherAttacker:
 def other_attackers(plan: ViewPlan) -> list[list[OtherAttacker]]:
     """The same view for attackers who know less and more, a row for each prior, who may learn less and more.
 
-    Of a series there are none: each takes a search of its own.
+    Of a series there are none, since each takes a search of its own, and none where noise follows a source.
     """
     found, cells = plan.adversary, plan.tuples
     gammas = [found.gamma / 2, found.gamma, (1 + found.gamma) / 2]
-    priors = [] if plan.series is not None else [plan.prior * factor for factor in FACTORS]
+    priors = [] if plan.series is not None or found.source else [plan.prior * factor for factor in FACTORS]
     share = plan.most_records / cells
 
     def one(prior: Fraction, gamma: Fraction) -> OtherAttacker:

@@ -19,6 +19,7 @@ from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.side_table import SideTable, side_tables
+from tetraodon.publishing.channel import SourceChannel
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.folder import fill_folder, stated_plan
 from tetraodon.publishing.plan import ViewPlan, plan_view
@@ -26,6 +27,7 @@ from tetraodon.publishing.sampling import view_cells
 from tetraodon.publishing.series import fresh_cells, seen_cells
 from tetraodon.publishing.series_state import Turn, begin, finish, next_number, next_turn, view_folder
 from tetraodon.publishing.side_check import check_side_tables, refuse_the_table, shared_names
+from tetraodon.publishing.source_noise import draw_view
 from tetraodon.publishing.tuple_files import write_later, write_view
 from tetraodon.publishing.view import MANIFEST, View, load_view
 from tetraodon.releasing.counting import (
@@ -131,6 +133,9 @@ def _write(folder: Path, plan: ViewPlan, counts: Counts, turn: Turn | None, perm
     """Draw the view into its files."""
     domain, coins = plan.policy.domain, permit.coins
     cells = cells_of(domain, counts.codes)
+    if isinstance(plan.channel, SourceChannel):
+        write_view(folder, domain, [draw_view(plan.channel, domain, cells, coins)])
+        return
     if turn is None or turn.number == 1:
         write_view(folder, domain, view_cells(plan.channel, plan.tuples, cells, counts.counts, coins=coins))
         return

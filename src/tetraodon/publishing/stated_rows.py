@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.errors import ReleaseError
-from tetraodon.publishing.channel import SetChannel
+from tetraodon.publishing.channel import CopyChannel
 from tetraodon.publishing.columns import cells_of, column
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.sampling import Cells
@@ -43,7 +43,7 @@ def check_rows(path: Path, plan: ViewPlan, stated: int) -> Check:
         return Check(what, False, "far more or fewer than can be")
     if parquet_rows(path) != stated or (stated > DENSE and path.stat().st_size * PER_BYTE < stated):
         return Check(what, False, "another number than stated")
-    distinct = isinstance(plan.channel, SetChannel)
+    distinct = not isinstance(plan.channel, CopyChannel)
     last = -1
     try:
         for cells in stated_cells(path, plan.policy.domain, stated):
@@ -64,7 +64,7 @@ def _likely(plan: ViewPlan, rows: int) -> bool:
          mean. Where the number of records is not public, only the noise is certain to be there. In a series, tuples
          that were shown before come back by other odds, and only what the domain holds bounds them.
     """
-    most = plan.tuples if isinstance(plan.channel, SetChannel) else math.inf
+    most = math.inf if isinstance(plan.channel, CopyChannel) else plan.tuples
     if plan.series is not None:
         return 0 <= rows <= most
     noise = float(plan.noise_tuples)

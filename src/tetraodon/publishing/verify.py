@@ -10,11 +10,12 @@ from typing import Any
 from tetraodon.errors import ReleaseError
 from tetraodon.ledger import document_hash
 from tetraodon.ledger.signature import stated_hash
-from tetraodon.publishing.channel import channel_document
+from tetraodon.publishing.channel import SourceChannel, channel_document
 from tetraodon.publishing.channel_choice import withstands
 from tetraodon.publishing.exposure import Exposure, folder_exposure
 from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, file_names, pages_of, stated_plan
 from tetraodon.publishing.plan import ViewPlan
+from tetraodon.publishing.source_noise import withstands_source
 from tetraodon.publishing.stated_rows import check_parts, check_rows
 from tetraodon.publishing.tuple_files import TUPLES, write_csv
 from tetraodon.publishing.view import MANIFEST, load_view
@@ -90,11 +91,17 @@ def _check_exposure(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any]) -
     return Check("the exposure is as stated", stated is None or found.agrees(stated), told)
 
 
+def _withstands(plan: ViewPlan) -> bool:
+    if isinstance(plan.channel, SourceChannel):
+        return withstands_source(plan.channel, plan.policy.domain, plan.adversary)
+    return not plan.adversary.source and withstands(plan.channel, plan.adversary, plan.prior)
+
+
 def _check_plan(plan: ViewPlan, manifest: Mapping[str, Any]) -> Check:
     """That the probabilities keep the bounds that the policy states, whoever chose them, and lose what is stated."""
     later = manifest["seen"]
     if plan.series is None:
-        kept = withstands(plan.channel, plan.adversary, plan.prior) and later is None
+        kept = _withstands(plan) and later is None
     else:
         kept = plan.series.withstands(plan.adversary, plan.prior)
         kept = kept and (later is None or later["channel"] == channel_document(plan.series.seen))

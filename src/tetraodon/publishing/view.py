@@ -16,7 +16,7 @@ from tetraodon.foreign import plain_file
 from tetraodon.inference.answered import Answered, with_source
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.policy.load import stated_policy
-from tetraodon.publishing.channel import ViewChannel, channel_from
+from tetraodon.publishing.channel import SourceChannel, ViewChannel, channel_from
 from tetraodon.publishing.estimate import Asked, Earlier, TupleFile, level
 from tetraodon.publishing.series import Series
 from tetraodon.publishing.tuple_files import PARTS, TUPLES
@@ -127,6 +127,8 @@ def load_view(path: str | os.PathLike[str]) -> View:
             raise ValueError
         public = {name: plain_file(folder, _public(name, file)) for name, file in manifest["public"].items()}
         channel = channel_from(manifest["channel"])
+        if isinstance(channel, SourceChannel) and tuple(map(len, channel.weights)) != domain.shape:
+            raise ValueError
         rows, seen = _named(folder, manifest["rows"], TUPLES), None
         if (later := manifest.get("seen")) is not None:
             rows, again, before = (_named(folder, later[name], file) for name, file in PARTS.items())

@@ -8,7 +8,7 @@ from fractions import Fraction
 from tetraodon.policy.attackers_in_words import beliefs, limits, short
 from tetraodon.policy.side_table import side_tables
 from tetraodon.policy.words import number_of
-from tetraodon.publishing.channel import CopyChannel, ViewChannel
+from tetraodon.publishing.channel import CopyChannel, SourceChannel, ViewChannel
 from tetraodon.publishing.exposure import BEFORE, BELIEF, MOST_EXPOSED, Exposure, is_dense, named_from
 from tetraodon.publishing.plan import SHARES, ViewPlan, boundary, other_attackers
 from tetraodon.report.rounding import about
@@ -22,6 +22,12 @@ def what_it_is(plan: ViewPlan) -> str:
             f"Every record was kept with probability {_percent(channel.keep)}, independently. To every one of the "
             f"{plan.tuples:,} possible tuples a random number of copies was added, {_small(channel.added_per_tuple)} "
             "on average"
+        )
+    elif isinstance(channel, SourceChannel):
+        told = (
+            f"A tuple that nobody has is in the view with {_small(channel.scale)} times its chance by the public "
+            f"source, which is from {_small(channel.rarest)} to {_small(channel.likeliest)}; a record with "
+            f"{_percent(channel.keep)} more than that"
         )
     else:
         told = (
@@ -57,7 +63,7 @@ def exposed(found: Exposure) -> str:
 
 def exposure_ahead(plan: ViewPlan) -> list[str]:
     """What can be said of it before anything is drawn: how common a tuple must be to be given away."""
-    if plan.series is not None:
+    if plan.series is not None or isinstance(plan.channel, SourceChannel):
         return []
     if is_dense(plan.channel):
         return [
@@ -121,6 +127,11 @@ def against_the_paper(plan: ViewPlan) -> str:
             f"A count of all records is off by about {about(plan.error())} in the first of {plan.series.views} views, "
             f"and by {about(plan.worst_error)} in the last."
         )
+    if isinstance(plan.channel, SourceChannel):
+        return (
+            f"A count of all records is off by about {about(plan.error())}. Noise follows the source, as in section "
+            "4.4.2 of the paper."
+        )
     if plan.paper is None:
         return "The choice in the paper (keep + noise = 1/2) does not exist for this adversary."
     ours, theirs = plan.error(), plan.error(channel=plan.paper)
@@ -152,7 +163,8 @@ def plan_in_words(plan: ViewPlan) -> list[str]:
 def estimator(channel: ViewChannel) -> str:
     """How a count is estimated, as a formula."""
     added, keep = (f"{float(number):.9g}" for number in (channel.added_per_tuple, channel.keep))
-    return f"(rows of the view - {added} * tuples of the domain) / {keep}"
+    what = "weight of the tuples" if isinstance(channel, SourceChannel) else "tuples"
+    return f"(rows of the view - {added} * {what} of the domain) / {keep}"
 
 
 def exact_estimator(channel: ViewChannel) -> str:
