@@ -16,8 +16,9 @@ import pytest
 
 import tetraodon as td
 from tests.noise.walk import Script
+from tetraodon.attacks.on_view import link
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.errors import PolicyError
+from tetraodon.errors import PolicyError, Refused
 from tetraodon.noise.coins import system_coins
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel import SetChannel, SourceChannel, channel_document, channel_from
@@ -226,6 +227,9 @@ def test_the_journey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.lower <= found.value <= found.upper
         assert abs(found.value - truth) < 8 * plan.error()
         assert found == view.ask(asked)
+    table.head(2).write_csv("known.csv")
+    with pytest.raises(Refused, match="noise from a source"):
+        link(view, "known.csv", secret=["job"])
     groups = view.ask("select job, avg(age) from people group by job")
     assert len(groups) == 20
     with td.Ledger("sqlite:///ledger.db") as ledger:
