@@ -32,7 +32,7 @@ def test_every_kind_says_what_is_not_covered() -> None:
 def test_groups_and_chains_say_what_they_cost() -> None:
     assert cost_of_dependence(read(["independent"]).attackers) == ()
     assert "5 rows" in cost_of_dependence(read([{"groups": "home", "at most": 5}]).attackers)[0]
-    assert "at most 1.28" in cost_of_dependence(read([{"contacts": CONTACTS}]).attackers)[0]
+    assert "at most 1.282 times" in cost_of_dependence(read([{"contacts": CONTACTS}]).attackers)[0]
     (told,) = cost_of_dependence(read([{"chain": CHAIN}]).attackers)
     assert told in " ".join(explain(read([{"chain": CHAIN}])).text.split())
 

@@ -193,11 +193,11 @@ class Contacts:
               1 / (1 - d c), and each is some number of returns, of weight d c s each, and a walk that never comes back.
 
         >>> Contacts(1, Fraction(9), "a study").rows, Contacts(5, Fraction("1.44"), "a study").rows
-        (Fraction(3, 2), Fraction(1754891, 1000000))
+        (Fraction(3, 2), Fraction(351, 200))
         """
         most, share = self.at_most, self.passed_on
         returned = 2 * share / (1 + sqrt_above(1 - 4 * share**2 * (most - 1)))
-        return rounded_up((1 - most * share * returned) / (1 - most * share), digits=6)  # the same on every machine
+        return rounded_up((1 - most * share * returned) / (1 - most * share), digits=3)  # a number to be read
 
 
 @dataclass(frozen=True, slots=True)
