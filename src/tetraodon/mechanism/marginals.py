@@ -35,6 +35,10 @@ Names: TypeAlias = tuple[str, ...]
 MOST_ATTRIBUTES = 10
 LEAST = 0.003
 SHARP = 40.0
+LOWEST, GAINED = -15.0, 1e-3
+"""The least logarithm of one over the noise of a marginal, and by how much one more must lower that of the error."""
+PASSES, MOST_JOINED = 2, 150
+"""How often marginals that join asked ones are gone through, and how many of them there are at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,21 +163,51 @@ class _Algebra:
 
     @searching
     def best(self, asks: dict[Names, float], supports: Sequence[Names]) -> dict[Names, float]:
-        """One over the noise of every marginal worth measuring, by descent; only their ratios mean anything.
+        """One over the noise of every marginal worth measuring; only their ratios mean anything.
+
+        Why   a marginal by more attributes can take the place of several: one by one, those that join two asked ones
+              are tried, from the fewest cells up, and kept where a descent with them ends lower.
+        """
+        inside = {part for support in supports for part in _subsets(support)} | {self.names}
+        sets = sorted(one for one in inside if one or not self.policy.size_is_public)
+        value, logs = self._descended(asks, sets, np.array([0.0 if one in supports else -3.0 for one in sets]))
+        for more in self._joined(supports) * PASSES:
+            if more in sets:
+                continue
+            held = np.array([set(one) <= set(more) for one in sets])
+            start = np.append(np.where(held, np.maximum(logs - 6, LOWEST), logs), logs[held].max())
+            found, after = self._descended(asks, [*sets, more], start)
+            if found < value - GAINED:
+                value, logs, sets = found, after, [*sets, more]
+        t = dict(zip(sets, np.exp(logs - logs.max()).tolist(), strict=True))
+        kept = {one for one, rate in t.items() if rate > LEAST}
+        kept |= {one for one in supports if not any(set(one) < set(other) for other in kept)}
+        return {one: t[one] for one in sets if one in kept}
+
+    def _joined(self, supports: Sequence[Names]) -> list[Names]:
+        """Marginals that join two asked ones with an attribute in common, those of the fewest cells first."""
+        sizes, found = self.sizes, set()
+        for one, other in combinations(supports, 2):
+            if set(one) & set(other):
+                found.add(tuple(name for name in self.names if name in {*one, *other}))
+        return sorted(found, key=lambda joined: (math.prod(sizes[name] for name in joined), joined))[:MOST_JOINED]
+
+    def _descended(self, asks: dict[Names, float], sets: Sequence[Names], start: Floats) -> tuple[float, Floats]:
+        """The logarithm of the error at a given budget where a descent ends, and those of one over each noise there.
 
         Why   with t the inverse noise of each, the error at a given budget is (largest loss)^2 times a sum of
               asked / precision. The loss of a step is 2 times the sum of t over marginals that it changes.
         """
         from scipy.optimize import minimize
 
-        sets = sorted({part for support in supports for part in _subsets(support)} | {self.names})
-        sets = [one for one in sets if one or not self.policy.size_is_public]
         parts = [part for part, ask in asks.items() if ask]
-        ask = np.array([asks[part] for part in parts])
-        seen = np.array([[self.precision({one: 1.0}, part) for one in sets] for part in parts])
-        moved = np.array([[2.0 * bool(set(step) & set(one)) for one in sets] for step in self._steps()])
+        ask, mine = np.array([asks[part] for part in parts]), self._masks(sets)
+        spread = np.array([math.prod(s for n, s in self.sizes.items() if n not in one) for one in sets], np.float64)
+        seen = np.where(self._masks(parts)[:, None] & ~mine, 0.0, spread)
+        moved = 2.0 * ((self._masks(self._steps())[:, None] & mine) != 0)
         if self.policy.graph.absent:
             moved = np.vstack([moved, np.ones(len(sets))])
+        moved = moved[moved.any(axis=1)]
 
         def error(logs: Floats) -> tuple[float, Floats]:
             t = np.exp(logs)
@@ -187,11 +221,14 @@ class _Algebra:
             slope = -(2 * t**2 * ((ask / whole**2) @ seen)) / value + 2 * t * (in_loss @ moved) / mean
             return math.log(value) + 2 * math.log(mean), slope
 
-        start = np.array([0.0 if one in supports else -3.0 for one in sets])
-        bounds = [(-9.0, 3.0)] * len(sets)
-        found = minimize(error, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
-        t = np.exp(found.x - found.x.max())
-        return {one: float(value) for one, value in zip(sets, t, strict=True) if value > LEAST or one in supports}
+        bounds = [(LOWEST, -LOWEST)] * len(sets)
+        logs = minimize(error, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
+        t = np.exp(logs)
+        return math.log((ask / (seen @ t**2)).sum()) + 2 * math.log((moved @ t).max()), np.asarray(logs)
+
+    def _masks(self, sets: Sequence[Names]) -> Ints:
+        """Sets of attributes as whole numbers, a bit for each."""
+        return np.array([sum(1 << self.names.index(name) for name in one if name in self.names) for one in sets])
 
     def _steps(self) -> list[Names]:
         """Sets of attributes that one step can change."""
