@@ -9,7 +9,9 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Run
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from tetraodon.cli.main import app
@@ -46,3 +48,27 @@ def test_what_would_be_unsafe_is_wrong_use(run: Run, tmp_path: Path) -> None:
     assert "--sources" in run("serve", code=2).stderr
     assert "--sources" in run("work", code=2).stderr
     assert "no such file" in run("work", "--sources", str(tmp_path / "none.yaml"), code=2).stderr
+
+
+ROOT = Path(__file__).parents[2]
+UNITS = ("tetraodon.service", "tetraodon-worker.service")
+
+
+def test_the_units_of_systemd_call_what_there_is_and_share_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options that the commands have; a folder that one user owns, whoever starts; sources and key for one alone."""
+    monkeypatch.setenv("TETRAODON_LEDGER", "postgresql+psycopg://tetraodon@localhost/ledger")
+    commands, said = get_command(app), {}
+    for unit in UNITS:
+        lines = [line for line in (ROOT / "deploy" / unit).read_text().splitlines() if not line.startswith("#")]
+        said[unit] = {name: value for name, _, value in (line.partition("=") for line in lines)}
+        _, tetraodon, name, *words = said[unit]["ExecStart"].split()
+        assert tetraodon == "tetraodon"
+        given = commands.commands[name].make_context(name, words).params  # type: ignore[attr-defined]
+        assert str(given["releases"]) == "/var/lib/tetraodon/releases"
+        said[unit] |= {"ledger": given["ledger"], "sources": str(given["sources"] or "")}
+    web, worker = (said[unit] for unit in UNITS)
+    assert web["ledger"] == worker["ledger"] == "postgresql+psycopg://tetraodon@localhost/ledger"
+    assert (web["Group"], web["User"] == worker["User"]) == (worker["Group"], False)
+    assert ("StateDirectory" in web, worker["StateDirectory"], worker["UMask"]) == (False, "tetraodon", "0027")
+    secret = {worker["sources"], worker["Environment"].removeprefix("TETRAODON_KEY=")}
+    assert {path.removeprefix("-") for path in web["InaccessiblePaths"].split()} == secret

@@ -89,7 +89,7 @@ def standing_of(connection: Connection, name: str, owner: str, now: float) -> St
     account = account_of(connection, name)
     hidden = {who: _hidden(connection, account, who, waiting) for who in {row.person for row in waiting}}
     first = min((entry for charged in hidden.values() for entry in charged), default=account.spent.last + 1)
-    upto = account_of(connection, name, upto=first - 1).spent.last
+    upto = account_of(connection, name, upto=first - 1).spent.last if any(hidden.values()) else account.spent.last
     taken = sum(map(most_of, waiting), NOTHING)
     unseen = sum((added for charged in hidden.values() for added in charged.values()), NOTHING)
     left = max(min(account.left, account.total - account.charged + unseen - taken), NOTHING)
