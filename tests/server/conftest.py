@@ -14,12 +14,14 @@ import httpx
 import polars as pl
 import pytest
 import uvicorn
+from sqlalchemy import insert
 
 from tetraodon.server.accounts import SCOPES, Person
 from tetraodon.server.app import Service
 from tetraodon.server.limited import Limits
 from tetraodon.server.listening import listening
 from tetraodon.server.office import Office
+from tetraodon.server.state import people
 from tetraodon.server.worker import Worker
 
 POLICY: dict[str, Any] = {
@@ -52,6 +54,17 @@ class Hand:
         return time.time() + self.ahead
 
 
+class Tokens(dict[str, str]):
+    """The token of each that is asked for, made when it is."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __missing__(self, name: str) -> str:
+        self[name] = self._world.token(name)
+        return self[name]
+
+
 @dataclass
 class World:
     """The server, its people's tokens, and its worker."""
@@ -59,7 +72,6 @@ class World:
     folder: Path
     ledger: str = ""
     clock: Hand = field(default_factory=Hand)
-    tokens: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -78,9 +90,10 @@ class World:
         self.thread = threading.Thread(target=self.server.run, args=([door],), daemon=True)
         self.thread.start()
         self.http = httpx.Client(base_url=self.origin, timeout=60)
-        for name, role in PEOPLE.items():
-            self.office.accounts.add("test", name, role, "")
-            self.tokens[name] = self.token(name)
+        self.tokens = Tokens(self)
+        with self.office.state.writing() as connection:  # at once: each change by itself waits for the disk
+            kept = [{"name": name, "role": role, "password": ""} for name, role in PEOPLE.items()]
+            connection.execute(insert(people), kept)
 
     def person(self, name: str) -> Person:
         return Person(name, PEOPLE[name], frozenset(SCOPES))
