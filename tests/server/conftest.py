@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import threading
 import time
@@ -16,12 +17,12 @@ import pytest
 import uvicorn
 from sqlalchemy import insert
 
-from tetraodon.server.accounts import SCOPES, Person
+from tetraodon.server.accounts import SCOPES, Person, digest
 from tetraodon.server.app import Service
 from tetraodon.server.limited import Limits
 from tetraodon.server.listening import listening
 from tetraodon.server.office import Office
-from tetraodon.server.state import people
+from tetraodon.server.state import people, tokens
 from tetraodon.server.worker import Worker
 
 POLICY: dict[str, Any] = {
@@ -54,17 +55,6 @@ class Hand:
         return time.time() + self.ahead
 
 
-class Tokens(dict[str, str]):
-    """The token of each that is asked for, made when it is."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def __missing__(self, name: str) -> str:
-        self[name] = self._world.token(name)
-        return self[name]
-
-
 @dataclass
 class World:
     """The server, its people's tokens, and its worker."""
@@ -90,10 +80,13 @@ class World:
         self.thread = threading.Thread(target=self.server.run, args=([door],), daemon=True)
         self.thread.start()
         self.http = httpx.Client(base_url=self.origin, timeout=60)
-        self.tokens = Tokens(self)
+        self.tokens = {name: f"td_{secrets.token_urlsafe(32)}" for name in PEOPLE}
+        scopes, expires = " ".join(sorted(SCOPES)), self.clock() + 30 * 86400
         with self.office.state.writing() as connection:  # at once: each change by itself waits for the disk
-            kept = [{"name": name, "role": role, "password": ""} for name, role in PEOPLE.items()]
-            connection.execute(insert(people), kept)
+            for name, role in PEOPLE.items():
+                connection.execute(insert(people).values(name=name, role=role, password=""))
+                kept = {"id": name, "hash": digest(self.tokens[name]), "person": name, "label": "test"}
+                connection.execute(insert(tokens).values(**kept, scopes=scopes, expires=expires))
 
     def person(self, name: str) -> Person:
         return Person(name, PEOPLE[name], frozenset(SCOPES))

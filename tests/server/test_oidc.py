@@ -138,7 +138,9 @@ def test_the_file_of_a_provider(tmp_path: Path) -> None:
 
 def test_a_browser_is_sent_away_and_signed_in_when_it_comes_back(vouching: Vouching, world: World) -> None:
     assert world.http.get("/oidc/start").status_code == 404  # nobody is configured
+    assert "/oidc/start" not in world.http.get("/sign-in").text
     world.service.elsewhere = Elsewhere(Provider(vouching.issuer, "us", "hush"), f"{world.origin}/oidc/back")
+    assert "/oidc/start" in world.http.get("/sign-in").text
     sent = world.http.get("/oidc/start")
     cookie = {"Cookie": sent.headers["set-cookie"].partition(";")[0]}
     back = world.http.get("/oidc/back", params=vouching.send(sent.headers["location"]), headers=cookie)

@@ -60,6 +60,7 @@ class Service:
         self._lock, self._since = threading.Lock(), time.monotonic()
         self.slow, self.quick = CapacityLimiter(40), CapacityLimiter(40)
         self._trying = CapacityLimiter(4)  # a password takes 64 MB and a core to be compared
+        self.away = CapacityLimiter(4)  # who is sent elsewhere waits for somebody else's machine
         self._document = json.dumps(openapi()).encode()
         routes = [Route(door.path, self._answering(door), methods=[door.method]) for door in DOORS]
         routes += [

@@ -77,17 +77,17 @@ async def answered(service: Service, page: str, request: Request, content: bytes
         fields = {}
     headers, cookie = dict(request.headers), request.cookies.get(COOKIE, "")
     if page in ("oidc-start", "oidc-back"):
-        return await to_thread.run_sync(_elsewhere, service, page, request)
+        return await to_thread.run_sync(_elsewhere, service, page, request, limiter=service.away)
     if page == "sign-in":
         return await _signing_in(service, request.method, fields, headers)
     try:
-        who = await to_thread.run_sync(service.doorway.known, request.method, headers, cookie)
+        who = await to_thread.run_sync(service.doorway.known, request.method, headers, cookie, limiter=service.quick)
     except Turned as turned:
         if turned.status == 401 and request.method == "GET":
             return _sent("/sign-in")
-        return _html(page_html("sign-in", None, error=turned), turned.status)
+        return _sign_in(service, turned)
     if page == "sign-out":
-        await to_thread.run_sync(service.office.accounts.sign_out, cookie)
+        await to_thread.run_sync(service.office.accounts.sign_out, cookie, limiter=service.quick)
         return _sent("/sign-in", cookie_for(""))
     sight = Sight(who, request.path_params, fields)
     limiter = service.slow if page == "act" else service.quick
@@ -96,11 +96,11 @@ async def answered(service: Service, page: str, request: Request, content: bytes
 
 async def _signing_in(service: Service, method: str, fields: Mapping[str, str], headers: dict[str, str]) -> Response:
     if method == "GET":
-        return _html(page_html("sign-in", None))
+        return _sign_in(service)
     try:
         secret = await service.signed_in(fields.get("name", ""), fields.get("password", ""), headers)
     except TetraodonError as error:
-        return _html(page_html("sign-in", None, error=error), status_of(error))
+        return _sign_in(service, error)
     return _sent("/datasets", cookie_for(secret))
 
 
@@ -120,10 +120,16 @@ def _elsewhere(service: Service, page: str, request: Request) -> Response:
             raise Turned(403, "there is no account for you here", fix="ask an admin for one")
         secret = service.office.accounts.begin(name, "sign-in-elsewhere")
     except TetraodonError as error:
-        return _html(page_html("sign-in", None, error=error), status_of(error))
+        return _sign_in(service, error)
     found = _html(page_html("welcome", None))
     found.headers["Set-Cookie"] = cookie_for(secret)
     return found
+
+
+def _sign_in(service: Service, error: TetraodonError | None = None) -> Response:
+    """The page to sign in on, here or elsewhere, and why it is shown again."""
+    found = page_html("sign-in", None, error=error, elsewhere=service.elsewhere is not None)
+    return _html(found, 200 if error is None else status_of(error))
 
 
 def _seen(office: Office, page: str, sight: Sight) -> Response:
