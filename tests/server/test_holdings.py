@@ -77,7 +77,9 @@ def test_waves_of_a_population_have_one_total_and_one_allotment(world: World) ->
     body = {"items": ITEMS, "epsilon": "1.5", "purpose": "to know"}
     made = world.call("ann", "POST", "/v1/datasets/feb/requests", body, 202, **{"Idempotency-Key": "k"})
     world.call("cora", "POST", f"/v1/requests/{made['id']}/approve")
+    assert world.call("ann", "GET", "/v1/datasets/jan")["left"] == "1.5"  # what is approved of one is taken from all
     assert world.worker().step()
+    assert world.call("ann", "GET", "/v1/datasets/jan")["left"] == "1.5"
     world.clock.ahead += 700
     assert world.state_of(made["id"])["state"] == "done"
     for name in ("jan", "feb"):
