@@ -14,7 +14,9 @@ import duckdb
 import numpy as np
 from scipy.optimize import linprog
 
+from scripts.audit.chosen import chosen_loss
 from scripts.audit.ranks import rank_loss
+from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import duckdb_table
 from tetraodon.errors import DataRefusal
@@ -22,12 +24,14 @@ from tetraodon.policy.policy import Policy
 from tetraodon.releasing import counting
 from tetraodon.releasing.plan import Plan
 from tetraodon.workload.flows import PARTS, Flows
+from tetraodon.workload.linear import Measurement
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """What came of counting a table: the answers, measurement by measurement, or the words of a refusal. Where values
-    are chosen by rank, an answer is the codes that somebody has, with how many do.
+    are chosen by rank, an answer is the codes that somebody has, with how many do; where tables are chosen, the rows of
+    codes that somebody has, with how many do.
     """
 
     answers: tuple[tuple[Any, ...], ...]
@@ -42,7 +46,14 @@ def count(plan: Plan, content: bytes, folder: Path, governing: Policy | None = N
         found = counting.count(plan, path, governing)
     except DataRefusal as refusal:
         return Told((), str(refusal))
-    return Told(tuple(tuple(_plain(n) for n in array.ravel()) for item in plan for array in found[item.name]))
+    every = [(m, array) for item in plan for m, array in zip(item.measurements, found[item.name], strict=True)]
+    return Told(tuple(_answers(measurement, array) for measurement, array in every))
+
+
+def _answers(measurement: Measurement, array: np.ndarray) -> tuple[Any, ...]:
+    if choices_of(measurement.query) is not None:
+        return tuple(sorted(tuple(row) for row in array.tolist()))
+    return tuple(_plain(n) for n in array.ravel())
 
 
 def _plain(answer: Any) -> int | tuple[tuple[int, int], ...]:
@@ -60,6 +71,9 @@ def loss(plan: Plan, one: Told, two: Told) -> Fraction | float:
     for measurement, here, there in zip(measurements, one.answers, two.answers, strict=True):
         if (ranks := ranks_of(measurement.query)) is not None:
             total += rank_loss(ranks, here, there, measurement.scale)
+            continue
+        if (tables := choices_of(measurement.query)) is not None:
+            total += chosen_loss(tables, here, there, measurement.scale, measurement.noise)
             continue
         gaps = [abs(a - b) for a, b in zip(here, there, strict=True)]
         if isinstance(measurement.query.contribution, Flows):

@@ -90,7 +90,7 @@ def make_item(dice: random.Random, attributes: Attributes, name: str) -> dict[st
     item: dict[str, Any] = {"name": name}
     names = [a.name for a in attributes]
     ordered, numeric = ([a for a in attributes if a.ordered], [a.name for a in attributes if a.numeric])
-    kinds = ["count", "histogram", "histogram", "all"] + ["cdf", "ranges", "quantiles"] * bool(ordered)
+    kinds = ["count", "histogram", "histogram", "all", "synthetic"] + ["cdf", "ranges", "quantiles"] * bool(ordered)
     kinds += ["total", "sum", "mean"] * bool(numeric) + ["rectangles"] * (len(ordered) > 1)
     kind = dice.choice(kinds)
     asked: list[str] = []
@@ -102,6 +102,13 @@ def make_item(dice: random.Random, attributes: Attributes, name: str) -> dict[st
         case "histogram":
             asked = dice.sample(names, dice.randint(1, len(names)))
             item["histogram"] = asked if len(asked) > 1 or dice.random() < 0.5 else asked[0]
+            binned = next(a for a in attributes if a.name == asked[0])
+            if dice.random() < 0.4:
+                item["bins"] = {binned.name: [block_in_file(binned, block) for block in make_blocks(dice, binned)]}
+        case "synthetic":
+            asked = dice.sample(names, dice.randint(1, len(names)))
+            tables = {"tables": dice.randint(1, 3)} if dice.random() < 0.5 else {}
+            item["synthetic"] = {"records": dice.randint(1, 20), "attributes": asked, **tables}
             binned = next(a for a in attributes if a.name == asked[0])
             if dice.random() < 0.4:
                 item["bins"] = {binned.name: [block_in_file(binned, block) for block in make_blocks(dice, binned)]}
@@ -122,7 +129,7 @@ def make_item(dice: random.Random, attributes: Attributes, name: str) -> dict[st
                 item["at"] = ["0.1", "1/3", "0.9"] if dice.random() < 0.5 else ["1/3"]
                 item["bounds"] = False  # by rank where that is better, and else off counts
     free = [name for name in names if name not in asked]
-    if free and kind not in ("rectangles", "count") and dice.random() < 0.25:
+    if free and kind not in ("rectangles", "count", "synthetic") and dice.random() < 0.25:
         item["by"] = dice.choice(free)
     if dice.random() < 0.3:
         item["share"] = dice.choice(["1/2", 2, 3])

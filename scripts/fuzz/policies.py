@@ -36,6 +36,7 @@ POLICY: dict[str, Any] = {
         {"name": "q", "quantiles": "x", "at": [0.5]},
         {"name": "p", "ranges": {"x": {"low": [0, 2]}}},
         {"name": "cd", "cdf": "o"},
+        {"name": "s", "synthetic": {"records": 20, "attributes": ["x", "c", "b"], "tables": 2}, "bins": {"x": 2}},
     ],
 }
 
