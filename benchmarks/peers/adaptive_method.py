@@ -3,39 +3,44 @@
 All tables of three attributes are asked for. Counts by each attribute come first, with Gaussian noise. Then, round by
 round, a table of one to three attributes is drawn by the exponential mechanism: its score is how far the model is off,
 less what noise alone would add, times how much it has in common with what is asked. It is measured, and the model is
-fitted to all that was told (`graphical_model.py`). Where that changes less than noise would, later rounds get half the
-noise and twice the epsilon for their choice. Nine tenths of rho are for counts, one tenth for choices; the last round
-takes what is left. A table may be chosen while the model stays within so many megabytes times the share of rho that is
-spent. Add or remove one record. Nothing here is private: floats are not, nor is the generator.
+fitted to all that was told, by mirror descent with a line search. Where that changes less than noise would, later
+rounds get half the noise and twice the epsilon for their choice. Nine tenths of rho are for counts, one tenth for
+choices; the last round takes what is left. A table may be chosen while the model stays within so many megabytes, eight
+bytes a cell, times the share of rho that is spent. Add or remove one record. The junction tree is that of
+`tetraodon/inference/graphical_model.py`. Nothing here is private: floats are not, nor is the generator.
 
-Two shortcuts that change the outcome with a chance below 1e-9: scores that even the farthest model could not raise to
-within reach of the best one are not worked out; and the descent ends where it no longer moves, if that is before its
-1,000 steps.
+Two shortcuts: scores that even the farthest model could not raise to within reach of the best one are not worked out,
+which changes the choice with a chance below 1e-9; and a descent ends where it hardly moves, if that is before its 1,000
+steps.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from benchmarks.peers.graphical_model import Codes, Floats, Model, Noisy, Places, downward, megabytes
-from tetraodon.zcdp import rho_at
+from benchmarks.peers.tree_method import rho_of
+from tetraodon.arrays import Floats, Ints
+from tetraodon.inference.graphical_model import GraphicalModel, JunctionTree, NoisyTable
+from tetraodon.workload.cliques import Places, cells_of
 
+STEPS, PATIENCE, ENOUGH = 1000, 25, 1e-4
+"""Steps of a fit at most; it ends before if so many steps in a row lower its loss by less than this part of it."""
 WAYS = 3
 """How many attributes the tables have that are asked for."""
 NEVER = 45.0
 """A score that is so many units of its mechanism below another is drawn with a chance of e^-45 of the other's."""
 
 
-def adaptive(codes: Codes, sizes: list[int], epsilon: float, delta: float, most: float, seed: int) -> Codes:
+def adaptive(codes: Ints, sizes: list[int], epsilon: float, delta: float, most: float, seed: int) -> Ints:
     """As many made-up records as there are, from a model of `most` megabytes."""
     rng, many = np.random.default_rng(seed), len(sizes)
-    rho = float(rho_at(Fraction(str(epsilon)), Fraction(str(delta))))
+    rho = rho_of(epsilon, delta)
     asked = list(combinations(range(many), min(WAYS, many)))
-    weights = {one: float(sum(len(set(one) & set(table)) for table in asked)) for one in downward(asked)}
+    every = {part for table in asked for ways in range(1, WAYS + 1) for part in combinations(table, ways)}
+    weights = {one: float(sum(len(set(one) & set(table)) for table in asked)) for one in sorted(every)}
     truth = {one: table_of(codes, sizes, one) for one in weights}
     sigma = math.sqrt(16 * many / (2 * 0.9 * rho))
     choice = math.sqrt(8 * 0.1 * rho / (16 * many))
@@ -57,40 +62,51 @@ def adaptive(codes: Codes, sizes: list[int], epsilon: float, delta: float, most:
     return model.drawn(len(codes), rng)
 
 
-def table_of(codes: Codes, sizes: list[int], places: Places) -> Floats:
+def table_of(codes: Ints, sizes: list[int], places: Places) -> Floats:
     """The exact counts of a table."""
     shape = [sizes[place] for place in places]
     cells = np.ravel_multi_index(tuple(codes[:, place] for place in places), shape)
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
 
 
-def _measured(truth: dict[Places, Floats], one: Places, sigma: float, rng: np.random.Generator) -> Noisy:
-    return Noisy(one, truth[one] + rng.normal(0, sigma, truth[one].shape), sigma)
+def _measured(truth: dict[Places, Floats], one: Places, sigma: float, rng: np.random.Generator) -> NoisyTable:
+    return NoisyTable(one, truth[one] + rng.normal(0, sigma, truth[one].shape), sigma)
 
 
-def _fitted(model: Model | None, noisy: list[Noisy], sizes: list[int]) -> Model:
+def _fitted(model: GraphicalModel | None, noisy: list[NoisyTable], sizes: list[int]) -> GraphicalModel:
     """The best fit to all that was told, from where the last one ended. The total is what tells it best."""
-    sure = [1 / (one.counts.size * one.sigma**2) for one in noisy]
+    sure = [1 / (one.counts.size * one.deviation**2) for one in noisy]
     total = max(1.0, sum(s * float(one.counts.sum()) for s, one in zip(sure, noisy, strict=True)) / sum(sure))
-    terms = {one.places: np.zeros_like(one.counts) for one in noisy}
-    return Model(sizes, terms | (model.terms if model else {}), total).fit(noisy)
+    terms = {one.places: np.zeros_like(one.counts) for one in noisy} | dict(model.terms if model else {})
+    tree, size = JunctionTree([*terms], sizes), min(one.deviation for one in noisy) ** 2 / total
+    loss, slopes = tree.off(tree.propagated(terms), noisy, total)
+    trace = [loss]
+    while len(trace) <= STEPS and not (len(trace) > PATIENCE and trace[-PATIENCE - 1] - loss < ENOUGH * loss):
+        tried = {one: term - size * slopes[one] for one, term in terms.items()}
+        there, steep = tree.off(tree.propagated(tried), noisy, total)
+        if there > loss:
+            size /= 2
+            continue
+        terms, loss, slopes, size = tried, there, steep, 1.2 * size
+        trace.append(loss)
+    return GraphicalModel(tree, terms, total)
 
 
-def _able(tables: list[Places], model: Model, most: float) -> list[Places]:
+def _able(tables: list[Places], model: GraphicalModel, most: float) -> list[Places]:
     """What can be measured without making the model too large."""
-    there = list(model.cliques)
+    there, sizes = model.tree.cliques, model.tree.sizes
     inside = [set(one) for one in there]
     return [
         one
         for one in tables
-        if any(set(one) <= part for part in inside) or megabytes([*there, one], model.sizes) <= most
+        if any(set(one) <= part for part in inside) or cells_of([*there, one], sizes) <= most * 2**17
     ]
 
 
 def _chosen(
     weights: dict[Places, float],
     truth: dict[Places, Floats],
-    model: Model,
+    model: GraphicalModel,
     sigma: float,
     choice: float,
     rng: np.random.Generator,

@@ -92,6 +92,9 @@ def work(peer: str, task: str, limit: float = 900, **given: Any) -> Done | Missi
         except subprocess.TimeoutExpired:
             os.killpg(watch.pid, signal.SIGKILL)  # the worker too, not only who watches it
             return Missing(f"it had not ended after {limit:g} seconds")
+        except BaseException:  # the comparison itself has no time left
+            os.killpg(watch.pid, signal.SIGKILL)
+            raise
     lines = told.splitlines()
     answers = [line for line in lines if line.startswith("answer: ")]
     watched = [line for line in lines if line.startswith("watched: ")]

@@ -10,19 +10,21 @@ the nearest ones that are not negative and have the right total, each table by i
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tetraodon.zcdp import rho_at
 
 Codes = NDArray[np.int64]
 Pair = tuple[int, int]
 
 
 def rho_of(epsilon: float, delta: float) -> float:
-    """The rho that gives (epsilon, delta) by the simple conversion, epsilon = rho + 2 sqrt(rho log(1 / delta))."""
-    log = math.log(1 / delta)
-    return (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2
+    """The largest rho that gives (epsilon, delta), as for ours."""
+    return float(rho_at(Fraction(str(epsilon)), Fraction(str(delta))))
 
 
 def counted(codes: Codes, sizes: list[int], pair: Pair) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """What tables that are chosen lose between two tables of records, from the chances of every choice there can be.
 
 Written down from `docs/synthetic.md`. What a choice compares with are numbers that follow from what was told before.
-Here they may be anything: what is worst for each choice is taken, and all orders of pairs are tried.
+Here they may be anything: what is worst for each choice is taken, and all orders of tables are tried.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ def chosen_loss(tables: ChosenTables, one: Rows, two: Rows, scale: Fraction, law
     if any(n for places in exact for n in gap(places).values()):
         return math.inf
     lost = sum((counted([place], alone) for place in everywhere if place not in tables.free), Fraction(0))
-    far = {pair: sum(map(abs, gap(pair).values())) / float(scale * wide) for pair in tables.pairs}
+    far = {one: len(one) * sum(map(abs, gap(one).values())) / float(3 * scale * wide) for one in tables.candidates}
     worst = 0.0
-    for order in permutations(tables.pairs, tables.rounds):
-        ways, told = 0.0, list[tuple[int, int]]()
-        for pair in order:
-            able = [other for other in tables.pairs if other not in told and not _full(tables, told, other)]
-            if pair not in able:
+    for order in permutations(tables.candidates, tables.rounds):
+        ways, told = 0.0, list[tuple[int, ...]]()
+        for table in order:
+            able = [other for other in far if other not in told and not _full(tables, told, other)]
+            if table not in able:
                 break
             moves = np.array([far[other] for other in able])
-            ways += _choice(moves, able.index(pair), laplace=laplace) + float(counted(pair, Fraction(1)))
-            told.append(pair)
+            ways += _choice(moves, able.index(table), laplace=laplace) + float(counted(table, Fraction(1)))
+            told.append(table)
         worst = max(worst, ways)
     return lost + Fraction(worst * SLACK)
 
 
-def _full(tables: ChosenTables, told: Sequence[tuple[int, int]], pair: tuple[int, int]) -> bool:
-    """Whether one of the pair's attributes that are not free is in as many chosen tables as may share it."""
+def _full(tables: ChosenTables, told: Sequence[tuple[int, ...]], table: tuple[int, ...]) -> bool:
+    """Whether one of the table's attributes that are not free is in as many chosen tables as may share it."""
     often = Counter(place for one in told for place in one if place not in tables.free)
-    return bool(tables.most) and any(often[place] >= tables.most for place in pair)
+    return bool(tables.most) and any(often[place] >= tables.most for place in table)
 
 
 def _choice(moves: np.ndarray, place: int, *, laplace: bool) -> float:

@@ -36,6 +36,8 @@ PAPERS: Final = {
     "data analytics. ALT 2021.",
     "MMSM22": "R. McKenna, B. Mullins, D. Sheldon and G. Miklau. AIM: an adaptive and iterative mechanism for "
     "differentially private synthetic data. PVLDB 15(11), 2022.",
+    "MSM19": "R. McKenna, D. Sheldon and G. Miklau. Graphical-model based estimation and inference for differential "
+    "privacy. ICML 2019.",
     "PBTB24": "C. Pierquin, A. Bellet, M. Tommasi and M. Boussard. Rényi Pufferfish privacy: general additive noise "
     "mechanisms and privacy amplification by iteration via shift reduction lemmas. ICML 2024.",
     "GK17": "A. Ghosh and R. Kleinberg. Inferential privacy guarantees for differentially private mechanisms. "

@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.peers import adaptive_method
 from benchmarks.peers.adaptive_method import adaptive, table_of
-from benchmarks.peers.graphical_model import Noisy, Places
+from tetraodon.inference.graphical_model import NoisyTable
+from tetraodon.workload.cliques import Places
 
 
 def people() -> np.ndarray:
@@ -26,13 +27,13 @@ def test_three_way_tables_are_found_and_followed() -> None:
 def test_nothing_is_spent_beyond_rho(monkeypatch: pytest.MonkeyPatch) -> None:
     spent, measured = [0.0], adaptive_method._measured
 
-    def noted(truth: dict[Places, np.ndarray], one: Places, sigma: float, rng: np.random.Generator) -> Noisy:
+    def noted(truth: dict[Places, np.ndarray], one: Places, sigma: float, rng: np.random.Generator) -> NoisyTable:
         spent[0] += 1 / (2 * sigma**2)
         return measured(truth, one, sigma, rng)
 
     monkeypatch.setattr(adaptive_method, "_measured", noted)
     adaptive(people(), [2, 2, 2, 3], 1.0, 1e-6, 1.0, 1)
-    rho = float(adaptive_method.rho_at(adaptive_method.Fraction(1), adaptive_method.Fraction(1, 10**6)))
+    rho = adaptive_method.rho_of(1.0, 1e-6)
     # all of rho but the tenth that choices get; counts by one attribute have no choice beside them
     assert 0.9 * rho <= spent[0] + 1e-12
     assert spent[0] <= rho

@@ -32,6 +32,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "a public attribute": {"presence": "public", "secrets": {"a": "public"}},
     "neighbouring values": {"presence": "public", "secrets": {"b": {"within": 1}}, "together": {"at most": 2}},
     "presence": {"presence": "secret"},
+    "presence alone": {"secrets": "none but presence"},
 }
 
 
@@ -51,7 +52,7 @@ def certified(tables: ChosenTables, under: td.Policy, law: NoiseLaw = LAPLACE) -
 def tables_for(name: str) -> Iterator[ChosenTables]:
     free = (0,) if name == "a public attribute" else ()
     for rounds, most in ((1, 0), (2, 0), (2, 1), (3, 2)):
-        yield chosen(rounds, most, free, name != "presence")
+        yield chosen(rounds, most, free, not name.startswith("presence"))
 
 
 def edges(under: td.Policy) -> Iterator[tuple[Any, Any]]:
@@ -89,14 +90,14 @@ class Play:
         noise = self.rng.integers(-2, 3, shape)
         if self.like is not None:
             at = len(self.noises)
-            places = self.order[at] if at < len(self.order) else self.pairs[at - len(self.order)]
+            places = self.order[at] if at < len(self.order) else self.chosen[at - len(self.order)]
             noise = counted(self.like.rows, places) + self.like.noises[at][1] - counted(self.rows, places)
         self.noises.append((scale, noise))
         return noise
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
+    def chosen(self) -> list[tuple[int, ...]]:
+        found: list[tuple[int, ...]] = []
         for place, *_ in self.choices:
             found.append(self.tables.open(found)[place])
         return found
@@ -143,7 +144,7 @@ def by_loops(tables: ChosenTables, under: td.Policy) -> Fraction:
         def moved(places: Sequence[int], one: np.ndarray = one, other: np.ndarray = other) -> int:
             return int(np.abs(counted(one, places) - counted(other, places)).sum())
 
-        ways = combinations(tables.pairs, tables.rounds)
+        ways = combinations(tables.candidates, tables.rounds)
         able = [way for way in ways if all(tables.most == 0 or touched(way, a) <= tables.most for a in tables.secret)]
         measured = max(sum(map(moved, way)) for way in able) / SCALE if able else Fraction(0)
         singles = sum(moved((place,)) for place in tables.secret) / alone
@@ -151,8 +152,8 @@ def by_loops(tables: ChosenTables, under: td.Policy) -> Fraction:
     return worst
 
 
-def touched(way: Sequence[tuple[int, int]], place: int) -> int:
-    return sum(place in pair for pair in way)
+def touched(way: Sequence[tuple[int, ...]], place: int) -> int:
+    return sum(place in table for table in way)
 
 
 @pytest.mark.parametrize(
@@ -161,17 +162,19 @@ def touched(way: Sequence[tuple[int, int]], place: int) -> int:
         ("everything", 1, 0, True),
         ("everything", 3, 0, True),
         ("one at a time", 2, 0, True),
-        ("one at a time", 3, 0, False),
+        ("one at a time", 3, 0, True),
+        ("one at a time", 4, 0, False),
         ("one at a time", 3, 2, True),
         ("neighbouring values", 3, 0, True),
         ("a public attribute", 3, 0, True),
         ("presence", 3, 0, True),
         ("presence", 3, 2, False),
+        ("presence alone", 3, 0, True),
     ],
 )
 def test_the_price_is_that_of_the_worst_tables(name: str, rounds: int, most: int, tight: bool) -> None:
     under, free = policy(**POLICIES[name]), (0,) if name == "a public attribute" else ()
-    tables = chosen(rounds, most, free, name != "presence")
+    tables = chosen(rounds, most, free, not name.startswith("presence"))
     price, truth = certified(tables, under).epsilon, by_loops(tables, under)
     assert (price == truth) is tight
     assert price >= truth
@@ -209,9 +212,9 @@ def test_a_choice_is_as_concentrated_as_is_said(moved: int) -> None:
             assert renyi(one, other, order) <= order * (moved / scale) ** 2 / 2 + 1e-12
 
 
-@pytest.mark.parametrize("name", ["everything", "presence", "one at a time"])
+@pytest.mark.parametrize("name", ["everything", "presence", "presence alone", "one at a time"])
 def test_gaussian_noise_is_priced_by_squares(name: str) -> None:
-    under, total = policy(**POLICIES[name]), name != "presence"
+    under, total = policy(**POLICIES[name]), not name.startswith("presence")
     for tables in (chosen(3, 0, (), total), chosen(3, 2, (), total)):
         alone, choice = (SCALE * wider for wider in tables.wider(GAUSSIAN))
         wanted = Fraction(0)
@@ -219,7 +222,8 @@ def test_gaussian_noise_is_priced_by_squares(name: str) -> None:
             one, other = with_record(x), with_record(y)
             squares = [int(((counted(one, [p]) - counted(other, [p])) ** 2).sum()) for p in range(3)]
             whole = int(((counted(one, [0, 1, 2]) - counted(other, [0, 1, 2])) ** 2).sum())
-            step = sum(squares) / alone**2 + 6 * whole / choice**2
+            times = 3 if name == "presence alone" else 6  # H is 1 there, and so is its square
+            step = sum(squares) / alone**2 + times * whole / choice**2
             step += 2 * sum(squares) / SCALE**2 if tables.most else 3 * whole / SCALE**2
             wanted = max(wanted, step / 2)
         found = certified(tables, under, GAUSSIAN).rho

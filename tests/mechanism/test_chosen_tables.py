@@ -72,13 +72,14 @@ def test_a_release_is_planned_charged_written_and_verified(tmp_path: Path) -> No
     assert "every record is made up" in (out / "report.html").read_text(encoding="utf-8")
 
 
-def test_without_noise_the_pairs_that_go_together_are_chosen_first() -> None:
-    tables = ChosenTables(tuple(map(Split, "abcde")), (4,) * 5, 3, total=True)
+def test_without_noise_what_goes_together_is_chosen_first() -> None:
+    tables = ChosenTables(tuple(map(Split, "abcde")), (4,) * 5, 2, total=True)
     real = people().to_numpy()
     counted = tables.counted(real, np.ones(len(real), np.int64))
     given, chosen = tables.read(without_noise(tables, counted, Fraction(10), LAPLACE))
-    assert {pair for pair, _ in chosen[:2]} == {(0, 1), (1, 2)}
-    assert dict(chosen)[0, 1].tolist() == np.bincount(4 * real[:, 0] + real[:, 1], minlength=16).tolist()
+    assert chosen[0][0] == (0, 1, 2)
+    cells = np.ravel_multi_index(tuple(real[:, :3].T), (4, 4, 4))
+    assert chosen[0][1].tolist() == np.bincount(cells, minlength=64).tolist()
     assert [cells.tolist() for _, cells in given[:2]] == [[4000], np.bincount(real[:, 0], minlength=4).tolist()]
 
 
@@ -107,7 +108,7 @@ def test_everything_that_is_told_has_noise_of_its_scale() -> None:
         return 0
 
     told = draw_tables(tables, counted, Fraction(3), LAPLACE, draw, choose)
-    assert scales == [(3, 27), (2, 27)]
+    assert scales == [(4, 81), (3, 81)]  # scores are three times what a table of three attributes is off
     assert drawn[:2] == [(LAPLACE, 12, (3,)), (LAPLACE, 12, (2,))]
     assert [one[:2] for one in drawn[2:]] == [(LAPLACE, 3)] * 2
     given, chosen = tables.read(told)

@@ -11,7 +11,7 @@ import pytest
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import QueryError, Refused
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.workload.chosen_tables import MOST_CELLS, ChosenTables
+from tetraodon.workload.chosen_tables import FEW, MOST_CELLS, NOTHING, ChosenTables
 from tetraodon.workload.linear import LinearQuery, Split
 
 A, B, C = map(Split, "abc")
@@ -22,28 +22,45 @@ def three(rounds: int, most: int = 0, free: tuple[int, ...] = (), total: bool = 
     return ChosenTables((A, B, C), SIZES, rounds, most, free, total)
 
 
-def test_pairs_and_tables() -> None:
+def test_what_is_given_and_what_can_be_chosen() -> None:
     tables = three(2, free=(0, 2))
-    assert tables.pairs == ((0, 1), (1, 2))  # the other one is told anyway
+    assert tables.candidates == ((0, 1), (1, 2), (0, 1, 2))  # the other one is told anyway
     assert tables.given == ((), (0,), (1,), (2,), (0, 2))
     assert tables.secret == (1,)
-    assert tables.rows == 1 + 2 + 3 + 2 + 4 + 2 * (2 + 6)
+    assert tables.rows == 1 + 2 + 3 + 2 + 4 + 2 * (3 + 12)
     assert three(1, total=False).given == ((0,), (1,), (2,))
-    wide = ChosenTables((A, B, C), (MOST_CELLS, 2, 2), 1)
-    assert wide.pairs == ((1, 2),)
+    assert ChosenTables((A, B, C), (MOST_CELLS[2], 2, 2), 1).candidates == ((1, 2),)
+    assert ChosenTables((A, B, C), (MOST_CELLS[3], 2, 2), 1).candidates == ((0, 1), (0, 2), (1, 2))
+
+
+def test_of_many_attributes_pairs_are_chosen_and_no_model_is_made() -> None:
+    many = ChosenTables(tuple(Split(f"x{n}") for n in range(FEW + 1)), (2,) * (FEW + 1), 1)
+    assert set(map(len, many.candidates)) == {2}
+    assert not many.modelled
+    assert three(1).modelled
+
+
+def test_nothing_is_chosen_that_the_model_has_no_room_for() -> None:
+    sizes = (90, 90, 90, 2)
+    tables = ChosenTables(tuple(map(Split, "abcd")), sizes, 2)
+    able = tables.open([(0, 1), (1, 2)])
+    assert (0, 2) not in able  # a ring of three would be one table of 729,000 cells
+    assert {(0, 3), (1, 3), (2, 3)} <= set(able)
+    assert ChosenTables(tuple(map(Split, "abcd")), sizes, 2, 0, (0, 1, 2), True).modelled is False
 
 
 def test_few_may_share_an_attribute() -> None:
     assert three(3, most=1).open([(0, 1)]) == []
     assert three(3, most=2).open([(0, 1), (0, 2)]) == [(1, 2)]
+    assert three(3, most=2).open([(0, 1, 2)]) == [(0, 1), (0, 2), (1, 2)]
     assert three(2, most=1, free=(1,)).open([(0, 1)]) == [(1, 2)]  # it may share what is free
-    assert three(3).open([(0, 1)]) == [(0, 2), (1, 2)]
+    assert three(3).open([(0, 1)]) == [(0, 2), (1, 2), (0, 1, 2)]
 
 
 def told() -> np.ndarray:
     tables = three(2, most=1)
     given = [[9], [4, 5], [-1, 3, 6], [9, 1]]
-    rounds = [tables.line((0, 1), np.arange(6)), tables.line(None, np.zeros(0, np.int64))]
+    rounds = [tables.line((0, 1), np.arange(6)), tables.line((), NOTHING)]
     return np.concatenate([*map(np.array, given), *rounds])
 
 
@@ -61,8 +78,16 @@ def test_numbers_are_read_back() -> None:
 
 @pytest.mark.parametrize(
     ("place", "number"),
-    [(0, -1), (8, 1), (8, -1), (9, 5), (16, 0), (-1, 7)],
-    ids=["a total below zero", "a pair of one", "no pair", "a pair of nobody", "a second pair", "a cell too many"],
+    [(0, -1), (8, 1), (8, -1), (9, 5), (10, 0), (23, 0), (-1, 7)],
+    ids=[
+        "a total below zero",
+        "a table of one twice",
+        "no first place",
+        "an attribute that is not there",
+        "an attribute twice",
+        "a second table",
+        "a cell too many",
+    ],
 )
 def test_numbers_that_nobody_told(place: int, number: int) -> None:
     wrong = told()
@@ -94,7 +119,7 @@ def test_noise_is_wider_where_less_depends_on_it() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: three(4),
+        lambda: three(5),
         lambda: three(-1),
         lambda: three(1, most=-1),
         lambda: three(1, free=(0, 1, 2)),

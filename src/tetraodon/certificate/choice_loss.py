@@ -1,29 +1,33 @@
 """What tables lose that are chosen one after the other: never more than a few linear queries with the same noise.
 
 Of two data sets that differ in one record, let H_q be the L1 distance of their tables q, and H that of the table of all
-attributes that are not free. No H_q is larger than H. A pair q is chosen with a chance proportional to e^(S_q / b),
-where S_q is the L1 distance of its counts from numbers that follow from what was told before, less a constant:
+attributes that are not free. No H_q is larger than H. A table q is chosen with a chance proportional to e^(w S_q / b),
+where S_q is the L1 distance of its counts from numbers that follow from what was told before, less a constant, and w is
+a third of its number of attributes, at most 1:
 
-- S_q differs by at most H_q, by the triangle inequality. So every weight, and the sum of all, changes by a factor of
+- w S_q differs by at most H_q, by the triangle inequality. So every weight, and the sum of all, changes by a factor of
   e^(H / b) at most, and a chance by e^(2H / b): the loss of Laplace noise of scale b / 2 on the table of everything.
   The log of the ratio lies in an interval of length 2H / b, so that by Hoeffding's lemma the choice is
-  (H / b)^2 / 2-zCDP ([CR21]), and H^2 is at most twice the squared L2 distance: the loss of Gaussian noise of scale
-  b / sqrt(2).
-- The table chosen then gets noise of scale s. It moves only where one of its two attributes does, and by as much as one
+  (H / b)^2 / 2-zCDP ([CR21]). Where a record is replaced H^2 is at most twice the squared L2 distance: the loss of
+  Gaussian noise of scale b / sqrt(2). Where one comes or goes both are 1: that of scale b. So if presence alone is a
+  secret, choices cost half as much.
+- The table chosen then gets noise of scale s. It moves only where one of its attributes does, and by as much as one
   attribute by itself. So `rounds` of them lose no more than that many tables of everything; and if at most d of them
   share an attribute, no more than d tables of each attribute by itself.
 
 What comes later depends on what was told before and on nothing else, so that on every way the losses add up; for zCDP
 that is [FZ21]. One row changes at a time: several rows of a person are several such steps. Where counts are known,
-neighbours differ in several records whose single tables may cancel while their pairs do not, and this is refused.
+neighbours differ in several records whose single tables may cancel while larger ones do not, and this is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from tetraodon.noise.laws import Currency
+from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement
@@ -40,19 +44,25 @@ def with_choices(measurements: Sequence[Measurement]) -> list[Measurement]:
     return [one for one in measurements if choices_of(one.query) is not None]
 
 
-def without_choices(measurements: Sequence[Measurement]) -> list[Measurement]:
+def without_choices(measurements: Sequence[Measurement], *, alone: bool = False) -> list[Measurement]:
     """The same measurements, with linear queries that lose as much or more in place of tables that are chosen.
 
+    Pre   `alone` only if records come or go, and are never replaced.
     Post  of any two data sets that differ in one record the loss is not below that of the given measurements.
     """
     found: list[Measurement] = []
     for one in measurements:
         tables = choices_of(one.query)
-        found += [one] if tables is None else _dominating(tables, one)
+        found += [one] if tables is None else _dominating(tables, one, replaced=not alone)
     return found
 
 
-def _dominating(tables: ChosenTables, one: Measurement) -> Iterator[Measurement]:
+def presence_alone(graph: SecretGraph) -> bool:
+    """Whether records come or go in this graph, and are never replaced."""
+    return graph.absent and graph.groups is None and not replace(graph, absent=False).has_edges
+
+
+def _dominating(tables: ChosenTables, one: Measurement, *, replaced: bool) -> Iterator[Measurement]:
     pure, secret = one.noise.currency is Currency.PURE, [tables.splits[place] for place in tables.secret]
     alone, choice = (one.scale * wider for wider in tables.wider(one.noise))
 
@@ -69,7 +79,7 @@ def _dominating(tables: ChosenTables, one: Measurement) -> Iterator[Measurement]
         yield Measurement(LinearQuery(One(), (split,)), added(at(alone, 1), *several), one.noise)
     if tables.rounds:
         several = () if tables.most else (at(one.scale, tables.rounds),)
-        everything = LinearQuery(One(), tuple(secret))
-        yield Measurement(everything, added(at(choice, 2 * tables.rounds), *several), one.noise)
+        everything, times = LinearQuery(One(), tuple(secret)), 2 if pure or replaced else 1
+        yield Measurement(everything, added(at(choice, times * tables.rounds), *several), one.noise)
     if tables.total:
         yield Measurement(LinearQuery(One(), tuple(tables.splits[place] for place in tables.free)), Fraction(0))

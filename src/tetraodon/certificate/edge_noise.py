@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from tetraodon.certificate.choice_loss import with_choices, without_choices
+from tetraodon.certificate.choice_loss import presence_alone, with_choices, without_choices
 from tetraodon.certificate.rank_loss import dominated
 from tetraodon.certificate.shown_loss import counts_of_shown
 from tetraodon.errors import Refused
@@ -27,9 +27,12 @@ from tetraodon.workload.flows import Flows
 from tetraodon.workload.linear import LinearQuery, Measurement
 
 
-def standing_in(measurements: Sequence[Measurement], graph: SecretGraph | None = None) -> list[Measurement]:
+def standing_in(
+    measurements: Sequence[Measurement], graph: SecretGraph | None = None, *, alone: bool = False
+) -> list[Measurement]:
     """The measurements, with running counts in place of flows, and counts in place of what is chosen.
 
+    Pre   without a graph, `alone` only for a record that comes or goes.
     Post  for any two records, what these lose is what `z` costs, or more.
     Why   neighbours under known counts differ in several records, whose running counts may cancel where their flows do
           not. So there flows are refused.
@@ -39,7 +42,8 @@ def standing_in(measurements: Sequence[Measurement], graph: SecretGraph | None =
         raise Refused(
             "tables that are chosen are not priced beside known counts", fix="release histograms, or no `synthetic`"
         )
-    for one in without_choices(dominated(counts_of_shown(measurements, graph))):
+    alone = alone if graph is None else presence_alone(graph)
+    for one in without_choices(dominated(counts_of_shown(measurements, graph)), alone=alone):
         given = one.query.contribution
         if isinstance(given, Among) and isinstance(given.inner, Flows):
             raise Refused("noise along steps is priced for all records only", fix="ask without `where`")

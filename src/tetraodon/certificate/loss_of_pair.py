@@ -22,13 +22,13 @@ def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tupl
 
     Pre   no measurement is exact.
     """
-    present, measurements = _present(domain, pair), standing_in(measurements)
+    present, measurements = _present(domain, pair), standing_in(measurements, alone=ABSENT in pair)
     return sum((Fraction(_moved(domain, m, pair, present)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
 
 
 def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
     """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
-    present, measurements = _present(domain, pair), standing_in(measurements)
+    present, measurements = _present(domain, pair), standing_in(measurements, alone=ABSENT in pair)
     moved = [Fraction(_moved(domain, m, pair, present, squares=True)) for m in measurements]
     return sum(
         (moves * m.noise.rate(m.scale) ** 2 / 2 for moves, m in zip(moved, measurements, strict=True)), Fraction(0)

@@ -11,10 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from tetraodon.arrays import Ints
+from tetraodon.arrays import Floats, Ints
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.inference.consistency import agree
+from tetraodon.inference.graphical_model import GraphicalModel, NoisyTable, fit_model
 from tetraodon.inference.made_up_records import TargetTable, bring_all_nearer, make_up, one_of
 from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.inference.whole_tables import whole_tables
@@ -23,7 +24,8 @@ from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.questions import Query, SyntheticRecords
-from tetraodon.workload.chosen_tables import ChosenTables, Pair
+from tetraodon.workload.chosen_tables import NOTHING, WAYS, ChosenTables
+from tetraodon.workload.cliques import Places
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
 
@@ -33,6 +35,8 @@ SHARED = 6
 """How many of the chosen tables may share an attribute, where few attributes are changed at once."""
 MODEL, EACH = 20_000, 40
 """The most records that are made up before each choice, and how many for each cell of the largest table."""
+MOST_EXPECTED = 2**40
+"""No count is expected to be larger."""
 TURNS, FIRST_SHARE = 6, 0.7
 """How often every table has its turn before each choice, and the share of what is amiss that is moved then."""
 
@@ -55,7 +59,7 @@ class ChosenForRecords(Direct):
         free = tuple(place for place, one in enumerate(splits) if total and _is_free(one, policy))
         if len(free) == len(splits):
             return
-        able = len(ChosenTables(splits, sizes, 0, 0, free, total).pairs)
+        able = len(ChosenTables(splits, sizes, 0, 0, free, total).candidates)
         few = min(SHARED, len(splits) - 1)
         for most, usual in ((0, 3 * len(splits) // 2), (few, few * len(splits) // 2)):
             rounds = min(query.tables or usual, able)
@@ -65,10 +69,10 @@ class ChosenForRecords(Direct):
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
         tables = _tables(at)
         return (
-            f"{noise} was added to counts by each attribute, and to {tables.rounds} tables of two attributes. These "
-            "were chosen one after the other, at random, with chances that rise with how far off their counts were. "
+            f"{noise} was added to counts by each attribute, and to {tables.rounds} tables of two or three attributes. "
+            "These were chosen one after the other, at random, with chances that rise with how far off they were. "
             "The records were then made up so that they have about these counts. Nobody is any of them, and what goes "
-            "together in three or more attributes is made up as well."
+            "together in attributes that are in none of these tables is made up as well."
         )
 
 
@@ -99,19 +103,20 @@ def draw_tables(
         exact = _count(tables, counted, places)
         noise = 0 if set(places) <= set(tables.free) else draw(law, alone, exact.shape)
         given.append((places, exact + noise))
-    told, chosen = [cells for _, cells in given], list[tuple[Pair, Ints]]()
-    truth = {pair: _count(tables, counted, pair) for pair in tables.pairs} if tables.rounds else {}
+    told, chosen = [cells for _, cells in given], list[tuple[Places, Ints]]()
+    truth = {table: _count(tables, counted, table) for table in tables.candidates} if tables.rounds else {}
     model = _Model(tables, scale, law)
     typical = math.sqrt(law.variance(scale) * 2 / math.pi)
     for _ in range(tables.rounds):
-        able = tables.open([pair for pair, _ in chosen])
+        able = tables.open([table for table, _ in chosen])
         if not able:
-            told.append(tables.line(None, np.zeros(0, np.int64)))
+            told.append(tables.line((), NOTHING))
             continue
         wanted = model.estimates(given, chosen, able)
-        scores = [int(np.abs(truth[p] - wanted[p]).sum()) - round(typical * tables.cells(p)) for p in able]
-        pair = able[choose(scores, wide)]
-        chosen.append((pair, truth[pair] + draw(law, scale, truth[pair].shape)))
+        off = [int(np.abs(truth[t] - wanted[t]).sum()) - round(typical * tables.cells(t)) for t in able]
+        scores = [len(table) * far for table, far in zip(able, off, strict=True)]
+        table = able[choose(scores, WAYS * wide)]
+        chosen.append((table, truth[table] + draw(law, scale, truth[table].shape)))
         told.append(tables.line(*chosen[-1]))
     return np.concatenate(told)
 
@@ -125,7 +130,7 @@ def without_noise(tables: ChosenTables, counted: Ints, scale: Fraction, law: Noi
     return draw_tables(tables, counted, scale, law, silent, lambda scores, _: int(np.argmax(scores)))
 
 
-def _count(tables: ChosenTables, counted: Ints, places: tuple[int, ...]) -> Ints:
+def _count(tables: ChosenTables, counted: Ints, places: Places) -> Ints:
     cell = np.zeros(len(counted), np.int64)
     for place in places:
         cell = cell * tables.sizes[place] + counted[:, place]
@@ -135,18 +140,22 @@ def _count(tables: ChosenTables, counted: Ints, places: tuple[int, ...]) -> Ints
 
 
 class _Model:
-    """Made-up records that follow what was told so far; each round begins with those of the last."""
+    """What is expected from what was told so far; each round begins where the last one ended."""
 
     def __init__(self, tables: ChosenTables, scale: Fraction, law: NoiseLaw) -> None:
         self._tables, self._scale, self._law = tables, scale, law
         self._n = min(MODEL, EACH * tables.longest)
         self._rng = np.random.default_rng(self._n)  # what it decides follows from what was told
         self._codes: dict[str, Ints] = {}
+        self._last: GraphicalModel | None = None
 
     def estimates(
-        self, given: list[tuple[tuple[int, ...], Ints]], chosen: list[tuple[Pair, Ints]], asked: list[Pair]
-    ) -> dict[Pair, Ints]:
-        """Whole counts of the records by pairs of attributes, as made-up records have them."""
+        self, given: list[tuple[Places, Ints]], chosen: list[tuple[Places, Ints]], asked: list[Places]
+    ) -> dict[Places, Ints]:
+        """Whole counts by some tables, as a model expects them, or as made-up records have them."""
+        if self._tables.modelled:
+            self._last = _modelled(self._tables, given, chosen, self._scale, self._law, self._last)
+            return {one: _whole(self._last.counts(one)) for one in asked}
         domain, targets = _domain(self._tables), _targets(self._tables, given, chosen, self._scale, self._law)
         if not self._codes:
             self._codes = make_up(targets, domain, self._n)
@@ -154,7 +163,12 @@ class _Model:
             bring_all_nearer(self._codes, targets, domain, FIRST_SHARE * 0.88**turn, self._rng)
         codes = np.column_stack([*(self._codes[name] for name in self._tables.names), np.ones(self._n, np.int64)])
         times = float(targets[0].counts.sum()) / self._n
-        return {pair: np.rint(_count(self._tables, codes, pair) * times).astype(np.int64) for pair in asked}
+        return {one: _whole(_count(self._tables, codes, one).astype(np.float64) * times) for one in asked}
+
+
+def _whole(expected: Floats) -> Ints:
+    """Whole numbers that a score can be worked out from, whatever was told."""
+    return np.rint(np.clip(np.nan_to_num(expected.ravel()), 0, MOST_EXPECTED)).astype(np.int64)
 
 
 def _domain(tables: ChosenTables) -> Domain:
@@ -163,10 +177,31 @@ def _domain(tables: ChosenTables) -> Domain:
     return Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in both))
 
 
+def _modelled(
+    tables: ChosenTables,
+    given: list[tuple[Places, Ints]],
+    chosen: list[tuple[Places, Ints]],
+    scale: Fraction,
+    law: NoiseLaw,
+    before: GraphicalModel | None = None,
+) -> GraphicalModel:
+    """The model that was told of. What is exact is fitted as if it had half the least noise."""
+    least = math.sqrt(law.variance(scale))
+    alone = math.sqrt(law.variance(scale * tables.wider(law)[0]))
+    noisy, totals = list[NoisyTable](), list[tuple[float, float]]()
+    for places, cells in (*given, *chosen):
+        each = least / 2 if set(places) <= set(tables.free) else alone if len(places) == 1 else least
+        counts = cells.astype(np.float64).reshape([tables.sizes[place] for place in places])
+        noisy += [NoisyTable(places, counts, each)] if places else []
+        totals.append((float(counts.sum()), counts.size * each**2))
+    total = totals[0][0] if tables.total else sum(t / v for t, v in totals) / sum(1 / v for _, v in totals)
+    return fit_model(noisy, tables.sizes, max(1.0, total), before)
+
+
 def _targets(
     tables: ChosenTables,
-    given: list[tuple[tuple[int, ...], Ints]],
-    chosen: list[tuple[Pair, Ints]],
+    given: list[tuple[Places, Ints]],
+    chosen: list[tuple[Places, Ints]],
     scale: Fraction,
     law: NoiseLaw,
 ) -> list[TargetTable]:
@@ -188,6 +223,11 @@ def records_told(
     tables: ChosenTables, told: Ints, scale: Fraction, law: NoiseLaw, domain: Domain, n: int
 ) -> dict[str, Ints]:
     """The codes of `n` made-up records, by attribute, that have about the counts told. Within a bin all are alike."""
-    codes = make_up(_targets(tables, *tables.read(told), scale, law), _domain(tables), n)
     rng, nowhere = np.random.default_rng(n + 1), np.zeros(n, np.int64)
+    given, chosen = tables.read(told)
+    if tables.modelled:
+        made = _modelled(tables, given, chosen, scale, law).drawn(n, rng)
+        codes = dict(zip(tables.names, made.T, strict=True))
+    else:
+        codes = make_up(_targets(tables, given, chosen, scale, law), _domain(tables), n)
     return {one.name: one_of(one, domain[one.name], codes[one.name], nowhere, rng) for one in tables.splits}

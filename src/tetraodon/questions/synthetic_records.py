@@ -54,12 +54,12 @@ _SCHEMA: Json = {
 
 @dataclass(frozen=True, slots=True)
 class SyntheticRecords(Query):
-    """Made-up records, from counts by each attribute and by pairs of attributes that are chosen."""
+    """Made-up records, from counts by each attribute and by tables of two or three that are chosen."""
 
     records: int
     counts: Histogram
     tables: int = field(default=0)
-    """How many pairs are chosen; 0 for three for every two attributes."""
+    """How many tables are chosen; 0 for three for every two attributes."""
 
     words: ClassVar = ("synthetic",)
     keys: ClassVar = {"synthetic": Key(_asked, None, _SCHEMA), "bins": Histogram.keys["bins"]}
@@ -114,7 +114,7 @@ def synthetic(
     tables: int = 0,
     bins: Mapping[str, Sequence[Sequence[object]] | Mapping[str, Sequence[object]]] | None = None,
 ) -> SyntheticRecords:
-    """So many made-up records of some attributes, from counts by `tables` pairs of them that are chosen.
+    """So many made-up records of some attributes, from counts by `tables` twos and threes of them that are chosen.
 
     `bins` are groups of values that are counted as one, as in a histogram; made-up values are spread evenly in them.
     """

@@ -207,7 +207,7 @@ def _weighted_from(document: Mapping[str, Any], domain: Domain) -> WeightedSums:
 def _chosen_from(document: Mapping[str, Any], domain: Domain) -> ChosenTables:
     of = tuple(split_from(split, domain) for split in document["of"])
     sizes = tuple(split.size(domain) for split in of)
-    rounds, most = (_whole(document[key], 0, len(of) ** 2) for key in ("tables", "most"))
+    rounds, most = (_whole(document[key], 0, len(of) ** 3) for key in ("tables", "most"))
     free = tuple(_whole(place, 0, len(of) - 1) for place in document["free"])
     if type(document["total"]) is not bool:
         raise ValueError("a total that is neither told nor not")

@@ -1,44 +1,49 @@
-"""Tables of two attributes at a time, chosen one after the other for what those before do not tell.
+"""Tables of two or three attributes, chosen one after the other for what those before do not tell.
 
-This is no linear query. First every attribute is counted by itself, with noise; then, round by round, a pair of
+This is no linear query. First every attribute is counted by itself, with noise; then, round by round, a table of
 attributes is drawn with chances that rise with how far off its counts still are, and counted, with noise
 (`mechanism/chosen_tables.py`). What that costs is at most what linear queries cost (`certificate/choice_loss.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import isqrt
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from tetraodon.arrays import Ints
 from tetraodon.errors import QueryError
 from tetraodon.noise.laws import Currency, NoiseLaw
+from tetraodon.workload.cliques import Places, cells_of, cliques_of
 from tetraodon.workload.not_linear import NotLinear
 
 if TYPE_CHECKING:
     from tetraodon.workload.linear import Split
 
-Pair: TypeAlias = tuple[int, int]
-"""Two places among the attributes, the smaller first."""
-MOST_CELLS = 10_000
-"""A pair with more cells than this is never chosen: noise would drown it."""
+MOST_CELLS = {2: 10_000, 3: 1_000}
+"""A table of so many attributes with more cells than this is never chosen: noise would drown it."""
+WAYS, FEW = 3, 18
+"""The most attributes of a table that is chosen; of more attributes than these in all, only pairs are."""
+MOST_MODEL = 2**18
+"""Cells of a model of all that was told (`inference/graphical_model.py`). Nothing is chosen that needs more."""
+NOTHING: Ints = np.zeros(0, np.int64)
 WIDER = {Currency.PURE: (Fraction(4), Fraction(9)), Currency.ZCDP: (Fraction(2), Fraction(5, 2))}
-"""How much wider than the noise on a chosen table that on one attribute is, and that in the choice of a pair."""
+"""How much wider than the noise on a chosen table that on one attribute is, and that in the choice of a table."""
 
 
 @dataclass(frozen=True)
 class ChosenTables(NotLinear):
-    """Counts by each of some attributes, then by `rounds` pairs of them that are chosen.
+    """Counts by each of some attributes, then by `rounds` twos or threes of them that are chosen.
 
     free:  places of attributes that no secret changes. They are told exactly, alone and two by two.
     total: whether the number of records is told exactly. Without it nothing is free.
-    most:  how many of the pairs may share an attribute that is not free; 0 means any number.
+    most:  how many of these may share an attribute that is not free; 0 means any number.
     """
 
     splits: tuple[Split, ...]
@@ -56,8 +61,8 @@ class ChosenTables(NotLinear):
         fits = len(self.sizes) == len(self.splits) > len(self.free) and min(self.sizes) >= 1
         if not fits or list(self.free) != sorted(set(self.free) & set(places)) or (self.free and not self.total):
             raise QueryError("no tables can be chosen of these attributes", fix="name some that are secret, each once")
-        if not 0 <= self.rounds <= len(self.pairs) or self.most < 0:
-            raise QueryError("so many tables cannot be chosen", fix=f"choose up to {len(self.pairs)}")
+        if not 0 <= self.rounds <= len(self.candidates) or self.most < 0:
+            raise QueryError("so many tables cannot be chosen", fix=f"choose up to {len(self.candidates)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,17 +74,25 @@ class ChosenTables(NotLinear):
         return tuple(place for place in range(len(self.splits)) if place not in self.free)
 
     @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
+    def candidates(self) -> tuple[Places, ...]:
         """What can be chosen."""
-        every = combinations(range(len(self.splits)), 2)
-        return tuple(p for p in every if self.cells(p) <= MOST_CELLS and not set(p) <= set(self.free))
+        places, few = range(len(self.splits)), len(self.splits) <= FEW
+        every = self._small(places, 2) + (self._small(places, WAYS) if few else [])
+        return tuple(p for p in every if not set(p) <= set(self.free))
+
+    def _small(self, places: Iterable[int], ways: int) -> list[Places]:
+        return [p for p in combinations(places, ways) if self.cells(p) <= MOST_CELLS[ways]]
+
+    @cached_property
+    def modelled(self) -> bool:
+        """Whether there is a model of the tables; else records are made up that have about their counts."""
+        return len(self.splits) <= FEW and cells_of(self.given, self.sizes) <= MOST_MODEL
 
     @property
     def given(self) -> tuple[tuple[int, ...], ...]:
         """Places of the attributes of every table that is not chosen, in their order; none for the total."""
         alone = [(place,) for place in range(len(self.splits))]
-        both = [pair for pair in combinations(self.free, 2) if self.cells(pair) <= MOST_CELLS]
-        return (*((),) * self.total, *alone, *both)
+        return (*((),) * self.total, *alone, *self._small(self.free, 2))
 
     def cells(self, places: tuple[int, ...]) -> int:
         """How many cells a table of some attributes has."""
@@ -91,18 +104,32 @@ class ChosenTables(NotLinear):
     @cached_property
     def longest(self) -> int:
         """The cells of the largest table that can be chosen; all are told as if they had so many."""
-        return max((self.cells(pair) for pair in self.pairs), default=0)
+        return max(map(self.cells, self.candidates), default=0)
 
     @cached_property
     def rows(self) -> int:
-        """How many numbers are told: the tables that are given; then for each round a pair, and its cells."""
-        return sum(map(self.cells, self.given)) + self.rounds * (2 + self.longest)
+        """How many numbers are told: the tables that are given; then for each round a table's places, and its cells."""
+        return sum(map(self.cells, self.given)) + self.rounds * (WAYS + self.longest)
 
-    def open(self, chosen: list[Pair]) -> list[Pair]:
+    def open(self, chosen: list[Places]) -> list[Places]:
         """What can be chosen after others."""
-        often = [sum(place in pair for pair in chosen) for place in range(len(self.splits))]
+        able = self._able(chosen)
+        return [table for table in self.candidates if able(table)]
+
+    def _able(self, chosen: list[Places]) -> Callable[[Places], bool]:
+        """What tells whether a table can be chosen after others: from what was told, and from nothing else."""
+        often = [sum(place in table for table in chosen) for place in range(len(self.splits))]
         full = {place for place in self.secret if self.most and often[place] >= self.most}
-        return [pair for pair in self.pairs if pair not in chosen and full.isdisjoint(pair)]
+        there = cliques_of([*self.given, *chosen], self.sizes) if self.modelled else []
+        parts = [set(one) for one in there]
+
+        def able(table: Places) -> bool:
+            if table in chosen or not full.isdisjoint(table):
+                return False
+            held = not self.modelled or any(part.issuperset(table) for part in parts)
+            return held or cells_of([*there, table], self.sizes) <= MOST_MODEL
+
+        return able
 
     def wider(self, noise: NoiseLaw) -> tuple[Fraction, Fraction]:
         """The scales of the noise on one attribute, and in a choice, in multiples of that on a chosen table.
@@ -114,7 +141,7 @@ class ChosenTables(NotLinear):
         root = times if noise.currency is Currency.PURE else Fraction(isqrt(int(100 * times)), 10)
         return alone, choice * max(root, Fraction(1))
 
-    def read(self, told: Ints) -> tuple[list[tuple[tuple[int, ...], Ints]], list[tuple[Pair, Ints]]]:
+    def read(self, told: Ints) -> tuple[list[tuple[tuple[int, ...], Ints]], list[tuple[Places, Ints]]]:
         """The tables that are given, and those that were chosen, from the numbers told.
 
         Raises ValueError where no such numbers could have been told.
@@ -123,17 +150,17 @@ class ChosenTables(NotLinear):
         for places in self.given:
             given.append((places, flat[at : at + self.cells(places)]))
             at += self.cells(places)
-        chosen: list[tuple[Pair, Ints]] = []
-        for line in flat[at:].reshape(self.rounds, 2 + self.longest):
-            first, second = line[:2].tolist()
-            if (first, second) == (-1, -1) and not line[2:].any() and not self.open([pair for pair, _ in chosen]):
-                continue
-            if (first, second) not in self.open([pair for pair, _ in chosen]):
-                raise ValueError("a pair that could not have been chosen")
-            cells = self.cells((first, second))
-            if line[2 + cells :].any():
-                raise ValueError("more cells than a pair has")
-            chosen.append(((first, second), line[2 : 2 + cells]))
+        chosen: list[tuple[Places, Ints]] = []
+        known = set(self.candidates)
+        for line in flat[at:].reshape(self.rounds, WAYS + self.longest):
+            table = tuple(place for place in line[:WAYS].tolist() if place >= 0)
+            before = [one for one, _ in chosen]
+            if self.open(before) if not table else table not in known or not self._able(before)(table):
+                raise ValueError("a table that could not have been chosen")
+            cells = line[WAYS : WAYS + self.cells(table)] if table else NOTHING
+            if not np.array_equal(line, self.line(table, cells)):
+                raise ValueError("more cells than a table has")
+            chosen += [(table, cells)] if table else []
         return given, chosen
 
     def counted(self, codes: Ints, counts: Ints) -> Ints:
@@ -150,9 +177,9 @@ class ChosenTables(NotLinear):
         exact = [table for places, table in given if set(places) <= set(self.free)]
         return all((table >= 0).all() for table in exact) and len({int(table.sum()) for table in exact}) <= 1
 
-    def line(self, pair: Pair | None, cells: Ints) -> Ints:
-        """What is told of one round; None where nothing was left to choose."""
-        found = np.zeros(2 + self.longest, np.int64)
-        found[:2] = (-1, -1) if pair is None else pair
-        found[2 : 2 + len(cells)] = cells
+    def line(self, table: Places, cells: Ints) -> Ints:
+        """What is told of one round: no places and no cells where nothing was left to choose."""
+        found = np.zeros(WAYS + self.longest, np.int64)
+        found[:WAYS] = (*table, *(-1 for _ in range(WAYS - len(table))))
+        found[WAYS : WAYS + len(cells)] = cells
         return found

@@ -1,0 +1,103 @@
+"""The model is the distribution that its terms make: everything beside a table of all records."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tetraodon.arrays import Floats
+from tetraodon.inference import graphical_model
+from tetraodon.inference.graphical_model import GraphicalModel, JunctionTree, NoisyTable, fit_model
+from tetraodon.workload.cliques import Places
+
+SIZES = (2, 3, 2, 4, 3, 2)
+TABLES: dict[str, list[Places]] = {
+    "nothing": [(0,)],
+    "a chain": [(0, 1), (1, 2), (2, 3), (3, 4)],
+    "a ring": [(0, 1), (1, 2), (2, 3), (0, 3), (4,)],
+    "two parts": [(0, 1, 2), (1, 2), (3, 4), (4, 5)],
+    "a star of three-way tables": [(0, 1, 2), (0, 3), (0, 4, 5), (2, 3)],
+}
+
+
+def terms_of(tables: list[Places], seed: int = 1) -> dict[Places, Floats]:
+    rng = np.random.default_rng(seed)
+    return {one: rng.normal(0, 1, [SIZES[place] for place in one]) for one in tables}
+
+
+def listed(terms: dict[Places, Floats]) -> Floats:
+    """The share of every record there can be, one by one."""
+    found = np.ones(SIZES)
+    for record in np.ndindex(*SIZES):
+        found[record] = np.exp(sum(float(term[tuple(record[p] for p in one)]) for one, term in terms.items()))
+    return found / found.sum()
+
+
+def modelled(terms: dict[Places, Floats], total: float) -> GraphicalModel:
+    return GraphicalModel(JunctionTree([*terms], SIZES), terms, total)
+
+
+def counted(shares: Floats, places: Places) -> Floats:
+    return shares.sum(axis=tuple(place for place in range(len(SIZES)) if place not in places))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_is_that_of_all_records(name: str) -> None:
+    terms = terms_of(TABLES[name])
+    model, shares = modelled(terms, 10.0), listed(terms)
+    for many in range(1, len(SIZES) + 1):
+        for places in combinations(range(len(SIZES)), many):
+            assert model.counts(places) == pytest.approx(10 * counted(shares, places), abs=1e-9)
+
+
+def test_exact_counts_are_fitted_where_a_model_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphical_model, "ENOUGH", 0.0)  # there is no noise to follow
+    terms = terms_of(TABLES["a ring"], 2)
+    truth = 1000 * listed(terms)
+    model = fit_model([NoisyTable(one, counted(truth, one), 1.0) for one in terms], SIZES, 1000.0)
+    for one in terms:
+        assert model.counts(one) == pytest.approx(counted(truth, one), abs=3.0)
+    assert model.counts((0, 2)) == pytest.approx(counted(truth, (0, 2)), abs=5.0)  # nobody measured it
+
+
+def test_a_fit_is_nearer_to_the_truth_than_what_was_told() -> None:
+    """And no nearer to what was told than the truth is, or a little."""
+    terms, rng = terms_of(TABLES["a star of three-way tables"], 3), np.random.default_rng(4)
+    truth = 2000 * listed(terms)
+    tables = [*terms, *((place,) for place in range(len(SIZES)))]
+    noisy = [
+        NoisyTable(one, counted(truth, one) + rng.normal(0, 20, counted(truth, one).shape), 20.0) for one in tables
+    ]
+    model = fit_model(noisy, SIZES, 2000.0)
+    told, found = (
+        sum(float(np.abs(each - counted(truth, one.places)).sum()) for one, each in pairs)
+        for pairs in ([(one, one.counts) for one in noisy], [(one, model.counts(one.places)) for one in noisy])
+    )
+    assert found < 0.9 * told
+    cells = sum(one.counts.size for one in noisy)
+    assert model.tree.off(model.beliefs, noisy, 2000.0)[0] > 0.2 * cells / 2
+    again = fit_model(noisy, SIZES, 2000.0)
+    assert all(np.array_equal(again.terms[one], term) for one, term in model.terms.items())
+
+
+def test_noise_is_weighed_by_its_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphical_model, "ENOUGH", 0.0)
+    noisy = [NoisyTable((0,), np.array([80.0, 20.0]), 1.0), NoisyTable((0,), np.array([20.0, 80.0]), 3.0)]
+    assert fit_model(noisy, (2,), 100.0).counts((0,)) == pytest.approx([74, 26], abs=0.5)
+
+
+@pytest.mark.parametrize("counts", [[0.0, 0.0], [-5.0, -9.0], [1e18, -1e18]])
+def test_whatever_was_told_there_is_a_model(counts: list[float]) -> None:
+    noisy = [NoisyTable((0,), np.array(counts), 1.0), NoisyTable((0, 1), np.array([counts, counts]).T, 1.0)]
+    codes = fit_model(noisy, (2, 2), 1.0).drawn(10, np.random.default_rng(1))
+    assert set(codes.ravel().tolist()) <= {0, 1}
+
+
+def test_records_have_the_counts_of_the_model() -> None:
+    terms = terms_of(TABLES["a star of three-way tables"])
+    codes = modelled(terms, 1.0).drawn(20_000, np.random.default_rng(3))
+    found = np.zeros(SIZES)
+    np.add.at(found, tuple(codes.T), 1 / len(codes))
+    assert np.abs(found - listed(terms)).sum() / 2 < 0.03
