@@ -25,13 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
 
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.workload.chosen_tables import ChosenTables
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.zcdp import sqrt_above
 
 
 def choices_of(query: LinearQuery) -> ChosenTables | None:
@@ -66,20 +67,34 @@ def _dominating(tables: ChosenTables, one: Measurement, *, replaced: bool) -> It
     pure, secret = one.noise.currency is Currency.PURE, [tables.splits[place] for place in tables.secret]
     alone, choice = (one.scale * wider for wider in tables.wider(one.noise))
 
-    def added(*rates: Fraction) -> Fraction:
-        """The scale of noise that loses as much as noise at each of these rates, or a little more."""
-        rate = sum(rates, Fraction(0))
-        return 1 / (rate if pure else sqrt_above(rate))
-
-    def at(scale: Fraction, times: int) -> Fraction:
-        return times / scale if pure else times / scale**2
+    def copies(query: LinearQuery, scale: Fraction, times: int) -> Iterator[Measurement]:
+        """What loses as much as so many measurements of a query, exactly: losses add up, or their squares do."""
+        for part in (times,) if pure else four_squares(times):
+            yield Measurement(query, scale / part, one.noise)
 
     for split in secret:
-        several = (at(one.scale, tables.most),) if tables.most else ()
-        yield Measurement(LinearQuery(One(), (split,)), added(at(alone, 1), *several), one.noise)
+        single = LinearQuery(One(), (split,))
+        yield Measurement(single, alone, one.noise)
+        yield from copies(single, one.scale, tables.most) if tables.most else ()
     if tables.rounds:
-        several = () if tables.most else (at(one.scale, tables.rounds),)
         everything, times = LinearQuery(One(), tuple(secret)), 2 if pure or replaced else 1
-        yield Measurement(everything, added(at(choice, times * tables.rounds), *several), one.noise)
+        yield from copies(everything, choice, times * tables.rounds)
+        yield from () if tables.most else copies(everything, one.scale, tables.rounds)
     if tables.total:
         yield Measurement(LinearQuery(One(), tuple(tables.splits[place] for place in tables.free)), Fraction(0))
+
+
+@lru_cache(maxsize=1024)
+def four_squares(number: int, parts: int = 4) -> tuple[int, ...]:
+    """Whole numbers, four at most, whose squares add up to a number, as there always are (Lagrange); else none.
+
+    >>> four_squares(19), four_squares(7), four_squares(7, parts=3)
+    ((4, 1, 1, 1), (2, 1, 1, 1), ())
+    """
+    for first in range(isqrt(number), 0, -1):
+        rest = number - first**2
+        if not rest:
+            return (first,)
+        if parts > 1 and (found := four_squares(rest, parts - 1)):
+            return (first, *found)
+    return ()
