@@ -27,6 +27,7 @@ SAID: dict[str, dict[str, Any]] = {
     "rho": {"budget": {"rho": "1/2"}},
     "where": {"release": [{"name": "h", "histogram": "x", "where": "s = 'f'"}]},
     "each record": {"secrets": SHARE, "release": [{"name": "h", "total": "x", "noise": "each record"}]},
+    "levels": {"secrets": SHARE, "release": [{"name": "h", "total": "x", "noise": "levels"}]},
 }
 ONE_ROW = "priced for people with one row each"
 INDEPENDENT = "to whom people are independent only"
@@ -37,13 +38,16 @@ REFUSED = {
     ("rows", "households"): INDEPENDENT,
     ("rows", "contacts"): INDEPENDENT,
     ("rows", "each record"): "shows how many records",
+    ("rows", "levels"): "shows how many records",
     ("some rows", "known"): ONE_ROW,
     ("some rows", "inequality"): ONE_ROW,
     ("some rows", "own secrets"): "groups are for people with one row each",
     ("some rows", "households"): INDEPENDENT,
     ("some rows", "contacts"): INDEPENDENT,
     ("some rows", "each record"): "shows how many records",
+    ("some rows", "levels"): "shows how many records",
     ("presence", "each record"): "shows how many records",
+    ("presence", "levels"): "shows how many records",
     ("own secrets", "households"): INDEPENDENT,
     ("known", "contacts"): INDEPENDENT,
     ("inequality", "contacts"): INDEPENDENT,
@@ -51,6 +55,7 @@ REFUSED = {
     ("contacts", "delta"): "a delta is not priced",
     ("contacts", "rho"): "a delta is not priced",
     ("rho", "each record"): "a budget in rho has Gaussian noise",
+    ("rho", "levels"): "a budget in rho has Gaussian noise",
 }
 PAIRS = [pair for pair in combinations(SAID, 2) if not SAID[pair[0]].keys() & SAID[pair[1]].keys()]
 
@@ -79,11 +84,12 @@ def test_two_things_are_priced_or_refused(pair: tuple[str, str]) -> None:
             scale(*pair)
         assert refusal.value.fix
         return
-    alone = [one for one in pair if "each record" not in pair or one == "each record"]
+    in_shares = [one for one in pair if one in ("each record", "levels")]
+    alone = in_shares or list(pair)
     if "rho" in pair:  # another unit of noise than that of the other alone
         alone = ["rho"]
-    if "delta" in pair and "each record" in pair:
-        assert scale(*pair) == scale("each record")
+    if "delta" in pair and in_shares:
+        assert scale(*pair) == scale(*in_shares)
         return
     assert scale(*pair) >= max(scale(one) for one in alone)
 
