@@ -67,7 +67,7 @@ class ChosenForRecords(Direct):
                 yield Strategy(self, (LinearQuery(ChosenTables(splits, sizes, rounds, most, free, total)),))
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        tables = _tables(at)
+        tables = at.told(ChosenTables)
         return (
             f"{noise} was added to counts by each attribute, and to {tables.rounds} tables of two or three attributes. "
             "These were chosen one after the other, at random, with chances that rise with how far off they were. "
@@ -81,12 +81,6 @@ CHOSEN = ChosenForRecords()
 
 def _is_free(split: Split, policy: Policy) -> bool:
     return sensitivity_of(policy.graph, LinearQuery(One(), (split,))).value == 0
-
-
-def _tables(at: Scaled) -> ChosenTables:
-    found = at.strategy.noisy[0].contribution
-    assert isinstance(found, ChosenTables)
-    return found
 
 
 def draw_tables(

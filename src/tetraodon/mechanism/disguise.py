@@ -75,7 +75,7 @@ class Disguise(Mechanism):
 
     def expected_error(self, query: Query, at: Scaled) -> float:
         """In percent of one record's own value. The sum of n that are alike is off by as much, divided by root n."""
-        shown = _shown(at)
+        shown = at.told(Disguised)
         return 100 * min(NoiseFactor(at.scale).error, float(shown.numbers[-1] / shown.numbers[0]))
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
@@ -92,12 +92,6 @@ class Disguise(Mechanism):
 
 
 DISGUISE = Disguise()
-
-
-def _shown(at: Scaled) -> Disguised:
-    found = at.strategy.noisy[0].contribution
-    assert isinstance(found, Disguised)
-    return found
 
 
 @dataclass(frozen=True)

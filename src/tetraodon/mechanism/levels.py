@@ -50,14 +50,12 @@ class Levels(Disguise):
 
         Why   with 1/4 of the variance in each level below, all have 4/3 of that of the highest.
         """
-        shown = at.strategy.noisy[0].contribution
-        assert isinstance(shown, LevelSums)
-        return 100 * math.sqrt(LAPLACE.variance(at.scale) * 4 / 3) / shown.width
+        return 100 * math.sqrt(LAPLACE.variance(at.scale) * 4 / 3) / at.told(LevelSums).width
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
         off = self.expected_error(None, at)  # type: ignore[arg-type]
         return (
-            f"What values have in each of {at.strategy.noisy[0].contribution.rows} levels, each twice as high as the "
+            f"What values have in each of {at.told(LevelSums).rows} levels, each twice as high as the "
             f"one below, was added up, and got {noise}, in parts of the level. Levels that nobody seems to reach were "
             f"left out. So the sum is typically off by about {off:.3g}% of the largest value that there is, or less, "
             "however many records there are and however large values may be. The interval holds whatever they are."

@@ -48,14 +48,15 @@ class ByRank(Mechanism):
 
         Why   a cut lies between two records, so that one of the two is meant; that is off by half a record, squared.
         """
-        return math.hypot(usual_error(len(_ranks(at).shares)) * float(at.scale), math.sqrt(1 / 2))
+        return math.hypot(usual_error(len(at.told(Ranks).shares)) * float(at.scale), math.sqrt(1 / 2))
 
     def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
-        ranks = _ranks(at)
+        ranks = at.told(Ranks)
         return rank_reach(len(ranks.shares), ranks.size, at.scale, confidence)
 
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
-        many, ranks = len(_ranks(at).shares), _ranks(at)
+        ranks = at.told(Ranks)
+        many = len(ranks.shares)
         one = many == 1 and not at.strategy.noisy[0].by
         most = math.ceil(rank_reach(many, ranks.size, at.scale, CONFIDENCE))
         return (
@@ -67,9 +68,3 @@ class ByRank(Mechanism):
 
 
 RANKS = ByRank()
-
-
-def _ranks(at: Scaled) -> Ranks:
-    found = at.strategy.noisy[0].contribution
-    assert isinstance(found, Ranks)
-    return found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tetraodon.questions.query import Query
 from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.records_where import RecordsWhere
 
+Told = TypeVar("Told")
 Measured: TypeAlias = tuple[Ints, ...]
 """The noisy numbers of one strategy, an array for each measurement, in its units."""
 Ends: TypeAlias = tuple[Ints, ...]
@@ -99,6 +100,12 @@ class Scaled:
     @property
     def mechanism(self) -> Mechanism:
         return self.strategy.mechanism
+
+    def told(self, kind: type[Told]) -> Told:
+        """What each record adds to the first that gets noise, which the mechanism made of this kind."""
+        found = self.strategy.noisy[0].contribution
+        assert isinstance(found, kind)
+        return found
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

@@ -18,9 +18,7 @@ Told: TypeAlias = tuple[Floats, Floats]
 
 def parts_of(at: Scaled) -> Divided:
     """The parts of a strategy."""
-    found = at.strategy.noisy[0].contribution
-    assert isinstance(found, Divided)
-    return found
+    return at.told(Divided)
 
 
 def known_totals(at: Scaled, measured: Measured) -> Floats | None:
