@@ -32,6 +32,8 @@ DEARER = 3.0
 
 Why   noise doubles from level to level, and its square grows by 4: if levels were taken by mistake with chances that
       fall by less than that from one to the next, the mean squared error would grow with every level there may be.
+      Of 0, 1, 2, 3 and 4, tried on made-up wages (log-normal, 10 to 100,000 of them, epsilon 1/10 to 5), 3 erred least
+      or nearly so throughout; other tables may have a better one, and no interval rests on it.
 """
 NO_LOWER, NO_HIGHER, TOO_FAR = Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)
 """How the chance of failing is shared: the largest value is in a higher level; in a lower one; noise is too far off."""
@@ -46,7 +48,8 @@ class Levels(Disguise):
     shows = LevelSums
 
     def expected_error(self, query: Query, at: Scaled) -> float:
-        """In percent of the largest value in the table, about, if that is just above where its level begins.
+        """In percent of the largest value in the table, about, if that is just above where its level begins, and if
+        the right level is taken: where that is hard to see, errors are up to about twice as large.
 
         Why   with 1/4 of the variance in each level below, all have 4/3 of that of the highest.
         """
@@ -57,7 +60,7 @@ class Levels(Disguise):
         return (
             f"What values have in each of {at.told(LevelSums).rows} levels, each twice as high as the "
             f"one below, was added up, and got {noise}, in parts of the level. Levels that nobody seems to reach were "
-            f"left out. So the sum is typically off by about {off:.3g}% of the largest value that there is, or less, "
+            f"left out. So the sum is typically off by about {off:.3g}% of the largest value that there is, "
             "however many records there are and however large values may be. The interval holds whatever they are."
         )
 

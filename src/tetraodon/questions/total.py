@@ -130,9 +130,7 @@ def weight_and_noise(weight: str, noise: str) -> Json:
 def off_by_share(off: str, noise: str) -> str:
     """How far off a sum of values is where noise is a share of them."""
     if noise == LEVELS:
-        return (
-            f"The sum is typically off by {off}% of the largest value in the table, or by less, however many there are."
-        )
+        return f"The sum is typically off by {off}% of the largest value in the table, however many there are."
     return (
         f"One record's value is typically off by {off}% of itself; the sum of many that are alike by that share of the "
         "sum, divided by the square root of how many they are."
