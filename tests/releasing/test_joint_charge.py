@@ -71,14 +71,14 @@ def test_what_cannot_be_read_again_is_refused(tmp_path: Path, chained: Policy) -
         strange = replace(entry, document={**entry.document, "plan": {"views": []}})
         certificate = governing_certificate(made, account)
         with pytest.raises(Refused, match="how this release composes with entry 1"):
-            charge_for(made, certificate, account, lambda: [strange])
+            charge_for(made, certificate, account, lambda _: [strange])
 
 
 def test_a_release_priced_before_another_came_in_is_refused(tmp_path: Path, chained: Policy) -> None:
     made = td.plan(chained)
     with td.Ledger(tmp_path / "l.db") as book:
         account = book.open("power", 5, chained.document)
-        charge = charge_for(made, governing_certificate(made, account), account, lambda: book.entries("power"))
+        charge = charge_for(made, governing_certificate(made, account), account, lambda _: book.entries("power"))
         assert charge.after == 0
         td.release(made, TABLE, ledger=book)
         item = {"policy": {}, "plan": {}, "certificate": made.certificate}

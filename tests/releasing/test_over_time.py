@@ -182,7 +182,7 @@ def test_where_it_cannot_be_computed_losses_add_up(
     plan, account = td.plan(policies[2]), book.account("tiny")
     certificate = pricing.governing_certificate(plan, account)
     entries = list(book.entries("tiny"))
-    assert pricing.charge_for(plan, certificate, account, lambda: entries).amount == 1
+    assert pricing.charge_for(plan, certificate, account, lambda _: entries).amount == 1
     if change == "too many":
         monkeypatch.setattr(pricing, "MOST_TOGETHER", 1)
     if change == "rows are cut":
@@ -190,7 +190,7 @@ def test_where_it_cannot_be_computed_losses_add_up(
         monkeypatch.setattr(td.Policy, "cuts_rows", True)
     if change == "unreadable":  # what was charged nothing because of others cannot be left out
         entries[1].document["plan"]["queries"][0].pop("measurements")  # type: ignore[attr-defined]
-    found = pricing.charge_for(plan, certificate, account, lambda: entries)
+    found = pricing.charge_for(plan, certificate, account, lambda _: entries)
     assert (found.amount, found.composition, found.after) == (1, ADDS_UP, None)
 
 

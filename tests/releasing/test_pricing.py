@@ -10,7 +10,9 @@ from tests.releasing.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.ledger import Account, Entry, document_hash
-from tetraodon.releasing.pricing import charge_of, governing_certificate, terms
+from tetraodon.ledger.account import ADDS_UP, ALONE
+from tetraodon.releasing import pricing
+from tetraodon.releasing.pricing import charge_for, charge_of, governing_certificate, terms
 
 
 def account(**changes: Any) -> Account:
@@ -53,9 +55,9 @@ def test_a_price_is_worked_out_again_only_after_a_charge(ledger: td.Ledger, tabl
     looked_at: list[str] = []
 
     class Watched(td.Ledger):
-        def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+        def entries(self, dataset: str | None = None, **some: Any) -> tuple[Entry, ...]:
             looked_at.append(str(dataset))
-            return ledger.entries(dataset)
+            return ledger.entries(dataset, **some)
 
         def account(self, dataset: str) -> Account:
             return ledger.account(dataset)
@@ -76,3 +78,26 @@ def test_a_plan_is_certified_once_under_a_governing_policy() -> None:
     first = governing_certificate(plan, account())
     assert governing_certificate(plan, account()) is first
     assert governing_certificate(plan, narrower).epsilon == Fraction(first.epsilon) / 2
+
+
+def test_of_a_long_ledger_no_more_is_read_than_is_priced_together(
+    ledger: td.Ledger, table: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where some of the newest are not priced together with others, all are read, as before."""
+    monkeypatch.setattr(pricing, "MOST_TOGETHER", 2)
+    plan = asked(budget={"epsilon": "0.1"})
+    for _ in range(5):
+        td.release(plan, table, ledger=ledger)
+    now, read = ledger.account("survey"), list[tuple[int | None, int]]()
+
+    def earlier(newest: int | None) -> tuple[Entry, ...]:
+        found = ledger.entries("survey", up_to=4, newest=newest)
+        read.append((newest, len(found)))
+        return found
+
+    charge = charge_for(plan, governing_certificate(plan, now), now, earlier)
+    assert (charge.composition, read) == (ADDS_UP, [(3, 3)])
+    assert [entry.id for entry in ledger.entries("survey", up_to=4, newest=3)] == [2, 3, 4]
+    monkeypatch.setattr(Entry, "composition", property(lambda entry: ALONE if entry.id > 2 else ADDS_UP))
+    charge_for(plan, governing_certificate(plan, now), now, earlier)
+    assert read[1:] == [(3, 3), (None, 4)]

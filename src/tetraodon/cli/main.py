@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from copy import copy
 from typing import Annotated
 
 import typer
@@ -106,15 +107,20 @@ def main() -> None:
     """The console script.
 
     Why  what a command imports is about a hundred thousand objects that stay. Looking for garbage among them after
-         every few hundred took a few hundredths of a small release's processor time.
+         every few hundred took a few hundredths of a small release's processor time. And where the first word is a
+         command, the options of all others need not be understood.
     """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    asked = [command for command in app.registered_commands if sys.argv[1:2] == [command.name]]
+    chosen = copy(app)
+    if asked:
+        chosen.registered_commands, chosen.registered_groups = asked, []
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a terminal that lacks a character gets a question mark
     try:
-        app()
+        chosen()
     except KeyboardInterrupt:
         typer.echo("Stopped by Ctrl-C. Nothing was changed.", err=True)
         sys.exit(INTERRUPTED)

@@ -212,15 +212,18 @@ class Ledger:
         with self._database.writing() as connection:
             settle(connection, reservation, manifest_hash, _now())
 
-    def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
-        """Every charge of one data set, or of all, oldest first."""
-        query = select(entries).order_by(entries.c.id)
+    def entries(
+        self, dataset: str | None = None, *, up_to: int | None = None, newest: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Every charge of one data set, or of all, oldest first; up to one number, and only so many of the newest."""
+        query = select(entries).order_by(entries.c.id.desc()).limit(newest)
+        query = query if up_to is None else query.where(entries.c.id <= up_to)
         with self._database.reading() as connection:
             name = None if dataset is None else standing_for(connection, dataset_name(dataset))
             found = connection.execute(query if name is None else query.where(entries.c.dataset == name)).all()
             if name is not None and not found:
                 account_of(connection, name)  # refuses what was never opened
-            return tuple(map(entry_in, found))
+            return tuple(map(entry_in, reversed(found)))
 
     def entry(self, reservation: Reservation) -> Entry:
         """The entry of a reservation."""

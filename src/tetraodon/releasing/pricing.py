@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tetraodon.certificate.against_attackers import adds_up, certify_release, known_counts
 from tetraodon.certificate.certificate import Certificate
@@ -32,6 +33,8 @@ from tetraodon.zcdp import epsilon_at, sqrt_above
 if TYPE_CHECKING:
     from tetraodon.ledger import Ledger
 
+Earlier: TypeAlias = Callable[[int | None], Sequence[Entry]]
+"""The entries that an account was read with: so many of the newest, or all."""
 MOST_TOGETHER = 100
 """Of more earlier releases than this the joint loss is not computed any more: what comes then is added up."""
 
@@ -79,9 +82,7 @@ def charge_of(certificate: Certificate) -> Fraction:
     return Fraction(certificate.epsilon)
 
 
-def charge_for(
-    plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]
-) -> Charge:
+def charge_for(plan: Plan, certificate: Certificate, account: Account, entries: Earlier) -> Charge:
     """The charge of a release whose certificate under the governing policy is given.
 
     Post  with those of all earlier releases it sums to no less than the loss of all of them together, for whoever the
@@ -91,7 +92,7 @@ def charge_for(
     if adds_up(governing.attackers):
         beside = _beside(plan, certificate, account, entries)
         return Charge(charge_of(certificate), ADDS_UP) if beside is None else beside
-    measured, earlier = [m for item in plan for m in item.measurements], _up_to(account, entries)
+    measured, earlier = [m for item in plan for m in item.measurements], entries(None)
     if earlier and isinstance(governing.attackers, TableSecret):
         raise Refused(
             "a secret of the whole table has a price for one release, which was made",
@@ -118,9 +119,7 @@ def charge_for(
     return Charge(max(Fraction(together.epsilon) - account.charged, Fraction(0)), JOINTLY, account.spent.last)
 
 
-def _beside(
-    plan: Plan, certificate: Certificate, account: Account, entries: Callable[[], Sequence[Entry]]
-) -> Charge | None:
+def _beside(plan: Plan, certificate: Certificate, account: Account, entries: Earlier) -> Charge | None:
     """What a release adds to the loss of those before it that it is priced together with; None where that is not less.
 
     Post  the charges of these and the new one sum to no less than what all of them lose together, over the worst pair
@@ -135,8 +134,10 @@ def _beside(
     if (certificate.delta and not squares) or not _same_records(governing) or not account.spent.last:
         return None
     measured, paid = [m for item in plan for m in item.measurements], Fraction(0)
-    earlier = [e for e in _up_to(account, entries) if e.wave == plan.policy.dataset and e.composition != ALONE]
-    earlier = [e for e in earlier if not e.loss.delta and (e.loss.rho is not None) == squares]
+    newest = entries(MOST_TOGETHER + 1)
+    earlier = _alike(newest, plan.policy.dataset, squares=squares)
+    if len(earlier) <= MOST_TOGETHER < len(newest):
+        earlier = _alike(entries(None), plan.policy.dataset, squares=squares)
     if len(earlier) > MOST_TOGETHER:
         return None
     for entry in earlier:
@@ -173,9 +174,10 @@ def _same_records(governing: Policy) -> bool:
             return False
 
 
-def _up_to(account: Account, entries: Callable[[], Sequence[Entry]]) -> list[Entry]:
-    """The entries that an account was read with, and none that came later."""
-    return [entry for entry in entries() if entry.id <= account.spent.last]
+def _alike(entries: Sequence[Entry], dataset: str, *, squares: bool) -> list[Entry]:
+    """Those that a release of a data set may be priced together with, in zCDP or not."""
+    mine = [entry for entry in entries if entry.wave == dataset and entry.composition != ALONE]
+    return [entry for entry in mine if not entry.loss.delta and (entry.loss.rho is not None) == squares]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,8 @@ def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger
             return Charge(charge_of(certificate), ALONE)
         if again or not found:
             now = ledger.account(account.dataset) if again else account
-            found[:] = [charge_for(plan, certificate, now, lambda: ledger.entries(now.dataset))]
+            before = partial(ledger.entries, now.dataset, up_to=now.spent.last)
+            found[:] = [charge_for(plan, certificate, now, lambda newest: before(newest=newest))]
         return found[0]
 
     return Terms(
