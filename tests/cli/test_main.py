@@ -126,10 +126,19 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 
 def test_what_is_imported_is_not_searched_for_garbage_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     before, seen = gc.get_threshold(), list[int]()
-    monkeypatch.setattr(main, "app", lambda: seen.append(gc.get_threshold()[0]))
+    monkeypatch.setattr(main, "needed", lambda _: lambda: seen.append(gc.get_threshold()[0]))
     try:
         main.main()
     finally:
         gc.set_threshold(*before)
     assert seen == [main.OBJECTS_BETWEEN_COLLECTIONS]
     assert seen[0] > before[0]
+
+
+@pytest.mark.parametrize("words", [["release"], ["show"], ["relese"], ["ledger", "show"], []])
+def test_a_command_alone_says_the_same(words: list[str]) -> None:
+    """Of the app that has the command alone, and of the whole one."""
+    few, every = (CliRunner().invoke(one, [*words, "--help"]) for one in (main.needed(words), app))
+    assert (few.exit_code, few.output) == (every.exit_code, every.output)
+    alone = len(main.needed(words).registered_commands) == 1
+    assert alone == (words in (["release"], ["show"]))

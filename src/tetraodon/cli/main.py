@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Annotated
 
@@ -103,24 +103,28 @@ for _app, _name, _short, _function in _COMMANDS:
 app.add_typer(ledger, name="ledger")
 
 
+def needed(words: Sequence[str]) -> typer.Typer:
+    """What a command line needs of the app: where its first word is a command, the options of no other are made."""
+    found = copy(app)
+    asked = [command for command in app.registered_commands if words and command.name == words[0]]
+    if asked:
+        found.registered_commands, found.registered_groups = asked, []
+    return found
+
+
 def main() -> None:
     """The console script.
 
     Why  what a command imports is about a hundred thousand objects that stay. Looking for garbage among them after
-         every few hundred took a few hundredths of a small release's processor time. And where the first word is a
-         command, the options of all others need not be understood.
+         every few hundred took a few hundredths of a small release's processor time.
     """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    asked = [command for command in app.registered_commands if sys.argv[1:2] == [command.name]]
-    chosen = copy(app)
-    if asked:
-        chosen.registered_commands, chosen.registered_groups = asked, []
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a terminal that lacks a character gets a question mark
     try:
-        chosen()
+        needed(sys.argv[1:])()
     except KeyboardInterrupt:
         typer.echo("Stopped by Ctrl-C. Nothing was changed.", err=True)
         sys.exit(INTERRUPTED)
