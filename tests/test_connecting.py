@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import tetraodon as td
 from tests.server.conftest import ITEMS, POLICY, World
+from tetraodon.connecting import TRIES
 from tetraodon.errors import BudgetExhausted, LedgerError, PolicyError, Refused, ReleaseError
+from tetraodon.server.door import Buckets
 
 
 @pytest.fixture
@@ -58,3 +61,22 @@ def test_a_token_is_shown_to_its_server_alone(served: World) -> None:
         td.connect(served.origin, token="td_x").fetch("GET", "/")  # a redirection, which is not followed
     with pytest.raises(LedgerError, match="cannot be reached"):
         td.connect("http://127.0.0.1:9", token="td_x").dataset("people")
+
+
+def test_what_the_server_is_too_busy_for_is_asked_again_after_as_long_as_it_says(
+    served: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, now, slept = td.connect(served.origin, token=served.tokens["ann"]), [0.0], list[float]()
+    object.__setattr__(served.service.doorway, "calls", Buckets(rate=1, burst=1, clock=lambda: now[0]))
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("tetraodon.connecting.time", SimpleNamespace(sleep=sleep))
+    assert [server.call("GET", "/v1/me")["name"] for _ in range(2)] == ["ann"] * 2
+    assert slept == [1]
+    object.__setattr__(served.service.doorway, "calls", Buckets(rate=0, burst=0))
+    with pytest.raises(Refused, match="too often"):
+        server.call("GET", "/v1/me")
+    assert len(slept) == 1 + TRIES

@@ -39,6 +39,8 @@ Item = Mapping[str, Any]
 """What is asked, as under `release` of a policy file."""
 SECONDS = 120.0
 MOST_BYTES = 2**30
+TRIES = 3
+"""How often a call is made again that the server was too busy for, after as long as it says."""
 _KINDS = {kind.__name__: kind for kind in (BudgetExhausted, LedgerError, PolicyError, QueryError, Refused)}
 
 
@@ -87,13 +89,19 @@ class Server:
         content = None if body is None else json.dumps(body, default=str).encode()
         sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **headers}
         request = Request(self.url + path, content, sent, method=method)
-        try:
-            with self._opener.open(request, timeout=SECONDS) as answer:
-                return bytes(answer.read(MOST_BYTES))
-        except HTTPError as error:
-            raise _refusal(error.read(MOST_BYTES)) from None
-        except (URLError, OSError):
-            raise LedgerError("the server cannot be reached", fix="check its address and the network") from None
+        tries = TRIES
+        while True:
+            try:
+                with self._opener.open(request, timeout=SECONDS) as answer:
+                    return bytes(answer.read(MOST_BYTES))
+            except HTTPError as error:
+                pause = error.headers.get("Retry-After", "") if error.code == 429 else ""
+                if not tries or not pause.isdecimal() or len(pause) > 2:
+                    raise _refusal(error.read(MOST_BYTES)) from None
+                tries -= 1
+                time.sleep(int(pause))
+            except (URLError, OSError):
+                raise LedgerError("the server cannot be reached", fix="check its address and the network") from None
 
 
 def _refusal(content: bytes) -> TetraodonError:

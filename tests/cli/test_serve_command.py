@@ -15,6 +15,9 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from tetraodon.cli.main import app
+from tetraodon.errors import TetraodonError
+from tetraodon.server.accounts import Accounts
+from tetraodon.server.state import State
 
 
 def test_one_command_serves_and_ends_with_its_worker(tmp_path: Path) -> None:
@@ -41,6 +44,25 @@ def test_one_command_serves_and_ends_with_its_worker(tmp_path: Path) -> None:
         _, lines = running.communicate(timeout=60)
     assert [json.loads(line)["route"] for line in lines.splitlines() if "route" in line] == ["/v1/session"]
     assert "Traceback" not in lines
+
+
+def test_a_password_is_reset_by_whoever_has_the_database(tmp_path: Path) -> None:
+    ledger = str(tmp_path / "tetraodon.db")
+
+    def said(*words: str, password: str = "a long first password") -> str:
+        return CliRunner().invoke(app, ["account", *words, "--ledger", ledger], input=f"{password}\n").output
+
+    assert "as admin" in said("ada", "--role", "admin")
+    assert "there is an account" in said("ada")
+    assert "as admin" in said("ada", "--reset", password="a long second password")
+    assert "no such account" in said("eve", "--reset")
+    state = State(ledger)
+    accounts = Accounts(state)
+    with pytest.raises(TetraodonError, match="wrong"):
+        accounts.sign_in("ada", "a long first password")
+    assert accounts.sign_in("ada", "a long second password")
+    assert [event.what for event in state.events()] == ["account-admin", "password-changed", "sign-in"]
+    state.close()
 
 
 def test_what_would_be_unsafe_is_wrong_use(run: Run, tmp_path: Path) -> None:

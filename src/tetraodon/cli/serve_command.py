@@ -155,16 +155,19 @@ def work(
 def account(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.", show_default=False)],
     role: Annotated[str, typer.Option(help="analyst, curator, auditor or admin.")] = "analyst",
+    reset: Annotated[bool, typer.Option("--reset", help="Another password for an account that is there.")] = False,
     ledger: LedgerUrl = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """Make an account on a server's database. The password is asked for, or read from standard input.
 
-    For the first admin, and whoever administers by script; others are made by an admin on the server.
+    For the first admin, and whoever administers by script; others are made by an admin on the server. With --reset an
+    account that is there gets another password, which ends all its sessions and tokens, and keeps its role.
 
     \b
-    Example:
+    Examples:
       tetraodon account ann --role admin
+      tetraodon account ann --reset
 
     \b
     --json gives {"name", "role"}.
@@ -176,7 +179,12 @@ def account(
 
         password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
         state = State(ledger)
-        Accounts(state).add("command line", name, role, password)
+        accounts = Accounts(state)
+        if reset:
+            accounts.change("command line", name, password=password)
+            role = accounts.role_of(name)
+        else:
+            accounts.add("command line", name, role, password)
         state.close()
         if as_json:
             emit({"name": name, "role": role})
