@@ -40,7 +40,9 @@ def test_an_analyst_plans_and_asks_and_a_curator_approves_on_pages(open_world: W
     allotting = {"form": "allot", "dataset": "people", "user": "amy", "amount": "1.5", "expires": "2099-01-01"}
     assert world.http.post("/act", data=allotting, headers=carl).status_code == 303
     assert "2099-01-01" in world.http.get("/datasets/people", headers=browser(world, "otto")).text
-    assert "approved" in world.http.get("/audit", headers=browser(world, "otto")).text
+    audit = world.http.get("/audit", headers=browser(world, "otto")).text
+    assert "approved" in audit
+    assert world.office.ledger.audit().head in audit
 
 
 def test_a_proposed_data_set_is_shown_and_opened_on_its_page(world: World) -> None:

@@ -219,7 +219,8 @@ def audit(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
         raise not_allowed()
     among = None if sight.who.role == "auditor" else office.holdings.curated(sight.who)
     events = office.state.events(among=among, newest=True)
-    return "audit", {"events": [{"when": moment(event.moment), "event": event} for event in events]}
+    head = office.ledger.audit().head if sight.who.role == "auditor" else ""
+    return "audit", {"events": [{"when": moment(event.moment), "event": event} for event in events], "head": head}
 
 
 def account(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
