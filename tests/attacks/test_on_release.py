@@ -79,3 +79,49 @@ def test_what_cannot_be_priced_says_why(tmp_path: Path) -> None:
     member = by_name(attack_release(release))["membership"]
     assert member.document()["epsilon_exact"] == "infinite"
     assert (member.most, member.got, member.why != "") == (1.0, 1.0, True)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"ranges": "age", "shape": "sparse"},
+        {"median": "age", "bounds": False},
+        {"total": "pay", "noise": "levels"},
+        {"total": "pay", "noise": "each record"},
+    ],
+)
+def test_what_is_not_played_is_priced(tmp_path: Path, item: dict[str, Any]) -> None:
+    """What was told before decides what is measured, or each record has noise: nothing is to be evaluated there."""
+    changes: dict[str, Any] = {
+        "attributes": {"age": {"integer": [0, 99]}, "pay": {"integer": [100, 999], "missing": 100}},
+        "secrets": {"pay": {"within": "10%"}},
+        "release": [{"name": "one", **item}],
+    }
+    table = tmp_path / "pay.csv"
+    table.write_text("age,pay\n" + "".join(f"{n % 100},{100 + n}\n" for n in range(200)))
+    with td.Ledger(tmp_path / "ledger.db") as book:
+        book.open("town", 10, {**BASE, **changes})
+    found = by_name(attack_release(td.release({**BASE, **changes}, table, ledger=tmp_path / "ledger.db")))
+    assert found["promised"].epsilon == 1
+    assert found["promised"].got is None
+    assert found["averaging"].epsilon == 10
+
+
+@pytest.mark.parametrize(("rows", "item"), [(2, {"count": "all"}), (3, {"people": "all"}), (1, {"histogram": "age"})])
+def test_a_household_of_people_with_several_rows(tmp_path: Path, rows: int, item: dict[str, Any]) -> None:
+    """Three people who are alike move the answer three times as far as one of them does, with all their rows."""
+    changes = {"individuals": {"key": "ill", "at most": rows}, "attributes": {"age": {"integer": [0, 19]}}}
+    release = released(tmp_path, **changes, secrets={}, release=[{"name": "one", **item}])
+    found = by_name(attack_release(release, household=3))
+    assert found["promised"].epsilon == 1
+    assert found["household"].epsilon == 3
+    assert found["household"].key == f"individuals: {{key: COLUMN, at most: {3 * rows} rows}}"
+
+
+def test_all_rows_of_a_person_are_played(tmp_path: Path) -> None:
+    """Two rows of a person on a count of scale 2: as easily told apart as one row at scale 1."""
+    changes: dict[str, Any] = {"individuals": {"key": "ill", "at most": 2}, "attributes": {"age": {"integer": [0, 19]}}}
+    release = released(tmp_path, **changes, secrets={}, release=[{"name": "one", "count": "age = 3"}])
+    chances = [laplace_pmf(Fraction(2), k) for k in range(-90, 91)]
+    apart = sum(abs(a - b) for a, b in zip([*chances, 0.0, 0.0], [0.0, 0.0, *chances], strict=True)) / 2
+    assert by_name(attack_release(release))["promised"].got == pytest.approx((1 + apart) / 2, abs=0.02)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,10 @@ def test_on_a_view(run: Run, run_json: Callable[..., Any], place: Path) -> None:
     assert (linked["people"], linked["secret"], linked["before"]) == (60, ["ill"], 0.5)
     assert linked["strongest"] > linked["before"]
     assert "What linking finds" in run("attack", "--on", "view", "--knows", "town.csv", "--secret", "ill").stdout
-    assert run("attack", "--on", "view", code=2)
+    told = run_json("attack", "--on", "view")["exposure"]
+    assert told == json.loads((place / "view/view.json").read_text())["exposure"]
+    assert "somebody who has nothing but this view" in " ".join(run("attack", "--on", "view").stdout.split())
+    run("attack", "--on", "view", "--secret", "ill", code=2)
 
 
 @pytest.mark.parametrize(

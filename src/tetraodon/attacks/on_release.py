@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from tetraodon.certificate.share_loss import record_laws
 from tetraodon.errors import TetraodonError
 from tetraodon.exponent import display
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.policy.attackers import DependentGroups, Independent, TableSecret
+from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import USUAL_DELTA, load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.policy.secret_graph import ABSENT, complete_graph
 from tetraodon.releasing.release import Release
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import Measurement
+from tetraodon.zcdp import epsilon_at
 
 DRAWS = 20_000
 MOST_ANSWERS = 1_000_000
@@ -97,9 +99,7 @@ def _findings(
     whole = isinstance(policy.attackers, TableSecret)
     yield Finding(
         "promised",
-        "knows how columns go together, and wonders which of two shares or chances of the whole table is true"
-        if whole
-        else "knows everybody else's record, and wonders which of two values that are a secret somebody's is",
+        _whom(policy.attackers),
         "none: this is what the release promises",
         own.epsilon,
         own.exact,
@@ -116,7 +116,9 @@ def _findings(
         return Finding(name, who, key, found.epsilon, found.exact, played(other, measured, found), told)
 
     document = policy.document
-    if isinstance(policy.attackers, Independent):
+    if policy.key:
+        yield _household_of_keys(policy, measured, household)
+    elif isinstance(policy.attackers, Independent):
         yield priced(
             "household",
             f"knows that {household} people are alike in every way, such as a family or an outbreak",
@@ -155,6 +157,46 @@ def _findings(
             own.exact,
             played(policy, list(measured) * again, own),
         )
+
+
+def _whom(attackers: Attackers) -> str:
+    """The attacker that a release is made for."""
+    wonders = "wonders which of two values that are a secret somebody's is"
+    match attackers:
+        case Independent():
+            return f"knows everybody else's record, and {wonders}"
+        case DependentGroups(column):
+            return (
+                f"knows everybody with another {column}, and how rows with the same {column} go together, and {wonders}"
+            )
+        case Chain(along):
+            return f"knows the chain that rows follow in the order of {along}, and {wonders}"
+        case Contacts():
+            return f"knows who is a contact of whom, and how contacts go together, and {wonders}"
+        case TableSecret():
+            return (
+                "knows how columns go together, and wonders which of two shares or chances of the whole table is true"
+            )
+        case _:
+            assert_never(attackers)
+
+
+def _household_of_keys(policy: Policy, measured: Sequence[Measurement], people: int) -> Finding:
+    """People with several rows each who are alike: so many times what any change of all rows of one person costs.
+
+    Why   `attackers` has no groups of people with several rows; their household may be named as the individual.
+    """
+    most = people * policy.rows_per_person
+    who = f"knows that {people} people are alike in every way, such as a family or an outbreak"
+    key = "individuals: {key: COLUMN, " + ("secret" if policy.every_row else "at most") + f": {most} rows" + "}"
+    delta = policy.delta or USUAL_DELTA
+    try:
+        alone = replace(policy, graph=complete_graph(policy.graph), once=False)
+        one = certify_release(alone, measured, delta=delta)
+    except TetraodonError as refusal:
+        return Finding("household", who, key, None, why=str(refusal))
+    together = people * one.epsilon if one.rho is None else epsilon_at(people**2 * one.rho, delta)
+    return Finding("household", who, key, together if one.finite else one.epsilon)
 
 
 def _knowing(document: Mapping[str, Any], fact: Mapping[str, Any]) -> Policy:
@@ -218,9 +260,10 @@ def _shares_told(
 
 
 def _moved(policy: Policy, measurement: Measurement, pair: tuple[Any, Any]) -> Floats | None:
-    """By how much the answers differ, those that do."""
+    """By how much the answers differ, those that do; None where what is measured is no sum with noise on each."""
     query, domain = measurement.query, policy.domain
-    if query.size(domain) > MOST_ANSWERS:
+    added_up = measurement.on_each and not isinstance(query.contribution, EachPerson)
+    if not added_up or query.size(domain) > MOST_ANSWERS:
         return None
     places = [domain.position(name) for name in query.names]
     answers = []
@@ -229,7 +272,8 @@ def _moved(policy: Policy, measurement: Measurement, pair: tuple[Any, Any]) -> F
         there = [domain.codes(record) for record in records if record is not ABSENT]
         codes = np.array([[code[place] for place in places] for code in there], np.int64)
         answers.append(query.evaluate(domain, codes.reshape(len(there), len(places)), np.ones(len(there), np.int64)))
-    apart = (answers[0] - answers[1]).ravel()
+    rows = 1 if isinstance(pair[0], Dataset) else policy.rows_per_person  # all rows of a person may move alike
+    apart = rows * (answers[0] - answers[1]).ravel()
     return np.asarray(apart[apart != 0], np.float64)
 
 

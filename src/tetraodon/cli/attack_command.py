@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tetraodon.attacks import Attack, Story
     from tetraodon.attacks.reconstructing import Reconstruction
+    from tetraodon.publishing.exposure import Exposure
 
 
 def attack(
@@ -44,22 +45,24 @@ def attack(
     """Run an attack of the gallery on made-up data; or, with --on, attack a release or a view of your own.
 
     On a release: who would get more than it promises, by how much, and which key of the policy would stop them; and
-    which records can be read off its tables. On a view: what linking with a file of people finds. Both read the
-    published folder and no protected table.
+    which records can be read off its tables. On a view: what it tells by itself, or, with --knows, what linking with a
+    file of people finds. All of it reads the published folder and no protected table.
 
     \b
     Examples:
       tetraodon attack
       tetraodon attack exam --chart exam.svg
       tetraodon attack --on release
+      tetraodon attack --on view
       tetraodon attack --on view --knows neighbours.csv --secret income
 
     \b
     --json gives {"attacks": [{"name", "title", "paper"}]}, or with NAME {"name", "title", "paper", "words", "defence",
       "measure", "attacked", "allowed", "defended", "succeeded", "held", "numbers", "chart"}. With --on it is {"on",
       "attackers": [{"name", "who", "key", "epsilon_exact", "exact", "most", "got", "why"}], "tables": [{"item",
-      "cells", "named", "new", "lone", "strongest", "key"}]} of a release, {"on", "linking": {"people", "secret",
-      "before", "strongest", "allowed", "above", "right", "key"}} of a view.
+      "cells", "named", "new", "lone", "strongest", "key"}]} of a release, {"on", "exposure": {"belief", "before",
+      "named", "right", "records", "new", "new_records"}} of a view, and with --knows {"on", "linking": {"people",
+      "secret", "before", "strongest", "allowed", "above", "right", "key"}}.
     """
     with Edge(as_json):
         if on is not None:
@@ -124,10 +127,15 @@ def _attack_folder(on: str, knows: str | None, secret: list[str], household: int
     table(["attacker", "epsilon", "belief at most", "right on average", "key"], rows)
     for one in found:
         say()
-        wrapped(f"{one.name}: {one.who}." + (f" {one.why[0].upper()}{one.why[1:]}." if one.why else ""))
+        wrapped(f"{one.name}: {one.who}." + (f" {_why(one.why)}" if one.why else ""))
     if read:
         say()
         _show_tables(read, allowed)
+
+
+def _why(said: str) -> str:
+    """Why there is no price, or none that is finite, as a sentence: a refusal begins with where it is in the policy."""
+    return f"No price: {said}" if "Fix: " in said else f"{said[0].upper()}{said[1:]}."
 
 
 def _show_tables(read: Sequence[Reconstruction], allowed: str) -> None:
@@ -156,14 +164,17 @@ def _show_tables(read: Sequence[Reconstruction], allowed: str) -> None:
 def _attack_view(folder: Path, knows: str | None, secret: list[str], as_json: bool) -> None:
     from tetraodon.attacks.on_view import link
     from tetraodon.policy.load import stated_policy
+    from tetraodon.publishing.exposure import Exposure
     from tetraodon.publishing.view import load_view
     from tetraodon.releasing.manifest import read_manifest
 
+    manifest = read_manifest(folder, "view")
     if knows is None:
-        raise WrongUse(
-            "a view is attacked with what somebody knows", fix="write --knows people.csv, and --secret ATTRIBUTE"
-        )
-    adversary = stated_policy(read_manifest(folder, "view")["policy"]).adversary
+        if secret:
+            raise WrongUse("--secret is what linking is to find out", fix="write --knows people.csv beside it")
+        _show_exposure(folder, Exposure.of(manifest["exposure"]), as_json)
+        return
+    adversary = stated_policy(manifest["policy"]).adversary
     assert adversary is not None
     with working("linking"):
         found = link(load_view(folder), existing(knows, option="--knows"), secret=secret, posterior=adversary.gamma)
@@ -182,6 +193,23 @@ def _attack_view(folder: Path, knows: str | None, secret: list[str], as_json: bo
     if found.above:
         say()
         wrapped(f"A view made for this attacker has, in its policy: {found.key}")
+
+
+def _show_exposure(folder: Path, found: Exposure, as_json: bool) -> None:
+    """What the view tells by itself: the attack that was played when it was drawn."""
+    from tetraodon.publishing.words import exposed
+
+    if as_json:
+        emit({"on": str(folder), "exposure": found.document()})
+        return
+    heading("What this view tells by itself")
+    say()
+    wrapped(exposed(found))
+    say()
+    wrapped(
+        "That was played when the view was drawn, and `tetraodon verify` plays it again. What the view makes of what "
+        "somebody knows of people: --knows people.csv --secret ATTRIBUTE."
+    )
 
 
 def _loss(epsilon: Fraction | float | None) -> str:
