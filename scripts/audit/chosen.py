@@ -46,7 +46,8 @@ def chosen_loss(tables: ChosenTables, one: Rows, two: Rows, scale: Fraction, law
     if any(n for places in exact for n in gap(places).values()):
         return math.inf
     lost = sum((counted([place], alone) for place in everywhere if place not in tables.free), Fraction(0))
-    far = {one: len(one) * sum(map(abs, gap(one).values())) / float(3 * scale * wide) for one in tables.candidates}
+    unit = float(max(map(len, tables.candidates), default=1) * scale * wide)
+    far = {one: len(one) * sum(map(abs, gap(one).values())) / unit for one in tables.candidates}
     worst = 0.0
     for order in permutations(tables.candidates, tables.rounds):
         ways, told = 0.0, list[tuple[int, ...]]()

@@ -3,7 +3,7 @@
 Of two data sets that differ in one record, let H_q be the L1 distance of their tables q, and H that of the table of all
 attributes that are not free. No H_q is larger than H. A table q is chosen with a chance proportional to e^(w S_q / b),
 where S_q is the L1 distance of its counts from numbers that follow from what was told before, less a constant, and w is
-a third of its number of attributes, at most 1:
+its number of attributes over the most that a table has, at most 1:
 
 - w S_q differs by at most H_q, by the triangle inequality. So every weight, and the sum of all, changes by a factor of
   e^(H / b) at most, and a chance by e^(2H / b): the loss of Laplace noise of scale b / 2 on the table of everything.

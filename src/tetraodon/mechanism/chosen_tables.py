@@ -24,7 +24,7 @@ from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import NoiseLaw
 from tetraodon.policy.policy import Policy
 from tetraodon.questions import Query, SyntheticRecords
-from tetraodon.workload.chosen_tables import NOTHING, WAYS, ChosenTables
+from tetraodon.workload.chosen_tables import NOTHING, ChosenTables
 from tetraodon.workload.cliques import Places
 from tetraodon.workload.contribution import One
 from tetraodon.workload.linear import LinearQuery, Split
@@ -100,6 +100,7 @@ def draw_tables(
     told, chosen = [cells for _, cells in given], list[tuple[Places, Ints]]()
     truth = {table: _count(tables, counted, table) for table in tables.candidates} if tables.rounds else {}
     model = _Model(tables, scale, law)
+    ways = max(map(len, tables.candidates), default=1)
     typical = math.sqrt(law.variance(scale) * 2 / math.pi)
     for _ in range(tables.rounds):
         able = tables.open([table for table, _ in chosen])
@@ -109,7 +110,7 @@ def draw_tables(
         wanted = model.estimates(given, chosen, able)
         off = [int(np.abs(truth[t] - wanted[t]).sum()) - round(typical * tables.cells(t)) for t in able]
         scores = [len(table) * far for table, far in zip(able, off, strict=True)]
-        table = able[choose(scores, WAYS * wide)]
+        table = able[choose(scores, ways * wide)]
         chosen.append((table, truth[table] + draw(law, scale, truth[table].shape)))
         told.append(tables.line(*chosen[-1]))
     return np.concatenate(told)

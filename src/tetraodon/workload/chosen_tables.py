@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_CELLS = {2: 10_000, 3: 1_000}
 """A table of so many attributes with more cells than this is never chosen: noise would drown it."""
 WAYS, FEW = 3, 18
-"""The most attributes of a table that is chosen; of more attributes than these in all, only pairs are."""
+"""The most attributes of a table that is chosen; of more attributes than these in all there is no model."""
 MOST_MODEL = 2**18
 """Cells of a model of all that was told (`inference/graphical_model.py`). Nothing is chosen that needs more."""
 NOTHING: Ints = np.zeros(0, np.int64)
@@ -76,8 +76,8 @@ class ChosenTables(NotLinear):
     @cached_property
     def candidates(self) -> tuple[Places, ...]:
         """What can be chosen."""
-        places, few = range(len(self.splits)), len(self.splits) <= FEW
-        every = self._small(places, 2) + (self._small(places, WAYS) if few else [])
+        places = range(len(self.splits))
+        every = self._small(places, 2) + (self._small(places, WAYS) if self.modelled else [])
         return tuple(p for p in every if not set(p) <= set(self.free))
 
     def _small(self, places: Iterable[int], ways: int) -> list[Places]:
