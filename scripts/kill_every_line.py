@@ -38,6 +38,7 @@ from pyarrow import parquet
 
 import tetraodon as td
 from tetraodon.ledger import Ledger
+from tetraodon.publishing.plan import plan_view
 
 SOURCE = Path(td.__file__).parent
 TRACED = (
@@ -83,6 +84,7 @@ class Way:
 def ways() -> list[Way]:
     """A release and a view; whatever can be worked out without the data is worked out here."""
     plan, policy = td.plan(RELEASE), td.load_policy(VIEW)
+    plan_view(policy)  # its probabilities are remembered
     return [
         Way(
             "release",
