@@ -97,3 +97,11 @@ def test_what_is_said(adversary: dict, words: str) -> None:
 def test_whoever_links_is_told_of_unless_named() -> None:
     assert "knows a person but for one attribute may read that one" in told(prior={"d": 0.2})
     assert "may read that one" not in told(prior={"d": 0.2}, kind="exclusive")
+
+
+def test_groups_beside_what_is_known_are_not_said_to_be_cut() -> None:
+    """A table with more rows of a group is then refused, so that nobody is told that some are left out."""
+    attackers = read([{"groups": "home", "at most": 5}]).attackers
+    assert "only that many are counted" in against_whom(attackers)
+    assert "more than 5 rows, or a row has none, is refused" in against_whom(attackers, 1)
+    assert "only that many are counted" not in against_whom(attackers, 1)

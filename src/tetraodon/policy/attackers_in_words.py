@@ -25,8 +25,8 @@ def less_than_it_says(attackers: Attackers) -> str:
     )
 
 
-def against_whom(attackers: Attackers) -> str:
-    """Whom the promise is kept against, and what is not covered."""
+def against_whom(attackers: Attackers, known: int = 0) -> str:
+    """Whom the promise is kept against, and what is not covered, where so many counts are known."""
     match attackers:
         case Independent():
             return (
@@ -35,11 +35,18 @@ def against_whom(attackers: Attackers) -> str:
                 "an outbreak, what is learnt that way is not covered."
             )
         case DependentGroups(column, rows):
+            most = number_of(rows, "row")
+            counted = (
+                f"A table in which a {column} has more than {most}, or a row has none, is refused, for what is known "
+                "counts all rows."
+                if known
+                else f"Of a {column} with more than {most} only that many are counted. Rows without a {column} are not "
+                "counted."
+            )
             return (
                 f"The promise is kept against anybody to whom rows with different {column} are independent, whatever "
-                f"they believe about rows that share it: those may depend on each other in any way. Of a {column} with "
-                f"more than {number_of(rows, 'row')} only that many are counted. Rows without a {column} are not "
-                f"counted. What one {column} says about another is not covered."
+                f"they believe about rows that share it: those may depend on each other in any way. {counted} What one "
+                f"{column} says about another is not covered."
             )
         case Chain():
             which = "a Markov chain" if len(attackers.transitions) == 1 else "one of several Markov chains"

@@ -55,18 +55,23 @@ def _one(section: AttackersSection, document: PolicyDocument, domain: Domain) ->
         return INDEPENDENT
     if document.known and section.kind != "groups":
         raise Refused(
-            "known counts are priced for attackers to whom people are independent only",
-            fix="drop `known` if nothing exact was published, or write `attackers: [independent]` if that is true",
+            f"known counts have no price beside {'contacts' if section.kind == 'contacts' else 'a chain'}: everybody "
+            "would depend on everybody",
+            fix="name `groups` that are independent of each other, which have one beside one known count; leaving out "
+            "what is known would not make it unknown",
         )
     if document.individuals:
         raise Refused(
             "people with several rows are priced for attackers to whom people are independent only",
-            fix="name the larger unit as the individual: {key: household_id, at most: 15 rows}",
+            fix="name the larger unit, all of whose rows may depend on each other, as the individual: {key: "
+            "household_id, at most: 15 rows}",
         )
     if document.groups:
         raise Refused(
             "people with secrets of their own are priced for attackers to whom people are independent only",
-            fix="drop the key `groups`: under these attackers every change of a row is priced for everybody",
+            fix="drop the key `groups`, and let `secrets` say all that anybody hides"
+            if section.kind == "contacts"
+            else "drop the key `groups`: under these attackers every change of a row is priced for everybody",
         )
     if section.kind == "contacts" and (document.budget.delta or document.budget.rho):
         raise Refused(

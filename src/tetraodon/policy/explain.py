@@ -274,7 +274,7 @@ def _assumed(policy: Policy) -> Part:
     else:
         rows = "Every row is about a different person."
     sentences = [
-        against_whom(policy.attackers),
+        against_whom(policy.attackers, len(policy.known)),
         rows,
         f"No {'other ' if policy.known else ''}exact figure about these data is known from elsewhere"
         + (", except the number of records." if policy.size_is_public else "."),
