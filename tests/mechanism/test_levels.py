@@ -70,7 +70,7 @@ def test_the_journey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert td.load_release("out")["paid"].columns["total"].tolist() == [total]
     assert all(check.passed for check in td.verify("out"))
     page = Path("out/report.html").read_text(encoding="utf-8")
-    assert "each twice as high as the one below" in page
+    assert "each twice as high as the one below, was added up. Random noise" in page
     assert "% of the largest value in the table" in page
 
 

@@ -9,7 +9,7 @@ import pytest
 import tetraodon as td
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.table_in_words import cost_of_rows, fact_in_words, rows_in_a_step, whose_rows
+from tetraodon.policy.table_in_words import cost_of_rows, fact_in_words, known_in_words, rows_in_a_step, whose_rows
 
 
 def keyed(most: int, **changed: object) -> td.Policy:
@@ -91,3 +91,23 @@ def test_only_single_steps_are_bounded() -> None:
         assert "No other exact figure" in " ".join(told.text.split())
     nothing = td.explain(td.load_policy({**POLICY, "known": []}))
     assert "known already" not in nothing.text
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ({"at least": 1}, "that at least 1 record satisfies x = 3"),
+        ({"at most": 100}, "that at most 100 records satisfy x = 3"),
+        ({"at least": 1, "at most": 2}, "that at least 1 and at most 2 records satisfy x = 3"),
+    ],
+)
+def test_one_record_is_not_several(ends: dict[str, int], told: str) -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"x": {"integer": [0, 9]}},
+            "budget": {"epsilon": 1},
+            "known": [{"count": "x = 3", **ends}],
+        }
+    )
+    assert known_in_words(policy.known[0], policy.domain) == told

@@ -59,8 +59,8 @@ class Levels(Disguise):
         off = self.expected_error(None, at)  # type: ignore[arg-type]
         return (
             f"What values have in each of {at.told(LevelSums).rows} levels, each twice as high as the "
-            f"one below, was added up, and got {noise}, in parts of the level. Levels that nobody seems to reach were "
-            f"left out. So the sum is typically off by about {off:.3g}% of the largest value that there is, "
+            f"one below, was added up. {noise} was added to each, in parts of the level. Levels that nobody seems to "
+            f"reach were left out. So the sum is typically off by about {off:.3g}% of the largest value that there is, "
             "however many records there are and however large values may be. The interval holds whatever they are."
         )
 

@@ -123,7 +123,13 @@ def known_in_words(known: Known, domain: Domain) -> str:
     """What somebody knows of a fact: all of it, or that it is at most or at least so much."""
     ends = [f"{word} {end:,}" for word, end in (("at least", known.least), ("at most", known.most)) if end is not None]
     asked = fact_in_words(known.fact, domain)
-    return f"that {listing(ends)} {asked.removeprefix('how many ')}" if ends else asked
+    if not ends:
+        return asked
+    told = asked.removeprefix("how many ")
+    if (known.least if known.most is None else known.most) == 1:
+        told = told.replace("records satisfy", "record satisfies", 1).replace("records have", "record has", 1)
+        told = told.replace("records there are", "record there is", 1)
+    return f"that {listing(ends)} {told}"
 
 
 def fact_in_words(fact: Fact, domain: Domain) -> str:
