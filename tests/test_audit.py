@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from scripts.audit import audit
+from scripts.audit.chosen import chosen_loss
 from scripts.audit.counting import quickly
 from scripts.audit.ranks import rank_loss
 
@@ -24,9 +25,11 @@ import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.engine import Individuals, csv_file
 from tetraodon.errors import TableError
+from tetraodon.noise.laws import LAPLACE
 from tetraodon.releasing import counting as releasing_counting
 from tetraodon.releasing import pricing
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.workload.chosen_tables import ChosenTables
+from tetraodon.workload.linear import LinearQuery, Measurement, Split
 from tetraodon.workload.ranks import Ranks
 
 PARTS, CASES = 10, int(os.environ.get("TETRAODON_AUDIT_CASES", "1000"))
@@ -54,6 +57,21 @@ def test_what_ranks_lose_is_worked_out_from_all_cuts() -> None:
     lost = float(rank_loss(ranks, [((0, 1),)], [((3, 1),)], Fraction(2)))
     assert lost == pytest.approx(math.log(sums[1] / sums[0]))  # cuts before both places, or behind both
     assert rank_loss(ranks, [((0, 1),), ((2, 3),)], [((0, 1),), ((2, 3),)], Fraction(2)) == 0
+
+
+def test_what_chosen_tables_lose_is_worked_out_from_all_choices() -> None:
+    """A record is replaced: each attribute moves by 2 at scale 12, their table by 2 at scale 3; it is the only one."""
+    both = ChosenTables((Split("a"), Split("b")), (2, 2), 1, total=True)
+    one, two = [(0, 0, 1), (1, 0, 4)], [(1, 0, 4), (1, 1, 1)]
+    assert float(chosen_loss(both, one, two, Fraction(3), LAPLACE)) == pytest.approx(2 * 2 / 12 + 2 / 3)
+    assert chosen_loss(both, one, one, Fraction(3), LAPLACE) == 0
+    assert chosen_loss(both, one, two[1:], Fraction(3), LAPLACE) == math.inf  # the total is told
+    # of three and their threes, by weights of 2/3 and 1: that of 1 is up by 2, the others down by 4/3, at scale 27
+    three = ChosenTables((Split("a"), Split("b"), Split("c")), (2, 2, 2), 1, total=True)
+    low, high = math.exp(4 / 3 / 27), math.exp(2 / 27)
+    choice = math.log(high * (1 + 3 * low) / (high + 3))
+    lost = chosen_loss(three, [(0, 0, 0, 1)], [(1, 1, 1, 1)], Fraction(3), LAPLACE)
+    assert float(lost) == pytest.approx(3 * 2 / 12 + 2 / 3 + choice)
 
 
 @pytest.mark.parametrize("presence", ["public", "secret"])
