@@ -125,3 +125,11 @@ def test_all_rows_of_a_person_are_played(tmp_path: Path) -> None:
     chances = [laplace_pmf(Fraction(2), k) for k in range(-90, 91)]
     apart = sum(abs(a - b) for a, b in zip([*chances, 0.0, 0.0], [0.0, 0.0, *chances], strict=True)) / 2
     assert by_name(attack_release(release))["promised"].got == pytest.approx((1 + apart) / 2, abs=0.02)
+
+
+def test_what_is_known_and_told_exactly_is_no_breach(tmp_path: Path) -> None:
+    """A known table may be told exactly; households beside it have no price, which is not an infinite one."""
+    known = {"known": [{"marginal": ["ill"]}], "release": [{"name": "both", "histogram": ["age", "ill"]}]}
+    found = by_name(attack_release(released(tmp_path, **known)))["household"]
+    assert found.epsilon is None
+    assert "beside one known count" in found.why

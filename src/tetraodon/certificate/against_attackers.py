@@ -71,6 +71,8 @@ def certify_release(
         replace(policy.graph, known=()) if policy.known else policy.graph, measurements, delta=at
     )
     each = certify_measurements(complete_graph(policy.graph), measurements, delta=at)
+    if isinstance(policy.attackers, DependentGroups):
+        policy.attackers.rows_together(known_counts(policy))  # what has no price is refused, and not called infinite
     if (not each.finite and each.rho is None) or each.epsilon == 0:
         return each
     squares = currency_of(measurements) is Currency.ZCDP
