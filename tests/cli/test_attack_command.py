@@ -76,6 +76,9 @@ def test_on_a_view(run: Run, run_json: Callable[..., Any], place: Path) -> None:
     assert told == json.loads((place / "view/view.json").read_text())["exposure"]
     assert "somebody who has nothing but this view" in " ".join(run("attack", "--on", "view").stdout.split())
     run("attack", "--on", "view", "--secret", "ill", code=2)
+    (place / "series").mkdir()
+    (place / "view").rename(place / "series/view-1")
+    assert "view-1" in run_json("attack", "--on", "series", code=2)["error"]["fix"]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,8 @@ def _attack_folder(on: str, knows: str | None, secret: list[str], household: int
     from tetraodon.verifying import is_view
 
     folder = existing(on, option="--on", folder=True)
+    if is_view(folder / "view-1"):
+        raise WrongUse("this folder holds several views of a series", fix="name one of them, such as its view-1")
     if is_view(folder):
         _attack_view(folder, knows, secret, as_json)
         return
