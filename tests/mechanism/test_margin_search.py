@@ -67,7 +67,8 @@ def test_it_reaches_the_closed_form_where_somebody_may_be_absent(ways: int) -> N
 def test_no_other_noise_of_laplace_is_better() -> None:
     tables = pairs()
     search = TableSearch(tables, [1.0] * len(tables), [None, frozenset("abcd")])
-    rates = search.laplace()
+    rates, besides = search.laplace(joined=False)
+    assert not besides
     ones = dict.fromkeys((part for table in tables for part in table.of), 1.0)
 
     def error(rate: np.ndarray) -> float:
@@ -79,11 +80,33 @@ def test_no_other_noise_of_laplace_is_better() -> None:
         assert error(rates) <= error(rates * np.exp(coins.normal(0, 0.1, len(rates)))) * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("steps", [[None], [frozenset("abcd")], [None, frozenset("ab"), frozenset("cd")]])
+def test_joined_tables_lower_the_error(steps: list[frozenset[str] | None]) -> None:
+    """Errors of what is found, by precisions written out, at what the worst step loses."""
+    tables = pairs()
+    search, sizes = TableSearch(tables, [1.0] * len(tables), steps), {"a": 2, "b": 3, "c": 7, "d": 12}
+
+    def error(rates: np.ndarray, besides: dict[frozenset[str], float]) -> float:
+        precise = precisions(tables, rates**2, dict.fromkeys((part for table in tables for part in table.of), 1.0))
+        measured = [*zip([table.of[-1] for table in tables], rates, strict=True), *besides.items()]
+        for one, rate in besides.items():
+            for part in precise:
+                if part <= one:
+                    precise[part] += rate**2 / math.prod(sizes[name] for name in one - part)
+        lost = [sum(rate * (1 if step is None else 2 * bool(step & one)) for one, rate in measured) for step in steps]
+        return squared_error(tables, precise) * max(lost) ** 2
+
+    plain, joined = (search.laplace(joined=some) for some in (False, True))
+    assert set(joined[1]) <= {frozenset(some) for some in ("abc", "abd", "acd", "bcd")}
+    assert error(*joined) <= error(*plain) * (1.001 if not joined[1] else 0.98)
+    assert joined[1] or len(steps) > 1
+
+
 def test_what_weighs_more_errs_less() -> None:
     tables = pairs()
     search = TableSearch(tables, [100.0, *[1.0] * (len(tables) - 1)], [frozenset("abcd")])
     fair = TableSearch(tables, [1.0] * len(tables), [frozenset("abcd")])
-    heavy, usual = search.laplace(), fair.laplace()
+    heavy, usual = (one.laplace(joined=False)[0] for one in (search, fair))
     assert heavy[0] / heavy.sum() > usual[0] / usual.sum()
 
 

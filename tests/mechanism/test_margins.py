@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -64,6 +65,10 @@ def test_errors_are_those_of_least_squares(presence: str, secrets: dict[str, Any
     asked = [(names, Fraction(3 + n, 2), times if weighed else ()) for n, (names, times) in enumerate(WEIGHED.items())]
     tables = [scaled(here, *one) for one in asked[: 4 if weighed else 3]]
     tables += [] if weighed else [scaled(here, ("b", "c"), Fraction(9))]
+    if not weighed:  # and one by all three attributes beside it
+        strategy, every = tables[0].strategy, LinearQuery(One(), splits(("a", "b", "c")))
+        strategy = replace(strategy, noisy=(*strategy.noisy, every), weights=(Fraction(1), Fraction(7, 5)))
+        tables[0] = replace(tables[0], strategy=strategy)
     rows = []
     for at in tables:
         for m in at.strategy.measurements(at.scale):

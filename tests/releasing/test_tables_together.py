@@ -97,7 +97,8 @@ def test_all_pairs_under_laplace_noise_err_as_marginals_do() -> None:
     public = {f"a{number:02}": "public" for number in range(8)}
     found = td.plan(policy(ADULT, presence="secret", secrets=public, budget={"epsilon": 1}))
     assert found.epsilon == 1
-    assert squared_error(found) <= 583
+    assert squared_error(found) <= 533  # HDMM's weighted margins, the best of 40 descents: 565.6
+    assert found.certificate.exact
 
 
 @pytest.mark.parametrize(("sizes", "ways"), [((10,) * 20, 2), ((6,) * 14, 3)])
@@ -176,6 +177,30 @@ def test_a_table_that_must_keep_an_error_stands_for_itself() -> None:
     found = td.plan({**document, "release": [{**first, "error": {"within": 99}}, *others]})
     assert found[first["name"]].mechanism == "identity"
     assert found[others[0]["name"]].mechanism == "margins"
+
+
+def test_joined_tables_are_released_verified_and_read(tmp_path: Path) -> None:
+    """Joined tables stand beside an item. What hardly has a measurement of its own is read from them."""
+    sizes = (20, 15, 3, 2)
+    here = policy(sizes, budget={"epsilon": 2})
+    plan, coins = td.plan(here), np.random.default_rng(3)
+    besides = [query.names for item in plan for query in item.strategy.noisy[1:]]
+    assert ("a00", "a02", "a03") in besides
+    assert (plan.epsilon, plan.certificate.exact) == (2, True)
+    noise = [float(item.scale) for item in plan]
+    assert max(noise) > 100 * min(noise)
+    records = {n: coins.integers(1, size + 1, 4000) for n, size in zip(here.domain.names, sizes, strict=True)}
+    with td.Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open("d", 20, here.document)
+        td.release(plan, pl.DataFrame(records), ledger=ledger, out=tmp_path / "out")
+    assert all(check.passed for check in td.verify(tmp_path / "out"))
+    again = td.load_release(tmp_path / "out")
+    for item in again.plan:
+        assert item.expected_error == pytest.approx(plan[item.name].expected_error)
+        answer = again[item.name].to_polars()
+        assert (answer["upper"] - answer["lower"]).max() <= 12 * item.expected_error
+    asked = again.ask("a00 <= 4 and a03 = 1")
+    assert asked.upper - asked.lower <= 12 * 2 * plan["a00_a03"].expected_error
 
 
 @pytest.mark.parametrize("budget", [{"rho": "1/2"}, {"epsilon": 2}], ids=["gaussian", "laplace"])

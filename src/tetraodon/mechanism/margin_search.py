@@ -1,8 +1,10 @@
 """How well to measure each of many tables, and each part of them, so that their squared errors add up to the least.
 
 With Gaussian noise a step costs a sum of the precisions of parts, and errors are a sum of one over each: a convex
-problem, and what it finds is the best there is where all values of an attribute are alike. With Laplace noise, or
-beside items of other kinds, tables are measured as they are, and only how much noise each gets is searched for.
+problem, and what it finds is the best there is where all values of an attribute are alike. Beside items of other kinds
+tables are measured as they are, and only how much noise each gets is searched for. With Laplace noise a step costs the
+sum of one over each noise, so that one table by more attributes can be better than several: those that join two of the
+tables are tried one by one.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ SHARP = (30.0, 300.0)
 """Powers that stand for a maximum, one after the other."""
 SLACK = 0.002
 """By how much steps that change fewer attributes are to cost less, so that the certificate need not try them all."""
+GAINED, LITTLE = 0.002, 9.0
+"""By how much a joined table must lower the logarithm of the error, and what tables in whose place it is keep."""
+MOST_JOINED, MOST_CELLS = 10_000, 2**17
+"""Joined tables that are tried, times the tables that there are, and the cells that they have, at most."""
 RANGE = 12.0
 """Precisions are searched for within e to the power of this, up and down."""
 
@@ -68,17 +74,49 @@ class TableSearch:
         return np.exp(found[:count]), dict(zip(parts, factors.tolist(), strict=True))
 
     @searching
-    def laplace(self) -> Floats:
-        """One over the scale of each table, up to a factor."""
-        moved = np.array([[1.0 if s is None else 2.0 * bool(s & t.of[-1]) for t in self.tables] for s in self.steps])
+    def laplace(self, *, joined: bool) -> tuple[Floats, dict[frozenset[str], float]]:
+        """One over the scale of each table, up to a factor; where they may be `joined`, the same of tables besides.
+
+        Post  tables whose place others take keep a little, so that each has a measurement of its own.
+        """
+        sets = [table.of[-1] for table in self.tables]
+        value, logs = self._descended(sets, np.zeros(len(sets)))
+        for more in self._joined() if joined else ():
+            held = np.array([one <= more for one in sets])
+            start = np.append(np.where(held, np.maximum(logs - 6, -RANGE), logs), logs[held].max())
+            found, after = self._descended([*sets, more], start)
+            if found < value - GAINED:
+                value, logs, sets = found, after, [*sets, more]
+        count, rates = len(self.tables), np.exp(np.maximum(logs, logs.max() - LITTLE))
+        besides = zip(sets[count:], np.exp(logs[count:]).tolist(), strict=True)
+        return rates[:count], {one: rate for one, rate in besides if rate > math.exp(-LITTLE) * rates.max()}
+
+    def _joined(self) -> list[frozenset[str]]:
+        """Sets of attributes that join those of two tables with one in common, from the fewest cells up."""
+        of, cells = [table.of[-1] for table in self.tables], {}
+        for one, other in combinations(of, 2):
+            if one & other and one | other not in of:
+                cells[one | other] = math.prod(self._sizes[name] for name in one | other)
+        few = sorted((many, sorted(one)) for one, many in cells.items() if many <= MOST_CELLS)
+        return [frozenset(names) for _, names in few[: MOST_JOINED // len(of)]]
+
+    def _descended(self, sets: Sequence[frozenset[str]], start: Floats) -> tuple[float, Floats]:
+        """The logarithm of the error at a given loss where a descent ends, and those of one over the scales there."""
+        moved = np.array([[1.0 if s is None else 2.0 * bool(s & one) for one in sets] for s in self.steps])
+        inside = np.array([[self._told(one, part) for one in sets] for part in self._parts])
 
         def error(logs: Floats, sharp: float) -> tuple[float, Floats]:
             rate = np.exp(logs)
-            value, slope = _log_error(self._asked, self._inside @ rate**2)
+            value, slope = _log_error(self._asked, inside @ rate**2)
             top, rise = _log_largest(moved @ rate, sharp)
-            return value + 2 * top, 2 * rate**2 * (slope @ self._inside) + 2 * rate * (rise @ moved)
+            return value + 2 * top, 2 * rate**2 * (slope @ inside) + 2 * rate * (rise @ moved)
 
-        return np.exp(_descend(error, np.zeros(len(self.tables))))
+        logs = _descend(error, start)
+        return _log_error(self._asked, inside @ np.exp(2 * logs))[0] + 2 * math.log((moved @ np.exp(logs)).max()), logs
+
+    def _told(self, table: frozenset[str], part: frozenset[str]) -> float:
+        """One over how many cells of a table each number of a part is spread over; 0 where it does not tell it."""
+        return 1 / math.prod(self._sizes[name] for name in table - part) if part <= table else 0.0
 
     @cached_property
     def _parts(self) -> list[frozenset[str]]:

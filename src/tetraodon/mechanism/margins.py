@@ -32,6 +32,8 @@ from tetraodon.workload.weighed_margins import WeighedMargins, multiples, outsid
 class Margins(Mechanism):
     """A strategy measures its table with noise on each number, in which margins may be weighed less, or more.
 
+    Other noisy queries besides are tables by more attributes, which it is read together with.
+
     It is proposed for all tables of a release at once (`releasing/tables_together.py`), and for none by itself.
     """
 
@@ -71,6 +73,9 @@ class Margins(Mechanism):
 
     def parts(self, at: Scaled, weights: Floats) -> tuple[Floats, ...]:
         return (_undone(at, weights, 1),)
+
+    def part_scales(self, at: Scaled) -> tuple[Fraction, ...]:
+        return (at.scale,)
 
     def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
         (part,) = self.parts(at, mask.astype(np.float64).reshape(1, -1))
@@ -150,6 +155,11 @@ def table_errors(tables: Sequence[Scaled]) -> list[float]:
             parts.of, strengths_of(at.strategy, len(parts.of)), parts.spread, strict=True
         ):
             precision[part] = precision.get(part, 0.0) + strength**2 / (variance * spread)
+        for joined, scale in zip(at.strategy.noisy[1:], at.strategy.scales(at.scale)[1:], strict=True):
+            sizes = {split.name: split.size(at.domain) for split in joined.by}
+            for part in {part for other in every for part in other.of if part <= sizes.keys()}:
+                spread = math.prod(size for name, size in sizes.items() if name not in part)
+                precision[part] = precision.get(part, 0.0) + 1 / (at.strategy.noise.variance(scale) * spread)
     return [
         math.sqrt(
             sum(u / (precision[part] * spread) for part, u, spread in zip(p.of, p.unknown, p.spread, strict=True) if u)

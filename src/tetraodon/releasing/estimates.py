@@ -134,12 +134,17 @@ def _publish(
     if any(_about_order(items, key, domain) for key in tables) and not _never_fall(items, tables, known, domain):
         for key, values in agreed.items():
             tables[key].values = values
-    wanted = [key for key in tables if _whole(items, key)]
+    wanted = [key for key in tables if _whole(items, key) and not _besides(items, key)]
     if wanted:
         made = whole_tables([*known, *(tables[key] for key in wanted)], domain)[len(known) :]
         for key, values in zip(wanted, made, strict=True):
             tables[key].values = values
     return _both(agreed, {key: table.values for key, table in tables.items()})
+
+
+def _besides(items: Mapping[str, PlannedItem], key: Place) -> bool:
+    """Whether a table is one that nobody asked for, measured because it tells of others."""
+    return key[1] is not None and items[key[0]].strategy.mechanism.read_together
 
 
 def _whole(items: Mapping[str, PlannedItem], key: Place) -> bool:

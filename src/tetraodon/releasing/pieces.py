@@ -94,7 +94,8 @@ def pieces_of(items: Sequence[PlannedItem], measured: Mapping[str, Measured], do
     found: list[MeasuredPiece] = []
     for item in items:
         found += _tables(item, measured[item.name], domain)
-        first = len(item.strategy.noisy) if item.strategy.table else 0
+        own = 1 if item.strategy.mechanism.read_together else len(item.strategy.noisy)
+        first = own if item.strategy.table else 0
         for place, measurement in enumerate(_stated(item)[first:], start=first):
             if isinstance(measurement.query.contribution, One | Answerers | Number | Table):
                 found.append(_sums(item, place, measured[item.name][place]))

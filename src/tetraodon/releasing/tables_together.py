@@ -23,7 +23,8 @@ from tetraodon.policy.policy import Item, Policy
 from tetraodon.questions.query import Cells
 from tetraodon.releasing.best_proposal import expected
 from tetraodon.releasing.budget import Limit, fill
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.workload.contribution import One
+from tetraodon.workload.linear import LinearQuery, splits
 from tetraodon.workload.weighed_margins import WeighedMargins, multiples
 from tetraodon.zcdp import sqrt_above
 
@@ -124,19 +125,37 @@ def _searched(
 ) -> list[Planned]:
     """Strategies for the tables with scales in whole parts of each other; what they lose is not looked at yet."""
     if limit.pure:
-        rates = search.laplace()
+        rates, joined = search.laplace(joined=weighed)
         strategies = [replace(at.strategy, mechanism=MARGINS) for at in before]
-    else:
-        alone = all(len(policy.graph.factor_of(split.name).names) == 1 for at in before for split in at.strategy.table)
-        precise, factors = search.gaussian(weighed=weighed and alone)
-        rates = precise**0.5
-        strategies = [_weighed(at, parts, factors) for at, parts in zip(before, search.tables, strict=True)]
+        return _beside(strategies, rates.tolist(), joined, policy.domain)
+    alone = all(len(policy.graph.factor_of(split.name).names) == 1 for at in before for split in at.strategy.table)
+    precise, factors = search.gaussian(weighed=weighed and alone)
+    rates = precise**0.5
+    strategies = [_weighed(at, parts, factors) for at, parts in zip(before, search.tables, strict=True)]
     units = [float(strategy.noisy[0].contribution.unit) for strategy in strategies]
     steps = [float(rate) * unit for rate, unit in zip(rates, units, strict=True)]
     return [
         (strategy, Fraction(1, max(1, round(STEPS * step / min(steps)))))
         for strategy, step in zip(strategies, steps, strict=True)
     ]
+
+
+def _beside(
+    strategies: Sequence[Strategy], rates: Sequence[float], joined: dict[frozenset[str], float], domain: Domain
+) -> list[Planned]:
+    """The tables with their noise, and each that joins two of them measured beside the first that it holds."""
+    least, found = min(rates), []
+    for strategy, rate in zip(strategies, rates, strict=True):
+        scale, names = _step(rate / least), {split.name for split in strategy.table}
+        mine = [one for one in joined if names <= one]
+        more = [LinearQuery(One(), splits([name for name in domain.names if name in one])) for one in mine]
+        weights = (Fraction(1), *(_step(joined.pop(one) / least) / scale for one in mine))
+        found.append((replace(strategy, noisy=(*strategy.noisy, *more), weights=weights) if mine else strategy, scale))
+    return found
+
+
+def _step(rate: float) -> Fraction:
+    return Fraction(1, max(1, round(STEPS * rate)))
 
 
 def _weighed(at: Scaled, parts: TableParts, factors: dict[frozenset[str], float]) -> Strategy:
