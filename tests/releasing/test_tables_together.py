@@ -199,6 +199,7 @@ def test_joined_tables_are_released_verified_and_read(tmp_path: Path) -> None:
         assert item.expected_error == pytest.approx(plan[item.name].expected_error)
         answer = again[item.name].to_polars()
         assert (answer["upper"] - answer["lower"]).max() <= 12 * item.expected_error
+    assert "One by a00 and a02 and a03" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     asked = again.ask("a00 <= 4 and a03 = 1")
     assert asked.upper - asked.lower <= 12 * 2 * plan["a00_a03"].expected_error
 

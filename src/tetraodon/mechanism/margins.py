@@ -58,7 +58,11 @@ class Margins(Mechanism):
     def sentence(self, at: Scaled, noise: str, size: str) -> str:
         weighed = isinstance(at.strategy.noisy[0].contribution, WeighedMargins)
         how = ", with its margins weighed as is best for all tables together" if weighed else ""
-        return f"{noise} was added to each number of the table{how}{size}. It is read together with the other tables."
+        told = f"{noise} was added to each number of the table{how}{size}. It is read together with the other tables."
+        besides = [" and ".join(query.names) for query in at.strategy.noisy[1:]]
+        return " ".join(
+            [told, *(f"One by {names}, which tells of several, was measured beside it." for names in besides)]
+        )
 
     def fit(self, at: Scaled, measured: Measured) -> Floats:
         return _undone(at, measured[0].astype(np.float64).reshape(1, -1), 1).reshape(at.shape)
