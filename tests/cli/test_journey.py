@@ -169,7 +169,7 @@ def test_in_households(run: Run, place: Path) -> None:
     (place / "homes.yaml").write_text(text)
     head, *rows = table_text().splitlines()
     (place / "homes.csv").write_text("\n".join([f"{head},home", *(f"{row},{n // 4}" for n, row in enumerate(rows))]))
-    assert "all 3 rows of a group" in " ".join(run("check", "homes.yaml").stdout.split())
+    assert "all 3 rows that go together" in " ".join(run("check", "homes.yaml").stdout.split())
     run("ledger", "open", "homes.yaml")
     run("release", "homes.yaml", "homes.csv", "--out", "homes")
     assert "checks hold" in run("verify", "homes").stdout
