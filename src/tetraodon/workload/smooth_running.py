@@ -15,12 +15,11 @@ import numpy as np
 
 from tetraodon.arrays import Floats, Ints
 from tetraodon.errors import QueryError
-from tetraodon.workload.number import writable
-from tetraodon.workload.smooth_sums import LONGEST_PRODUCT, lowest_of, overlaps_of
+from tetraodon.workload.smooth_sums import LONGEST_PRODUCT, WrittenOut, lowest_of, overlaps_of
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothRunning:
+class SmoothRunning(WrittenOut):
     """Row r is the sum of kernel_j times the running count at place r - j; the last one, the total, is left out.
 
     >>> SmoothRunning("a", 4, np.array([1, 3]), Fraction(1, 4)).columns().tolist()
@@ -37,10 +36,6 @@ class SmoothRunning:
             raise QueryError("running sums do not tell every value", fix="give a kernel that tells each running count")
         if self.size * self.longest**2 >= LONGEST_PRODUCT:
             raise QueryError("running sums are too long for exact arithmetic", fix="use smaller weights")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
 
     @property
     def rows(self) -> int:
@@ -62,24 +57,7 @@ class SmoothRunning:
         overlaps[: len(self.kernel)] = overlaps_of(self.kernel)
         return np.append(0, np.cumsum(2 * np.cumsum(overlaps) - overlaps[0]))[: self.size]
 
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(np.abs(self.columns()).sum(axis=0)[x])
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        moved = np.zeros(np.broadcast(x, y).shape, np.int64)
-        for row in self.columns():
-            moved += np.abs(row[x] - row[y])
-        return moved
-
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
-
-    def columns(self) -> Ints:
-        writable(self.rows * self.size)
-        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
-
     def add_up(self, table: Ints) -> Ints:
-        """The answers, in units, of counts along the last axis."""
         running = np.cumsum(table, axis=-1)[..., :-1]
         rows = np.zeros((*table.shape[:-1], self.rows), running.dtype)
         for place, weight in enumerate(self.kernel.tolist()):

@@ -13,6 +13,7 @@ So products of two columns, which is all that squares need, are four entries of 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,8 +28,46 @@ from tetraodon.workload.smooth import Hats
 LONGEST_PRODUCT = 2**60
 
 
+class WrittenOut(ABC):
+    """Weighted sums along one attribute of which the columns are written out where absolute sums are asked for.
+
+    Why   they are made for Gaussian noise, which asks for squares, and these have closed forms.
+    """
+
+    name: str
+    size: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    @abstractmethod
+    def rows(self) -> int: ...
+
+    @abstractmethod
+    def add_up(self, table: Ints) -> Ints:
+        """The answers, in units, of counts along the last axis."""
+
+    def alone(self, x: Ints) -> Ints:
+        return np.asarray(np.abs(self.columns()).sum(axis=0)[x])
+
+    def apart(self, x: Ints, y: Ints) -> Ints:
+        moved = np.zeros(np.broadcast(x, y).shape, np.int64)
+        for row in self.columns():
+            moved += np.abs(row[x] - row[y])
+        return moved
+
+    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
+        return None
+
+    def columns(self) -> Ints:
+        writable(self.rows * self.size)
+        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
+
+
 @dataclass(frozen=True, eq=False)
-class SmoothSums:
+class SmoothSums(WrittenOut):
     """Rows are the sums, then the bumps: one for every place that the kernel reaches.
 
     >>> sums = SmoothSums("a", 3, 2, np.array([[1, 3]]), np.array([5]), np.array([1, 1, 2]), Fraction(1, 8))
@@ -58,10 +97,6 @@ class SmoothSums:
             raise QueryError("smooth sums are too long for exact arithmetic", fix="use smaller weights")
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    @property
     def rows(self) -> int:
         return len(self.sums) + self.size + len(self.kernel) - 1
 
@@ -87,24 +122,7 @@ class SmoothSums:
         every = np.arange(self.size)
         return self.inner(every, every)
 
-    def alone(self, x: Ints) -> Ints:
-        return np.asarray(np.abs(self.columns()).sum(axis=0)[x])
-
-    def apart(self, x: Ints, y: Ints) -> Ints:
-        moved = np.zeros(np.broadcast(x, y).shape, np.int64)
-        for row in self.columns():
-            moved += np.abs(row[x] - row[y])
-        return moved
-
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
-
-    def columns(self) -> Ints:
-        writable(self.rows * self.size)
-        return np.ascontiguousarray(self.add_up(np.eye(self.size, dtype=np.int64)).T)
-
     def add_up(self, table: Ints) -> Ints:
-        """The answers, in units, of counts along the last axis."""
         weighted = table * self.single
         bumps = np.zeros((*table.shape[:-1], self.size + len(self.kernel) - 1), weighted.dtype)
         for place, weight in enumerate(self.kernel.tolist()):
