@@ -104,7 +104,7 @@ class DependentGroups:
         if known > 1:
             raise Refused(
                 "groups of dependent rows are priced beside one known count, and more are known",
-                fix="list the one count that was published, or write `attackers: [independent]` if that is true",
+                fix="write `attackers: [independent]` if that is true: no price of both is known",
             )
         return self.at_most * max(2, 2 * self.at_most - 1) if known else self.at_most
 

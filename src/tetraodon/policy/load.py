@@ -275,7 +275,7 @@ def _check_budget(budget: Budget, problems: Problems, *, once: bool) -> None:
         fix = f"write 1e-6 or less, down to {float(LEAST_DELTA):g}: it is the chance that the promise fails altogether"
         problems.add(("budget", "delta"), PolicyError(what, fix=fix))
     if budget.once and not once and (budget.kind == "rho" or not budget.delta):
-        what = "`once` is about one release with an epsilon and a delta"
+        what = "`once` is about one release with an epsilon and a delta, or of a secret of the whole table"
         problems.add(("budget", "once"), PolicyError(what, fix="write {epsilon: 1, delta: 1e-6, once: true}"))
 
 
