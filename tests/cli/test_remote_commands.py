@@ -32,7 +32,7 @@ def test_plan_release_and_ask_on_a_server(served: World, tmp_path: Path, monkeyp
         assert done.exit_code == code, done.output
         return done.output
 
-    assert "charged epsilon 1, of which 2 is left for you, and it fits." in " ".join(run("plan", policy).split())
+    assert "charged epsilon 1, 2 is left for you, and it fits." in " ".join(run("plan", policy).split())
     assert json.loads(run("plan", policy, "--epsilon", "2.5", "--json"))["fits"] is False
     assert "--purpose" in run("release", policy, "--out", out, code=2)
     assert "no release" in run("ask", "people", "age < 30", code=1)

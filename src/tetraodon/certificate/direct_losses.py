@@ -90,9 +90,9 @@ def certify_replacement(policy: Policy, matrices: Mapping[str, Sequence[Sequence
     dependent = isinstance(policy.attackers, Contacts | DependentGroups)
     if policy.known or policy.graph.groups is not None or not (dependent or isinstance(policy.attackers, Independent)):
         raise Refused(
-            "the loss of a perturbed table is not known when counts are known, people have secrets of their own or "
-            "rows follow each other",
-            fix="use a policy without `known`, `groups` of secrets and chains",
+            "the loss of a perturbed table is not known when counts are known, people have secrets of their own, rows "
+            "follow each other or a share of the whole table is a secret",
+            fix="use a policy without `known`, `groups` of secrets, chains and secrets of the `table`",
             where=policy.dataset,
         )
     losses = []

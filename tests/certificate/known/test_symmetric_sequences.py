@@ -9,6 +9,7 @@ import pytest
 from tests.certificate.known.test_largest_push import check_witness
 from tests.known_worlds import Case, one_at_a_time, random_case, whole_histogram
 
+from tetraodon.certificate import oracle
 from tetraodon.certificate.known import symmetric_sequences as module
 from tetraodon.certificate.known.classes import Classes, classes_of
 from tetraodon.certificate.known.largest_push import edge_vectors, largest_push
@@ -60,7 +61,8 @@ def test_three_by_three() -> None:
     for graph, price in ((case.graph, 28), (complete_graph(case.graph), 30)):
         push = largest_push(graph, case.known, whole_histogram(case))
         assert (push.value, push.exact) == (price, True)
-        check_witness(Case(graph, case.known, 1), whole_histogram(case), push, None)
+        here = oracle.world(graph, case.known, 1)
+        check_witness(Case(graph, case.known, 1), here, whole_histogram(case), push, None)
     cells = [(LinearQuery(One(), splits(["a1", "a2"])), Fraction(1))]
     push = largest_push(case.graph, case.known, cells)
     assert (push.value, push.exact, push.witness) == (28, False, None)
