@@ -155,7 +155,8 @@ class Asked:
             return [ShownPart(self.channel, held.counts(condition, axes), in_domain)]
         before = self.earlier.before.held().counts(condition, axes)
         again = ShownPart(self.earlier.channel, self.earlier.rows.held().counts(condition, axes), before)
-        return [ShownPart(self.channel, held.counts(condition, axes), in_domain - before), again]
+        fresh = np.asarray(in_domain - before, object)  # one count less another is no array of one count
+        return [ShownPart(self.channel, held.counts(condition, axes), fresh), again]
 
     def count(self, part: ShownPart, rows: int | None) -> Estimate:
         """The estimate of a count; where n is public and the view has so many `rows`, maybe by the other records.
