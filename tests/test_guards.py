@@ -13,6 +13,7 @@ SEARCHES = {
     "certificate/known/sign_patterns.py": "fixed patterns of signs for a bound from below, which is reported as such",
     "mechanism/kmeans/centres.py": "starts of a search over points and weights that are public by then",
     "certificate/known/symmetric_sequences.py": "which of several alike sequences stands for all: any of them would do",
+    "inference/graphical_model.py": "made-up records that follow a model of what was told by then",
     "inference/made_up_records.py": "made-up records that follow what is public by then",
     "mechanism/chosen_tables.py": "made-up records that follow what was told by then",
     "mechanism/kmeans/lloyd_steps.py": "starts of a search that sees no data",
