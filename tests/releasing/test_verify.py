@@ -44,6 +44,15 @@ def test_an_untouched_release_passes(written: Path, policy: td.Policy) -> None:
     assert sum("follow from" in check.what for check in checks) == len(policy.items)
 
 
+def test_a_charge_that_is_no_decimal_number_passes(
+    table: pl.DataFrame, ledger: td.Ledger, policy: td.Policy, tmp_path: Path
+) -> None:
+    out = tmp_path / "third"
+    td.release(td.plan(policy.with_budget(epsilon="1/3")), table, ledger=ledger, out=out)
+    assert json.loads((out / "release.json").read_text())["charged"] == "1/3"
+    assert failed(out) == []
+
+
 def test_a_changed_file_is_noticed(written: Path) -> None:
     (written / "answers" / "ages.csv").write_text("nonsense")
     assert failed(written) == ["file answers/ages.csv"]
@@ -224,6 +233,7 @@ def test_extra_columns_and_rows_are_refused(written: Path, more: dict[str, list[
         {"date": None},
         {"charged": "little"},
         {"charged": "-1"},
+        {"charged": "1/0"},
         {"charged": 1},
         {"inference": "by an oracle"},
         {"errors_together": {"ages": 0.1}},

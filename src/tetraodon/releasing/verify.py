@@ -50,6 +50,8 @@ NOT_CHECKED = (
 """What no look at a folder can tell, in words. Who signed the folder vouches for these."""
 
 STATEMENTS = "the manifest says what follows"
+CHARGE = re.compile(r"\d{1,40}(\.\d{1,40}|/[1-9]\d{0,39})?")
+"""A charge as the ledger shows it: a decimal number, or a fraction that has none, such as 1/3."""
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -124,7 +126,7 @@ def check_statements(stated: Mapping[str, Any], mine: Mapping[str, Any]) -> Chec
     wrong += [name for name in same if not same_numbers(mine[name], stated[name])]
     if not all(isinstance(stated.get(name), str) for name in free[:3]) or not _was(stated["date"]):
         wrong.append("date")
-    if not re.fullmatch(r"\d{1,40}(\.\d{1,40})?", str(stated.get("charged"))):
+    if not CHARGE.fullmatch(str(stated.get("charged"))):
         wrong.append("charged")
     return Check(STATEMENTS, not wrong, ", ".join(sorted(set(wrong)))[:40])
 
