@@ -80,13 +80,14 @@ class TableSearch:
         Post  tables whose place others take keep a little, so that each has a measurement of its own.
         """
         sets = [table.of[-1] for table in self.tables]
-        value, logs = self._descended(sets, np.zeros(len(sets)))
+        columns = [self._column(one) for one in sets]
+        value, logs = self._descended(columns, np.zeros(len(sets)))
         for more in self._joined() if joined else ():
             held = np.array([one <= more for one in sets])
             start = np.append(np.where(held, np.maximum(logs - 6, -RANGE), logs), logs[held].max())
-            found, after = self._descended([*sets, more], start)
+            found, after = self._descended(wider := [*columns, self._column(more)], start)
             if found < value - GAINED:
-                value, logs, sets = found, after, [*sets, more]
+                value, logs, sets, columns = found, after, [*sets, more], wider
         count, rates = len(self.tables), np.exp(np.maximum(logs, logs.max() - LITTLE))
         besides = zip(sets[count:], np.exp(logs[count:]).tolist(), strict=True)
         return rates[:count], {one: rate for one, rate in besides if rate > math.exp(-LITTLE) * rates.max()}
@@ -100,10 +101,19 @@ class TableSearch:
         few = sorted((many, sorted(one)) for one, many in cells.items() if many <= MOST_CELLS)
         return [frozenset(names) for _, names in few[: MOST_JOINED // len(of)]]
 
-    def _descended(self, sets: Sequence[frozenset[str]], start: Floats) -> tuple[float, Floats]:
+    def _column(self, table: frozenset[str]) -> tuple[Floats, Floats]:
+        """How far each of the worst steps moves a table, and how much of its precision goes to each part.
+
+        Why   a step that changes more attributes moves no table less: only the longest are compared.
+        """
+        longest = max(len(step or ()) for step in self.steps)
+        worst = [step for step in self.steps if step is None or len(step) == longest]
+        moved = np.array([1.0 if step is None else 2.0 * bool(step & table) for step in worst])
+        return moved, np.array([self._told(table, part) for part in self._parts])
+
+    def _descended(self, columns: Sequence[tuple[Floats, Floats]], start: Floats) -> tuple[float, Floats]:
         """The logarithm of the error at a given loss where a descent ends, and those of one over the scales there."""
-        moved = np.array([[1.0 if s is None else 2.0 * bool(s & one) for one in sets] for s in self.steps])
-        inside = np.array([[self._told(one, part) for one in sets] for part in self._parts])
+        moved, inside = (np.stack(one, axis=1) for one in zip(*columns, strict=True))
 
         def error(logs: Floats, sharp: float) -> tuple[float, Floats]:
             rate = np.exp(logs)
