@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.audit import audit
+from scripts.audit import audit, over_time
 from scripts.audit.chosen import chosen_loss
 from scripts.audit.counting import quickly
 from scripts.audit.ranks import rank_loss
@@ -35,9 +35,9 @@ from tetraodon.workload.ranks import Ranks
 PARTS, CASES = 10, int(os.environ.get("TETRAODON_AUDIT_CASES", "1000"))
 
 
-def look(folder: Path, numbers: range, seed: int = 12) -> Counter[str]:
+def look(folder: Path, numbers: range, seed: int = 12, make: audit.Make = audit.case) -> Counter[str]:
     with quickly():
-        return sum((audit.one(seed, number, folder) for number in numbers), Counter[str]())
+        return sum((audit.one(seed, number, folder, make) for number in numbers), Counter[str]())
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -47,6 +47,19 @@ def test_no_certificate_is_below_what_neighbours_lose(part: int, tmp_path: Path)
     assert done["cases"] == len(numbers)
     assert done["neighbours"] > len(numbers)
     assert min(done[what] for what in ("exact", "exact over all", "of another file", "spelt anew")) > 0
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_charges_cover_what_selections_of_a_table_lose_over_time(part: int, tmp_path: Path) -> None:
+    done = look(tmp_path, range(40 * part, 40 * part + 40), make=over_time.case)
+    counted = ("releases", "with a condition", "for an owner", "together", "neighbours", "files of an owner")
+    assert min(done[what] for what in counted) > 0
+
+
+def test_earlier_releases_that_are_forgotten_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricing, "entry_measurements", lambda _, __: [])
+    with pytest.raises(audit.Finding, match="charged"):
+        look(tmp_path, range(400), make=over_time.case)
 
 
 def test_what_ranks_lose_is_worked_out_from_all_cuts() -> None:

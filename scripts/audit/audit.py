@@ -13,10 +13,11 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import tetraodon as td
 from scripts.audit.asking import other_file
@@ -230,17 +231,21 @@ def _record(value: Any) -> Record | None:
     return None if value is ABSENT else tuple(value)
 
 
-def one(seed: int, number: int, folder: Path) -> Counter[str]:
+Make: TypeAlias = Callable[[random.Random, Path], Counter[str]]
+
+
+def one(seed: int, number: int, folder: Path, make: Make = case) -> Counter[str]:
     """One case, made again by its number."""
     try:
-        return case(random.Random(f"{seed}:{number}"), folder)
+        return make(random.Random(f"{seed}:{number}"), folder)
     except Exception as error:
         error.add_note(f"--seed {seed} --only {number}")
         raise
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run_cases(make: Make, description: str) -> bool:
+    """Make as many cases as the command line says. Whether anything was found."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="make this case alone")
@@ -250,15 +255,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, quickly():
         for number in numbers:
             try:
-                done += one(wanted.seed, number, Path(place))
+                done += one(wanted.seed, number, Path(place), make)
             except Exception as error:  # noqa: BLE001
                 found += 1
                 print(f"{type(error).__name__}: {error}\n{error.__notes__}\n", flush=True)
                 if not isinstance(error, Finding):
                     traceback.print_exc()
     print(f"{dict(sorted(done.items()))}, {found} found")
-    sys.exit(bool(found))
+    return bool(found)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_cases(case, __doc__ or ""))

@@ -38,12 +38,12 @@ class Told:
     refusal: str = ""
 
 
-def count(plan: Plan, content: bytes, folder: Path, governing: Policy | None = None) -> Told:
-    """Count a file as a release does."""
+def count(plan: Plan, content: bytes, folder: Path, governing: Policy | None = None, *, owned: bool = False) -> Told:
+    """Count a file as a release does; with `owned`, as one for somebody who may not see it."""
     path = folder / "table.csv"
     path.write_bytes(content)
     try:
-        found = counting.count(plan, path, governing)
+        found = counting.count(plan, path, governing, owned=owned)
     except DataRefusal as refusal:
         return Told((), str(refusal))
     every = [(m, array) for item in plan for m, array in zip(item.measurements, found[item.name], strict=True)]

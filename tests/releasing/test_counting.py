@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.releasing.conftest import POLICY
 
-import tetraodon as td
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.engine import open_table
 from tetraodon.questions import histogram, linear, total
-from tetraodon.releasing.counting import added_by, count, exact_answer, group_of
+from tetraodon.releasing.counting import added_by, exact_answer, group_of
 from tetraodon.whole_sums import LARGEST
 
 AMOUNT = Attribute("amount", Grid(Fraction(-1), Fraction(3), Fraction(1, 4)), missing=2)
@@ -46,33 +43,3 @@ def test_a_sum_that_is_too_long_is_cut_off():
     with open_table(pl.DataFrame({"wide": [10**18] * 5}), domain) as engine:
         [counts] = engine.counts([()], {(): ["wide"]})
     assert exact_answer(asked, domain, counts).tolist() == [LARGEST]
-
-
-@pytest.mark.parametrize(
-    ("condition", "presence", "allowed"),
-    [
-        ("sex = 'Male'", "public", True),
-        ("age >= 25", "public", False),
-        ("age >= 25", "secret", True),
-        ("sex = 'Male' and region = 'north'", "public", False),
-        ("sex = 'Male' and remark is null", "public", False),
-    ],
-)
-def test_a_query_may_not_let_a_secret_decide_a_known_number(
-    condition: str, presence: str, allowed: bool, table: pl.DataFrame, tmp_path: Path
-) -> None:
-    file = tmp_path / "people.parquet"
-    table.with_columns(remark=pl.lit(None, pl.String)).write_parquet(file)
-    document = {**POLICY, "presence": presence, "release": [{"name": "ages", "histogram": "age"}]}
-    plan = td.plan(document)
-    query = f"select * from '{file}' where {condition}"
-    if not allowed:
-        with pytest.raises(td.Refused, match="who is in the data"):
-            count(plan, query)
-        return
-    held = table.filter(pl.col("sex") == "Male") if "sex" in condition else table.filter(pl.col("age") >= 25)
-    assert count(plan, query)["ages"][0].sum() == held.height
-    renamed = f"select age, cast('Male' as text) as sex, income, region from '{file}' where {condition}"
-    if presence == "public":
-        with pytest.raises(td.Refused, match="who is in the data"):
-            count(plan, renamed)

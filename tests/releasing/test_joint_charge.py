@@ -109,12 +109,3 @@ def test_with_a_delta_there_is_one_release_under_a_chain(tmp_path: Path, chained
             assert book.account("power").charged == first.epsilon
             with pytest.raises(Refused, match="with Gaussian noise there is one release"):
                 td.release(second, TABLE, ledger=book)
-
-
-def test_records_that_a_query_makes_have_no_price_under_a_chain(tmp_path: Path, chained: Policy) -> None:
-    TABLE.to_parquet(tmp_path / "t.parquet")
-    with td.Ledger(tmp_path / "l.db") as book:
-        book.open("power", 5, chained.document)
-        with pytest.raises(Refused, match="makes other records"):
-            td.release(td.plan(chained), f"select * from '{tmp_path / 't.parquet'}' where time >= 9", ledger=book)
-        td.release(td.plan(chained), f"select * from '{tmp_path / 't.parquet'}'", ledger=book)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tests.gate.ways import TABLE, VIEW
 
 import tetraodon as td
-from tetraodon.ledger.account import ADDS_UP, ALONE, JOINTLY, Account
+from tetraodon.ledger.account import ADDS_UP, JOINTLY, Account
 from tetraodon.releasing import pricing
 from tetraodon.releasing.counting import count
 
@@ -328,32 +328,3 @@ def test_of_dependent_groups_every_change_of_their_rows_is_priced_together(
         spent.append(book.account("tiny").spent)
     assert [one.rho if more else one.pure for one in spent] == [(4 if more else 2) * worst for worst in each]
     assert book.entries("tiny")[1].composition == JOINTLY
-
-
-QUERIES = {
-    "a secret decides": "select a, sex from '{}' where a >= 1",
-    "computed": "select a, cast(case when a >= 1 then 'f' else 'm' end as text) as sex from '{}'",
-    "public": "select * from '{}' where sex = 'f'",
-    "columns alone": "select sex, a from '{}'",
-}
-
-
-@pytest.mark.parametrize(("query", "shared"), [*zip(QUERIES, [False, False, True, True], strict=True)])
-def test_records_that_a_query_makes_are_priced_by_themselves(
-    book: td.Ledger, tmp_path: Path, query: str, shared: bool
-) -> None:
-    """Somebody who turns one is another in the second table and comes into the first: no single step does both."""
-    PEOPLE.write_parquet(tmp_path / "t.parquet")
-    secrets = {"together": "one attribute at a time", "presence": "secret"}
-    if query == "public":
-        secrets |= {"secrets": {"sex": "public", "a": "everything"}}  # type: ignore[dict-item]
-    book.open("tiny", 9, wish("a", **secrets))
-    item = "women" if query == "public" else "sex"
-    td.release(wish(item, **secrets), QUERIES[query].format(tmp_path / "t.parquet"), ledger=book)
-    td.release(wish("men" if query == "public" else "a", **secrets), PEOPLE, ledger=book)
-    assert book.account("tiny").charged == (1 if shared else 2)
-    kinds = [entry.composition for entry in book.entries("tiny")]
-    assert kinds == ([ADDS_UP, JOINTLY] if shared else [ALONE, ADDS_UP])
-    if not shared:
-        with pytest.raises(td.Refused, match="that a query made"):
-            td.reprice(book, wish("a", **secrets))

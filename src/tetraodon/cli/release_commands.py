@@ -107,13 +107,12 @@ def release(
         from tetraodon.policy.load import load_policy
         from tetraodon.rational import decimal_text
         from tetraodon.releasing.documents import number
-        from tetraodon.releasing.plan import plan
         from tetraodon.releasing.run import release
 
         read = load_policy(policy)
         with working("planning") as progress, Ledger(ledger) as book:
             made = release(
-                plan(read),
+                read,
                 source,
                 ledger=book,
                 out=out,

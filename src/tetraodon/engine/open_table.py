@@ -21,7 +21,7 @@ from tetraodon.engine.csv_file import CsvFormat
 from tetraodon.engine.dialect import CountableTable, Door
 from tetraodon.engine.duckdb_table import SMALL_FILES, SMALL_FRAMES, DuckDBTable, SmallTables
 from tetraodon.engine.individuals import Individuals
-from tetraodon.engine.row_query import QueriedTable, RowQuery, is_query, read_query
+from tetraodon.engine.row_query import is_query
 from tetraodon.errors import TableError
 from tetraodon.server_address import may_hold_password
 
@@ -65,9 +65,8 @@ def open_table(
 
     Pre   `source` is the path of a CSV file (may end in .gz), of a Parquet file or pattern of files, or of
           a DuckDB file as `file.duckdb#table`; or of a spreadsheet or a file of SPSS, Stata or SAS, see `typed_files`;
-          or a query of the rows of one of these, see `row_query`; or the address of a table in Postgres or Spark, see
-          `postgres_source` and `spark_source`; or a pandas, polars or Spark frame, a pyarrow table, a duckdb
-          relation or an Ibis table.
+          or the address of a table in Postgres or Spark, see `postgres_source` and `spark_source`; or a pandas, polars
+          or Spark frame, a pyarrow table, a duckdb relation or an Ibis table.
     Post  every column is there and of a type that can hold its attribute; records were looked at only to see whether
           DuckDB reads the lines of a CSV file rightly by itself, and to write the objects of a pandas frame as text.
           A polars LazyFrame has been run.
@@ -92,7 +91,7 @@ def opened(source: Source, wanted: Sequence[str] = (), csv: CsvFormat | None = N
         if door.leads_to(source):
             return door.open(source)
     if isinstance(source, str) and is_query(source):
-        return _queried(read_query(source), csv)
+        raise TableError("a query is no table", fix="name the table that it reads")
     table = DuckDBTable(_shared(source))
     try:
         _show(table, source, wanted, csv)
@@ -113,15 +112,6 @@ def _shared(source: object) -> SmallTables | None:
     framed = type(source).__module__.startswith(("polars.", "pyarrow.", "pandas."))
     shape = getattr(source, "shape", ()) if framed else ()
     return SMALL_FRAMES if shape and math.prod(shape) * VALUE <= SMALL else None
-
-
-def _queried(query: RowQuery, csv: CsvFormat | None) -> CountableTable:
-    table = opened(query.origin, csv=csv)
-    try:
-        return QueriedTable(table, query)
-    except BaseException:
-        table.close()
-        raise
 
 
 def _show(table: DuckDBTable, source: object, wanted: Sequence[str], csv: CsvFormat | None) -> None:

@@ -120,7 +120,9 @@ def _described(found: Metadata, dataset: str, promise: Promise) -> Draft:
 
 def table_columns(source: Source) -> tuple[list[tuple[str, Word]], list[str], list[str]]:
     """Columns that can be attributes, each with its kind, the names of those that cannot, and all names in order."""
-    address = os.fspath(source) if isinstance(source, str | os.PathLike) and not is_query(source) else ""
+    query = read_query(str(source)) if is_query(source) else None
+    source = source if query is None else query.origin
+    address = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
     if address and not address.startswith(ADDRESSES) and (path := local_path(address)).lower().endswith(CSV):
         header = examine(Path(path), CsvFormat(), ()).header
         found = [Column(name, name, Kind.TEXT, UNKNOWN) for name in header]
@@ -128,6 +130,8 @@ def table_columns(source: Source) -> tuple[list[tuple[str, Word]], list[str], li
         table = opened(source)
         found = list(table.columns.values())
         table.close()
+    if query is not None and query.columns is not None:
+        found = [each for each in found if each.name in query.columns]
     able = [(each.name, word) for each in found if each.name and (word := _word(each)) is not None]
     left_out = [each.name for each in found if not each.name or _word(each) is None]
     return able, left_out, [each.name for each in found]

@@ -40,6 +40,7 @@ from tetraodon.rational import Number, decimal_text, rational, stated_number
 from tetraodon.releasing.counting import check_not_empty, open_policy_table
 from tetraodon.releasing.run import DEFAULT_LEDGER
 from tetraodon.releasing.same_data import check_same_data
+from tetraodon.releasing.selection import whole_table
 from tetraodon.workload.condition.read import truth_table
 
 MANIFEST = "perturbed.json"
@@ -66,6 +67,7 @@ def perturb(
     governing policy makes dearer than `epsilon` is refused unless `allow_dearer` says otherwise.
     """
     policy = load_policy(policy)
+    table = whole_table(policy, table, "a perturbed table")
     matrices = matrices_of(policy, rational(epsilon, name="epsilon"), loss)
     asked = Fraction(certificate_of(policy, matrices).epsilon)
     manifest = {

@@ -35,11 +35,12 @@ from tetraodon.releasing.counting import (
     check_not_empty,
     known_groups,
     open_policy_table,
-    told_facts,
+    stated_facts,
 )
 from tetraodon.releasing.pricing import Quote, checked
 from tetraodon.releasing.run import DEFAULT_LEDGER
 from tetraodon.releasing.same_data import check_same_data, check_same_size
+from tetraodon.releasing.selection import whole_table
 
 
 def publish(
@@ -67,6 +68,7 @@ def publish(
     Refused is raised, and the view waits: `accept_exposure` with `resume` publishes it under the same charge.
     """
     policy = load_policy(policy)
+    table = whole_table(policy, table, "a view")
     side = side_tables(policy)
     refuse_the_table(side, table)
     chosen = adversary or policy.adversary
@@ -205,14 +207,14 @@ def _terms(plan: ViewPlan, governing: Policy) -> Terms:
 
 def _counts(policy: Policy, table: Source, governing: Policy, side: dict[str, SideTable]) -> Counts:
     """How many records each tuple has. Refuses a table with values outside the declared ones, or other known counts."""
-    facts = told_facts(policy, governing)
+    facts = stated_facts(governing)
     with open_policy_table(policy, table, governing) as engine:
         _check_covered(policy.domain, engine.dry_run())
         shared = {shared_names(policy.domain, one) for one in side.values()} - {()}
-        groups = [policy.domain.names, *sorted((known_groups(policy, facts) | shared) - {policy.domain.names})]
+        groups = [policy.domain.names, *sorted((known_groups(governing, facts) | shared) - {policy.domain.names})]
         counted = dict(zip(groups, engine.counts(groups), strict=True))
     check_not_empty(governing, counted.values())
-    check_known_data(policy, facts, counted)
+    check_known_data(governing, facts, counted)
     check_side_tables(policy.domain, side, counted)
     return counted[policy.domain.names]
 

@@ -13,6 +13,7 @@ from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.counting import open_policy_table
 from tetraodon.releasing.readable import Fitness, fitness
+from tetraodon.releasing.selection import selected
 from tetraodon.wording import number_of
 
 CURATOR_ONLY = "For the curator only: these counts are exact. Do not publish them or pass them on."
@@ -55,7 +56,7 @@ def check(policy: AnyPolicy, table: Source | None = None) -> Checked:
 
     Raises PolicyError for a file that is no policy, and TableError for a table that cannot be opened.
     """
-    read = load_policy(policy)
+    read, table = selected(load_policy(policy), table)
     found = {item.name: sensitivity(read, item.query, where=item.where) for item in read.items}
     if table is None:
         return Checked(read, found)

@@ -12,10 +12,7 @@ from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.domain import Domain
 from tetraodon.engine import Counts, CsvFormat, DataRefusal, Engine, Individuals, Source, open_table
 from tetraodon.engine.passes import LONGEST_SUM
-from tetraodon.engine.row_query import RowQuery, is_query, read_query
-from tetraodon.errors import Refused
 from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent, TableSecret
-from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
 from tetraodon.releasing.plan import Plan
@@ -28,29 +25,33 @@ from tetraodon.workload.number import Number
 
 
 def count(
-    plan: Plan, table: Source, governing: Policy | None = None, warn: Callable[[str], None] = lambda _: None
+    plan: Plan,
+    table: Source,
+    governing: Policy | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+    *,
+    owned: bool = False,
 ) -> Mapping[str, tuple[Ints, ...]]:
     """Exact answers to everything the plan measures, in units; refused where the table is not as the policy says.
 
-    `warn` is told which columns hold values that count as others, for the curator only.
+    `warn` is told which columns hold values that count as others, for the curator only. With `owned`, the release is
+    for somebody who may not see the table: how much of it can be read is not looked at, and what is left to refuse
+    depends on the table and its governing policy alone, on nothing that they ask for or write into their file.
     """
-    domain = plan.policy.domain
+    domain, governing = plan.policy.domain, governing or plan.policy
     every = [m.query for item in plan for m in item.measurements]
     queries = [query for query in every if not isinstance(query.contribution, EachPerson)]
-    facts = told_facts(plan.policy, governing or plan.policy)
-    groups = sorted({group_of(query) for query in queries} | known_groups(plan.policy, facts))
+    facts = stated_facts(governing)
+    groups = sorted({group_of(query) for query in queries} | known_groups(governing, facts))
     with open_policy_table(plan.policy, table, governing) as engine:
         counts = dict(zip(groups, engine.counts(groups, added_by(queries)), strict=True))
-        check_fit(
-            plan.policy,
-            engine,
-            {name for names in (*groups, *(query.names for query in every)) for name in names},
-            warn,
-        )
-        check_groups(governing or plan.policy, engine)
+        if not owned:  # one record may decide it
+            asked = {name for names in (*groups, *(query.names for query in every)) for name in names}
+            check_fit(plan.policy, engine, asked & set(domain.names), warn)
+        check_groups(governing, engine)
         people = {one: _people(one, engine) for q in every if isinstance(one := q.contribution, EachPerson)}
-    check_not_empty(governing or plan.policy, counts.values())
-    check_known_data(plan.policy, facts, counts)
+    check_not_empty(governing, counts.values())
+    check_known_data(governing, facts, counts)
     return {
         item.name: tuple(
             people[one]
@@ -93,43 +94,9 @@ def open_policy_table(policy: Policy, table: Source, governing: Policy | None = 
     Why   its columns say what separates those of a CSV file, and which rows of a person come first where some are cut.
     """
     reading = governing or policy
-    if isinstance(table, str) and is_query(table):
-        _check_condition(read_query(table), reading)
     csv = CsvFormat(**reading.table_hints) if reading.table_hints else None
     opened = [column.name for column in reading.open]
     return open_table(table, reading.domain, _individuals(policy), csv=csv, open_text=opened)
-
-
-def makes_records(table: Source, governing: Policy) -> bool:
-    """Whether a query in place of a table makes other records of it, so that a change of a row is another change there.
-
-    Why   it may compute columns; a secret may decide who is selected, so that a step is somebody who comes or goes; and
-          which rows of a group come first depends on which are selected.
-    """
-    if not isinstance(table, str) or not is_query(table):
-        return False
-    query, names = read_query(table), set(governing.domain.names)
-    cut = bool(query.asked_of) and not isinstance(governing.attackers, Independent)
-    return cut or not names <= query.kept(names) or not query.asked_of <= _kept(query, governing)
-
-
-def _kept(query: RowQuery, policy: Policy) -> set[str]:
-    """The attributes on which a condition may depend without any secret deciding who is in the data."""
-    public = {n for n in policy.domain.names if isinstance(policy.graph.factor_of(n).graph, Public)}
-    return public & query.kept(policy.domain.names) if policy.graph.groups is None else set()
-
-
-def _check_condition(query: RowQuery, policy: Policy) -> None:
-    """Refuse a query whose condition a secret may change, where the number of records is taken to be known.
-
-    Why  somebody whose secret changes would leave the data or come into it, and an exact number of records would tell.
-         Where presence is a secret that is one step, and priced.
-    """
-    if policy.size_is_public and not query.asked_of <= _kept(query, policy):
-        raise Refused(
-            "the condition of the query decides who is in the data, and the policy says that everybody knows it",
-            fix="ask about attributes that are `public`, write `presence: secret`, or make a table of these rows first",
-        )
 
 
 def _individuals(policy: Policy) -> Individuals:
@@ -188,17 +155,13 @@ def _added(query: LinearQuery) -> str:
 # -- whether the table is what its policy says everybody knows of it -----------------------------------
 
 
-def told_facts(policy: Policy, governing: Policy) -> dict[Known, str]:
-    """The known facts with answers that a table must agree with, each with the place where it is declared.
+def stated_facts(governing: Policy) -> dict[Known, str]:
+    """The known facts whose answers the governing policy states, each with its place there. A table agrees with all.
 
-    Those of the governing policy count too if the file at hand leaves them out, as far as it declares their attributes.
+    Why  a file may know nothing that this policy does not (`check_same_data`). One that leaves a fact or its attributes
+         out is held to it too: what is refused must not depend on the file.
     """
-    found: dict[Known, str] = {}
-    for whose, place in ((policy, ""), (governing, " in the policy that governs the data")):
-        for number, entry in enumerate(whose.known, 1):
-            if entry.told and set(known_query(entry, whose.domain).names) <= set(policy.domain.names):
-                found.setdefault(entry, f"entry {number} of `known`{place}")
-    return found
+    return {entry: f"entry {number} of `known`" for number, entry in enumerate(governing.known, 1) if entry.told}
 
 
 def check_groups(governing: Policy, engine: Engine) -> None:

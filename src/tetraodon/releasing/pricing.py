@@ -203,26 +203,15 @@ class Quote:
         }
 
 
-def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger, *, by_itself: bool = False) -> Terms:
+def terms(plan: Plan, certificate: Certificate, account: Account, ledger: Ledger) -> Terms:
     """What is charged for a release whose certificate under the governing policy is given, at the time of asking.
-
-    It is charged `by_itself` where its records are not those of other releases (`counting.makes_records`): what one
-    sees as a step may be another change in the other, which nothing but its own loss covers.
 
     Why   it is asked before the table is counted and again to charge. The ledger refuses a price that was computed
           together with others if something was spent since; then it is computed anew.
     """
-    if by_itself and not adds_up(account.governing.attackers):
-        raise Refused(
-            "a query makes other records of this table, and under the governing policy losses do not add up",
-            fix="name the table itself, or open a data set for the records that the query makes",
-            where=account.dataset,
-        )
     found: list[Charge] = []
 
     def price(again: bool) -> Charge:
-        if by_itself:
-            return Charge(charge_of(certificate), ALONE)
         if again or not found:
             now = ledger.account(account.dataset) if again else account
             before = partial(ledger.entries, now.dataset, up_to=now.spent.last)

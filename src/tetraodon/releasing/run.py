@@ -17,7 +17,7 @@ from tetraodon.certificate.choice_loss import choices_of
 from tetraodon.certificate.divided_loss import divided_of
 from tetraodon.certificate.rank_loss import ranks_of
 from tetraodon.engine import Source
-from tetraodon.errors import ReleaseError
+from tetraodon.errors import Refused, ReleaseError
 from tetraodon.gate import COMPLETE, Passage, Permit, Place
 from tetraodon.ledger import Ledger, opened, shown_above
 from tetraodon.mechanism.chosen_tables import draw_tables
@@ -25,7 +25,7 @@ from tetraodon.mechanism.strategy import Measured
 from tetraodon.noise.elementary import choose_by_score
 from tetraodon.noise.rank_cuts import draw_by_rank
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.releasing.counting import count, makes_records
+from tetraodon.releasing.counting import count
 from tetraodon.releasing.documents import plan_hash
 from tetraodon.releasing.error_targets import require_targets
 from tetraodon.releasing.folder import MANIFEST, fill_folder, load_release
@@ -34,6 +34,7 @@ from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.releasing.plan import plan as planned
 from tetraodon.releasing.pricing import governing_certificate, terms
 from tetraodon.releasing.release import Release, infer
+from tetraodon.releasing.selection import selected
 from tetraodon.whole_sums import with_noise
 from tetraodon.workload.disguised import disguised_of
 
@@ -57,7 +58,8 @@ def release(
 ) -> Release:
     """Release a plan's answers for a table, charging the ledger first; with `out`, write the release folder.
 
-    `plan` is what `td.plan` made, or a policy or the path of its file, which is then planned.
+    `plan` is what `td.plan` made, or a policy or the path of its file, which is then planned. Where `table` is a query
+    with a condition, its items are about the rows for which that holds.
 
     The order matters. The folder is made and tried, and the table is counted, and refused if it does not fit, before
     anything is spent. The charge is committed before noise is drawn. A crash after that loses nothing: with `resume`, a
@@ -74,8 +76,15 @@ def release(
     `warn` is told which columns hold values that cannot be read, or count as others although nobody wrote it down. That
     depends on the records, so it is for the curator only. More of it than the policy allows is refused.
     """
+    policy = plan.policy if isinstance(plan, Plan) else load_policy(plan)
+    asked, table = selected(policy, table)
     if not isinstance(plan, Plan):
-        plan = planned(load_policy(plan))
+        plan = planned(asked)
+    elif asked is not policy:
+        raise Refused(
+            "the plan is about all rows of its table, and the query has a condition",
+            fix="give the policy in place of the plan, or write the condition as `where` of its items",
+        )
     require_targets(plan)
     place = None if out is None else Place.of(Path(out), MANIFEST)
     dataset = plan.policy.account
@@ -104,14 +113,14 @@ def _measure(
     """Count, charge, draw, and keep what was drawn; for an owner, charge first."""
     account = ledger.account(plan.policy.account)
     certificate = governing_certificate(plan, account)
-    asked = terms(plan, certificate, account, ledger, by_itself=makes_records(table, account.governing))
+    asked = terms(plan, certificate, account, ledger)
     way.check_price(asked)
     if owner:
         progress("charging the ledger")
         permit = way.spend(asked, owner=owner)
     progress("counting")
     with way.counting():
-        exact = count(plan, table, account.governing, warn)
+        exact = count(plan, table, account.governing, warn, owned=bool(owner))
         named = count_names(plan, table, account.governing)
     if not owner:
         progress("charging the ledger")
