@@ -128,8 +128,10 @@ def one_case(case: Case, seed: int, number: int) -> tuple[str, str]:
     return ended if grown <= MEGABYTES else ("found", f"{grown} MB")
 
 
-def main(case: Case, words: str) -> None:
-    """The command line of a fuzzer."""
+def main(case: Case, words: str, *, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> None:
+    """The command line of a fuzzer, of which a case may take so much."""
+    global SECONDS, MEGABYTES, PATIENCE
+    SECONDS, MEGABYTES, PATIENCE = seconds, megabytes, 12 * seconds
     parser = argparse.ArgumentParser(description=words)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)

@@ -141,9 +141,13 @@ class LineAxis:
             cells = np.unique(np.array([0, self.graph.size - 1]))
         else:
             cells = self._cells()
-        total = weighted(lone, [term.contribution.alone(cells) for term in lone], len(cells))
+        arrays = [term.contribution.alone(cells) for term in lone]
+        few, _ = runs_of_equal_columns(np.stack(arrays))  # adding Python integers is slow
+        few = few if len(cells) < 5 or not all(map(_convex, arrays)) else _ends(len(cells))
+        total = weighted(lone, [array[few] for array in arrays], len(few))
         top = int(np.argmax(total))
-        return Peak(int(total[top]), int(cells[top]), int(cells[top]))
+        cell = int(cells[few[top]])
+        return Peak(int(total[top]), cell, cell)
 
     def _smooth(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
         """Convex terms on a complete or distance graph: the maximum sits at a corner of {1 <= y - x <= reach}."""
@@ -188,10 +192,17 @@ class LineAxis:
         if gap is not None:
             return gap
         cells = self._cells()
-        alone = weighted(lone, [t.contribution.alone(cells) for t in lone], len(cells))
-        potentials = [t.contribution.potential(cells) for t in same]
-        if all(potential is not None for potential in potentials):
-            height = weighted(same, [p for p in potentials if p is not None], len(cells))
+        arrays = [t.contribution.alone(cells) for t in lone]
+        potentials = [p for t in same if (p := t.contribution.potential(cells)) is not None]
+        if len(potentials) == len(same) and isinstance(self.graph, Everything) and self._at_ends(arrays, potentials):
+            few = _ends(len(cells))
+            alone = weighted(lone, [array[few] for array in arrays], len(few))
+            height = weighted(same, [p[few] for p in potentials], len(few))
+            best = best_in_blocks(alone, height, np.zeros_like(few))
+            return replace(best, x=int(few[best.x]), y=int(few[best.y]))
+        alone = weighted(lone, arrays, len(cells))
+        if len(potentials) == len(same):
+            height = weighted(same, potentials, len(cells))
             match self.graph:
                 case Within():
                     return best_in_window(alone, height, self.graph.reach)
@@ -204,6 +215,14 @@ class LineAxis:
             assert found is not None
             return found
         return self._by_runs(alone, lone, same)
+
+    def _at_ends(self, alone: Sequence[Ints], potentials: Sequence[Ints]) -> bool:
+        """Whether the two largest of alone + height, and of alone - height, are among the two values at each end.
+
+        Why   so it is for any convex sequence, and a height of linear potentials leaves alone convex.
+        """
+        linear = all(_convex(one) and _convex(-one) for one in potentials)
+        return self.graph.size > 4 and linear and all(map(_convex, alone))
 
     def _widest_gap(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak | None:
         """Every range at once: apart depends on the gap d alone, as d(N + 1 - d). So do squares of running sums."""
@@ -289,3 +308,12 @@ class LineAxis:
         if self.graph.size > ARRAY_LIMIT:
             raise Refused(f"{self.name} has more than {ARRAY_LIMIT:,} values", fix="use a coarser grid for it")
         return np.arange(self.graph.size)
+
+
+def _convex(values: Ints) -> bool:
+    return bool((np.diff(values, 2) >= 0).all())
+
+
+def _ends(size: int) -> Ints:
+    """The two values at each end."""
+    return np.array([0, 1, size - 2, size - 1])

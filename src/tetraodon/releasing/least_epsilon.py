@@ -30,7 +30,8 @@ LEAST, MOST = -9 * DECADE, 6 * DECADE
 """Places of the smallest and the largest epsilon that are looked at."""
 BELOW = (1, 40, 120, 300)
 """How many places below an answer plans are made, to see whether they choose otherwise there."""
-PLANS = 60
+PREDICTIONS = 12
+"""How often plans made so far say where to look next, before the rest is searched by halving."""
 Shape: TypeAlias = tuple[Strategy, ...]
 
 
@@ -64,6 +65,10 @@ def least_plan(policy: Policy, wanted: Wanted) -> Plan:
             where="release",
         )
     return _Search(policy, wanted).least()
+
+
+def _out_of_reach() -> Refused:
+    return Refused("no reasonable epsilon reaches this error", fix="allow a larger error")
 
 
 def driven_by(plan: Plan, wanted: Wanted) -> list[str]:
@@ -176,17 +181,39 @@ class _Search:
 
     def least(self) -> Plan:
         self.holds(place_of(float(self.policy.epsilon)))
-        while True:
+        for _ in range(PREDICTIONS):
             place = self.expected()
             if place > MOST:
-                raise Refused("no reasonable epsilon reaches this error", fix="allow a larger error")
+                raise _out_of_reach()
             if self.holds(place):
                 for below in BELOW:
                     self.holds(max(LEAST, place - below))
-                if self.expected() == place or len(self.tried) > PLANS:
-                    found = self.tried[place]
-                    assert found is not None
-                    return found
+                if self.expected() == place:
+                    return self._kept(place)
+        return self._halved()
+
+    def _halved(self) -> Plan:
+        """The plan at a place that keeps the error while the one before does not.
+
+        Why   where the planner chooses otherwise than the curves predict, each prediction may be one place too low.
+        """
+        high = min((place for place, plan in self.tried.items() if plan is not None), default=MOST + 1)
+        low = max((place for place in self.tried if place < high), default=LEAST - 1)
+        step = 1
+        while high > MOST:
+            if low == MOST:
+                raise _out_of_reach()
+            place = min(MOST, low + step)
+            low, high, step = (low, place, step) if self.holds(place) else (place, high, 2 * step)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.holds(middle) else (middle, high)
+        return self._kept(high)
+
+    def _kept(self, place: int) -> Plan:
+        found = self.tried[place]
+        assert found is not None
+        return found
 
     def holds(self, place: int) -> bool:
         """Whether the plan at a place keeps the error. What cannot be planned there keeps nothing."""

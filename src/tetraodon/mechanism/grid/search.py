@@ -30,6 +30,8 @@ from tetraodon.workload.soft import Product, hats
 SHORT = 6
 """Sides with fewer values are not smoothed."""
 MOST_BINS = 256
+LONGEST_SIDE = 2**16
+"""Sides with more values are not smoothed: the fit writes out `MOST_BINS` numbers for each value."""
 WORTH = 0.98
 """A grid that leaves more than this share of the error of single cells is not proposed."""
 LEAST_SHARE = 0.01
@@ -41,7 +43,7 @@ def best_grid(table: tuple[Split, Split], graph: SecretGraph) -> Grid | None:
     """What to measure besides single cells, and the noise of each in multiples of theirs."""
     names = (table[0].name, table[1].name)
     sizes = [graph.domain[name].size for name in names]
-    if math.prod(sizes) > ANSWER_LIMIT:
+    if math.prod(sizes) > ANSWER_LIMIT or max(sizes) > LONGEST_SIDE:
         return None
     cell = sensitivity_of(graph, LinearQuery(One(), table)).value
     if not cell:

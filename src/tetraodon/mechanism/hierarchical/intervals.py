@@ -13,7 +13,7 @@ from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.mechanism.hierarchical.banded import BandedFit
 from tetraodon.mechanism.hierarchical.least_squares import SmoothFit, levels_of
 from tetraodon.mechanism.hierarchical.running_fit import RunningFit
-from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
+from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit, inverse_of_squares
 from tetraodon.mechanism.strategy import Scaled
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.workload.contribution import One, WeightedSums
@@ -35,7 +35,8 @@ def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit | RunningFit:
     leaves, total = strategy.noise.variance(at.scale), 0.0 if known else None
     sums = strategy.noisy[0].contribution
     if isinstance(sums, WeightedSums):
-        return WrittenOutFit(np.asarray(sums.matrix * float(sums.unit)), leaves * float(sums.unit) ** 2, total)
+        weights, inverse = _written_out(sums)
+        return WrittenOutFit(weights, leaves * float(sums.unit) ** 2, total, inverse)
     if isinstance(sums, SmoothSums):
         return BandedFit(sums, leaves, total)
     if isinstance(sums, SmoothRunning):
@@ -50,6 +51,13 @@ def fit_of(at: Scaled) -> SmoothFit | WrittenOutFit | BandedFit | RunningFit:
         else:
             total = variance
     return SmoothFit(at.shape[-1], leaves, levels_of(bins, running), total)
+
+
+@lru_cache(maxsize=8)
+def _written_out(sums: WeightedSums) -> tuple[Floats, Floats]:
+    """The rows in records, and the inverse of their squares: the same at every scale of noise."""
+    weights = np.asarray(sums.matrix * float(sums.unit))
+    return weights, inverse_of_squares(weights)
 
 
 @lru_cache(maxsize=8)

@@ -5,10 +5,10 @@ sums of `Ramps`. Running sums at width w are averages of w running counts, bins 
 running sums, and the running sums of a width are averages of those of any width that divides it. So with
 
     m_w     the running sums at width w, for every width measured,
-    pull    what the coarse measurements ask of the finest bins,
+    pull    what the coarse measurements ask of the finest bins, in multiples of `leaves`,
 
 the normal equations only ever link neighbours and a running sum with its parts: a sparse system, about twice
-as long as the finest level. The counts then follow as x = measured + leaves * (bins' transpose) pull.
+as long as the finest level. The counts then follow as x = measured + (bins' transpose) pull.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class SmoothFit:
         """
         right = self._right(leaves.T, {w: b.T for w, b in bins.items()}, {w: r.T for w, r in running.items()}, total)
         pull = self._solver.solve(right)[: self._hats.shape[0]]
-        return np.asarray(leaves + self.leaves * (self._hats.T @ pull).T)
+        return np.asarray(leaves + (self._hats.T @ pull).T)
 
     def covariance_times(self, functionals: Floats) -> Floats:
         """Cov(x) f for every row f: how the errors of all counts go with the error of f x.
@@ -96,14 +96,14 @@ class SmoothFit:
         ends, knots = np.asarray(positions), self._hats.shape[0]
         if knots < len(ends) and knots <= MOST_KNOTS:
             forms = prefix_forms(self._pulls, ends, self.levels[0].width)
-            return np.maximum(self.leaves * (ends + 1 + self.leaves * forms), 0.0)
+            return np.maximum(self.leaves * (ends + 1 + forms), 0.0)
         out = np.empty(len(ends))
         together = max(1, min(64, NUMBERS // self._matrix.shape[0]))
         for start in range(0, len(ends), together):
             part = ends[start : start + together]
             bins = prefix_bins(part, self.levels[0].width, self._hats.shape[0])
             pull = self._solver.solve(self._right_of_bins(bins))[: len(bins)]
-            out[start : start + together] = self.leaves * (part + 1 + self.leaves * np.einsum("ij,ij->j", bins, pull))
+            out[start : start + together] = self.leaves * (part + 1 + np.einsum("ij,ij->j", bins, pull))
         return np.maximum(out, 0.0)
 
     @cached_property
@@ -137,23 +137,32 @@ class SmoothFit:
         return self.total is None or self.total > 0
 
     @cached_property
+    def _levels(self) -> tuple[Level, ...]:
+        """The levels with variances in multiples of that of a count: at other units the system may look singular."""
+
+        def relative(variance: float | None) -> float | None:
+            return None if variance is None else variance / self.leaves
+
+        return tuple(Level(one.width, relative(one.bins), relative(one.running)) for one in self.levels)
+
+    @cached_property
     def _matrix(self) -> Any:
         """Unknowns: pull, the running sums of every level, multipliers that tie each level to the one below, total."""
         from scipy import sparse
 
-        depth = len(self.levels)
+        depth = len(self._levels)
         side = 2 * depth + 1
         blocks: list[list[Any]] = [[None] * side for _ in range(side)]
-        whole = 0.0 if not self.total else 1 / self.total
+        whole = 0.0 if not self.total else self.leaves / self.total
 
         def put(row: int, column: int, block: Any) -> None:
             blocks[row][column] = block if blocks[row][column] is None else blocks[row][column] + block
             if row != column:
                 blocks[column][row] = blocks[row][column].T
 
-        put(0, 0, -self.leaves * (self._hats @ self._hats.T))
+        put(0, 0, -(self._hats @ self._hats.T))
         last = 2 * depth
-        for number, level in enumerate(self.levels):
+        for number, level in enumerate(self._levels):
             place = 1 + number
             difference, end = _differences(self.steps(level.width))
             if number == 0:
@@ -168,7 +177,7 @@ class SmoothFit:
             if number > 0:
                 tie = depth + number
                 average, beyond = _averages(
-                    self.steps(self.levels[number - 1].width), level.width // self.levels[number - 1].width
+                    self.steps(self._levels[number - 1].width), level.width // self._levels[number - 1].width
                 )
                 put(tie, place - 1, average)
                 put(tie, place, -sparse.identity(average.shape[0]))
@@ -191,7 +200,7 @@ class SmoothFit:
         start = self._hats.shape[0]
         known = 0.0 if self._free_total else np.asarray(total, np.float64)
         right[start - 1] -= known
-        for level in self.levels:
+        for level in self._levels:
             steps = self.steps(level.width)
             part = slice(start, start + steps)
             difference, end = _differences(steps)
@@ -206,14 +215,14 @@ class SmoothFit:
             if level.running is not None and level.width in running:
                 right[part] += running[level.width] / level.running
             start += steps
-        for number, level in enumerate(self.levels[1:]):
-            below = self.levels[number]
+        for number, level in enumerate(self._levels[1:]):
+            below = self._levels[number]
             _, beyond = _averages(self.steps(below.width), level.width // below.width)
             if not self._free_total:
                 right[start : start + beyond.shape[0]] -= beyond @ np.atleast_2d(known)
             start += beyond.shape[0]
         if self.total:
-            right[-1] += total / self.total
+            right[-1] += self.leaves * total / self.total
         return right
 
 

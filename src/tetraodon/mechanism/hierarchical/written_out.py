@@ -20,6 +20,8 @@ class WrittenOutFit:
     weights: Floats
     spread: float
     total: float | None = None
+    inverse: Floats | None = None
+    """That of W'W, where it is known from another scale of noise."""
 
     @property
     def size(self) -> int:
@@ -49,7 +51,8 @@ class WrittenOutFit:
     @cached_property
     def _free(self) -> Floats:
         """The covariance before the total is used."""
-        return np.asarray(np.linalg.inv(self.weights.T @ self.weights)) * self.spread
+        inverse = inverse_of_squares(self.weights) if self.inverse is None else self.inverse
+        return np.asarray(inverse * self.spread)
 
     @cached_property
     def _covariance(self) -> Floats:
@@ -57,3 +60,8 @@ class WrittenOutFit:
             return self._free
         along = self._free.sum(axis=0)
         return np.asarray(self._free - np.outer(along, along) / along.sum())
+
+
+def inverse_of_squares(weights: Floats) -> Floats:
+    """The inverse of W'W."""
+    return np.asarray(np.linalg.inv(weights.T @ weights))

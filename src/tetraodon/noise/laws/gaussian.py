@@ -12,7 +12,7 @@ from tetraodon.noise.argument import Size
 from tetraodon.noise.distribution import gaussian_pmf, gaussian_quantile, gaussian_variance
 from tetraodon.noise.gaussian import discrete_gaussian
 from tetraodon.noise.guide_table import Integers
-from tetraodon.noise.laws.noise_law import Currency, NoiseLaw
+from tetraodon.noise.laws.noise_law import NEGLIGIBLE, Currency, NoiseLaw
 from tetraodon.noise.laws.quantiles import gaussian_reach, quantile_of_sum
 
 
@@ -40,7 +40,7 @@ class GaussianNoise(NoiseLaw):
         return gaussian_pmf(scale, k)
 
     def variance(self, scale: Fraction) -> float:
-        return gaussian_variance(scale)
+        return max(gaussian_variance(scale), NEGLIGIBLE * self.smooth_variance(scale))
 
     def smooth_variance(self, scale: Fraction) -> float:
         return float(scale) ** 2

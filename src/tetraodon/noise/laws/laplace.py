@@ -13,7 +13,7 @@ from tetraodon.noise.argument import Size
 from tetraodon.noise.distribution import laplace_pmf, laplace_quantile, laplace_variance
 from tetraodon.noise.guide_table import Integers
 from tetraodon.noise.laplace import discrete_laplace
-from tetraodon.noise.laws.noise_law import Currency, NoiseLaw
+from tetraodon.noise.laws.noise_law import NEGLIGIBLE, Currency, NoiseLaw
 from tetraodon.noise.laws.quantiles import laplace_reach, quantile_of_sum
 
 
@@ -40,7 +40,7 @@ class LaplaceNoise(NoiseLaw):
         return laplace_pmf(scale, k)
 
     def variance(self, scale: Fraction) -> float:
-        return laplace_variance(scale)
+        return max(laplace_variance(scale), NEGLIGIBLE * self.smooth_variance(scale))
 
     def smooth_variance(self, scale: Fraction) -> float:
         return 2 * float(scale) ** 2

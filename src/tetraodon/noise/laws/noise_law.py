@@ -26,6 +26,10 @@ class Currency(Enum):
     ZCDP = "rho"
 
 
+NEGLIGIBLE = 1e-12
+"""Share of the smooth variance below which a discrete variance counts as that much: least squares divide by it."""
+
+
 @dataclass(frozen=True, slots=True)
 class NoiseLaw:
     """A family of integer noise, one law for every positive scale. It adds the same noise to every answer's units.
@@ -62,7 +66,7 @@ class NoiseLaw:
         raise self.unknown("probabilities")
 
     def variance(self, scale: Fraction) -> float:
-        """The exact variance of one value."""
+        """The variance of one value; at least `NEGLIGIBLE` times the smooth one, so that it never rounds to 0."""
         raise self.unknown("variance")
 
     def smooth_variance(self, scale: Fraction) -> float:
