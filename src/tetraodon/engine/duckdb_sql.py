@@ -6,7 +6,21 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tetraodon.engine.dialect import DATE, DOUBLE, Dialect, Sql, call, number, op, plain, since_1970, string, try_cast
+from tetraodon.engine.column import Column
+from tetraodon.engine.dialect import (
+    DATE,
+    DOUBLE,
+    Dialect,
+    Sql,
+    call,
+    cast,
+    number,
+    op,
+    plain,
+    since_1970,
+    string,
+    try_cast,
+)
 
 SHORT_LIST = 64
 """Up to here a list is searched faster than an enumeration is hashed, on dictionary-encoded Parquet."""
@@ -32,9 +46,16 @@ def _position(value: Sql, labels: Sequence[str]) -> Sql:
     return call("ENUM_CODE", exp.TryCast(this=value, to=kind))
 
 
+def _value(column: Column, place: Sql) -> Sql:
+    """Seconds and milliseconds beyond the range of microseconds are no moment: any other use of them fails."""
+    return call("TRY", cast(place, "TIMESTAMP")) if column.shown in ("TIMESTAMP_S", "TIMESTAMP_MS") else place
+
+
 DUCKDB = Dialect(
     name="duckdb",
     end="\\z",
+    collation="binary",
+    value=_value,
     longest="INT128",
     wide=True,
     is_nan=lambda value: call("ISNAN", value),
