@@ -20,6 +20,7 @@ from tetraodon.engine.dialect import (
     since_1970,
     string,
     try_cast,
+    when,
 )
 
 SHORT_LIST = 64
@@ -51,6 +52,13 @@ def _value(column: Column, place: Sql) -> Sql:
     return call("TRY", cast(place, "TIMESTAMP")) if column.shown in ("TIMESTAMP_S", "TIMESTAMP_MS") else place
 
 
+def _utc_days(instant: Sql) -> Sql:
+    """By the clock, for taking the date of the first and last instants fails; an infinite one has none."""
+    ticks, day = call("EPOCH_US", instant), number(86_400_000_000)
+    early = op(exp.LT, op(exp.Mod, ticks, day), number(0))
+    return op(exp.Sub, op(exp.IntDiv, ticks, day), when((early, number(1)), otherwise=number(0)))
+
+
 DUCKDB = Dialect(
     name="duckdb",
     end="\\z",
@@ -62,6 +70,7 @@ DUCKDB = Dialect(
     double=lambda text: try_cast(text, DOUBLE),
     whole=lambda value: call("COALESCE", try_cast(value, "INT128"), number(HUGE)),
     day=lambda text: since_1970(try_cast(text, DATE)),
+    utc_days=_utc_days,
     quotient=lambda value, by: op(exp.IntDiv, value, by),
     position=_position,
     sums_apart=True,
