@@ -165,7 +165,7 @@ def strings(cells: Sequence[bytes | None]) -> pyarrow.Array:
 
 
 def moments(unit: str, zone: str | None = None) -> Callable[[Sequence[Any]], pyarrow.Array]:
-    return lambda ticks: pyarrow.array(ticks, pyarrow.timestamp(unit, zone))
+    return of_type(pyarrow.timestamp(unit, zone))
 
 
 POSTGRES: list[tuple[str, Attribute, list[str], list[str]]] = [
@@ -203,6 +203,10 @@ def test_values_that_postgres_alone_has(_: str) -> None:
     check_sum(build, [attribute for _, attribute, *_ in POSTGRES], usual, odd)
 
 
+def of_type(kind: pyarrow.DataType) -> Callable[[Sequence[Any]], pyarrow.Array]:
+    return lambda cells: pyarrow.array(cells, kind)
+
+
 SECOND = 1_577_923_200
 """2020-01-02, since 1970."""
 ARROW: list[tuple[Callable[[Sequence[Any]], Any], Attribute, list[Any], list[Any]]] = [
@@ -219,10 +223,16 @@ ARROW: list[tuple[Callable[[Sequence[Any]], Any], Attribute, list[Any], list[Any
         [SECOND * 10**3, None, 0],
         [FAR // 86_400_000 * 86_400_000, 86_400_000 * 2**32, -FAR // 86_400_000 * 86_400_000],
     ),
-    (lambda days: pyarrow.array(days, pyarrow.date32()), DATE, [18263, None, 0], [2**31 - 1, -(2**31), 2**31 - 2]),
-    (lambda cells: pyarrow.array(cells, pyarrow.float16()), GRID, [0.5, None, 1.0], [float("nan"), 65504.0, -0.0]),
+    (of_type(pyarrow.decimal128(9, 2)), GRID, [Decimal("0.1"), None, Decimal(1)], [Decimal(-1), None, Decimal("1.95")]),
+    (of_type(pyarrow.uint64()), WHOLE, [1, None, 2], [2**64 - 1, 0, None]),
+    (of_type(pyarrow.bool_()), TRUTH, [True, None, False], [True, None, False]),
+    (of_type(pyarrow.float32()), GRID, [0.1, None, 1.0], [float("inf"), float("nan"), -0.0]),
+    (of_type(pyarrow.float64()), ONE, [1.0, None, 2.0], [float("inf"), float("nan"), 1e300]),
+    (of_type(pyarrow.string()), GRID, ["0.5", None, "1"], ["0x1", "nan", "1e999"]),
+    (of_type(pyarrow.date32()), DATE, [18263, None, 0], [2**31 - 1, -(2**31), 2**31 - 2]),
+    (of_type(pyarrow.float16()), GRID, [0.5, None, 1.0], [float("nan"), 65504.0, -0.0]),
     (
-        lambda cells: pyarrow.array(cells, pyarrow.decimal256(76, 1)),
+        of_type(pyarrow.decimal256(76, 1)),
         GRID,
         [Decimal("0.5"), None, Decimal(1)],
         [Decimal(10**70), Decimal("-0.1"), Decimal("1.0")],

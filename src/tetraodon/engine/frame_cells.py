@@ -62,7 +62,7 @@ def _series(series: pandas.Series[Any]) -> Any:
     if kind == np.dtype(object) or (isinstance(kind, pandas.StringDtype) and kind.storage == "python"):
         return _texts(series)
     made = None
-    with suppress(pyarrow.ArrowNotImplementedError):
+    with suppress(pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError):
         made = pyarrow.array(series, from_pandas=True)
     strange = made is None or isinstance(kind, pandas.PeriodDtype | pandas.IntervalDtype)
     return pyarrow.nulls(len(series), pyarrow.binary()) if strange else made
