@@ -28,6 +28,7 @@ from tests.services import forms
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import Individuals, open_table
+from tetraodon.engine.frame_cells import spelt
 
 Row = Sequence[Any]
 Build = Callable[[list[Row]], AbstractContextManager[Any]]
@@ -303,6 +304,13 @@ def test_numbers_and_moments_of_polars(lazy: bool) -> None:
 def test_cells_of_pandas() -> None:
     whole = [10**5000, -(10**5000), 2**70]
     fixed = [Decimal("sNaN"), Decimal("1e999999999"), Decimal("-1e-999999999")]
+    assert [spelt(cell) for cell in (*fixed, Decimal("0e999"), Decimal("-Infinity"))] == [
+        None,
+        "1e400",
+        "0",
+        "0",
+        "-1e400",
+    ]
     usual: list[Row] = [(1, 1, SECOND, SECOND, "a", 1), (2, Decimal(2), None, None, "e", 2)]
     odd: list[Row] = list(zip(whole, fixed, [FAR, -FAR, 0], [FAR, -FAR, 0], ["A", "\ud800", None], "xyz", strict=True))
 
@@ -365,12 +373,19 @@ SINCE |= {"xpt": (21916.0, 1_893_542_400.0)}
 """2020-01-02 in these files, as a day and as a moment."""
 
 
+LARGEST = {"sav": 1.7e308, "dta": 8.9e307, "old.dta": 8.9e307, "xpt": 1e70}
+
+
 @pytest.mark.parametrize("ending", WRITERS)
 def test_cells_of_statistics_files(ending: str, tmp_path: Path) -> None:
     """Days beyond the year 9999, and texts that are not in the file's encoding: 0x81 is no letter of any."""
     day, moment = SINCE[ending]
     usual: list[Row] = [(day, moment, 1.0, "a", "ab"), (None, None, None, "e", "ü"), (day, moment, 2.0, "", "ü")]
-    odd: list[Row] = [(1e9, 1e300, 1e300, "##", "##"), (-1e9, -1e300, -5.0, "A", None), (day, moment, 0.5, None, "##")]
+    odd: list[Row] = [
+        (1e9, LARGEST[ending], 1e300, "##", "##"),
+        (-1e9, -1e300, -5.0, "A", None),
+        (day, moment, 0.5, None, "##"),
+    ]
     names = iter(range(99))
 
     def build(rows: list[Row]) -> AbstractContextManager[Any]:

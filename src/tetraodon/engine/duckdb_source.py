@@ -104,20 +104,21 @@ def _lenient_parquet(table: DuckDBTable, paths: Sequence[Path], wanted: Collecti
 
     from tetraodon.engine.arrow_cells import parquet_parts
 
-    connection = table.connection
+    connection, parts, first = table.connection, parquet_parts(paths, wanted), None
+    found: dict[str, Column] = {}
     with suppress(pyarrow.ArrowException):
-        parts = parquet_parts(paths, wanted)
         first = next(parts)
         connection.register(MENDED, first)
         found = table.described(MENDED)
-        if any(name not in found or not found[name].same_type(table.columns[name]) for name in wanted):
-            raise DataRefusal("the table cannot be counted", fix="write the Parquet file anew with plain types")
-        batches = (batch for part in parts for batch in part.to_batches())
-        connection.register(MENDED, pyarrow.RecordBatchReader.from_batches(first.schema, batches))
-        try:
+    if first is None or any(name not in found or not found[name].same_type(table.columns[name]) for name in wanted):
+        raise DataRefusal("the table cannot be counted", fix="write the Parquet file anew with plain types")
+    batches = (batch for part in parts for batch in part.to_batches())
+    connection.register(MENDED, pyarrow.RecordBatchReader.from_batches(first.schema, batches))
+    try:
+        with suppress(pyarrow.ArrowException):
             yield MENDED
-        finally:
-            connection.unregister(MENDED)
+    finally:
+        connection.unregister(MENDED)
 
 
 def _require_alike(table: DuckDBTable, files: list[str], wanted: Collection[str], path: Path) -> None:

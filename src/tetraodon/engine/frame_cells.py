@@ -113,7 +113,9 @@ def _real(number: float | np.floating[Any]) -> str | None:
 def _fixed(number: Decimal) -> str | None:
     if number.is_nan():
         return None
-    if not -DIGITS < number.adjusted() < DIGITS or not number.is_finite():
-        return "0" if number.is_finite() and number.adjusted() < 0 else _real(math.copysign(math.inf, number))
+    if not number or number.adjusted() <= -DIGITS:
+        return "0"
+    if number.is_infinite() or number.adjusted() >= DIGITS:
+        return _real(math.copysign(math.inf, number))
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

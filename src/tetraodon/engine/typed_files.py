@@ -204,7 +204,8 @@ def _numbers(values: list[Any], written: str, package: str) -> Any:
     numbers = np.where(missing, 0, numbers)
     epoch, by_day, by_second = COUNTED.get(package, FROM_1960)
     if MOMENTS.match(written):
-        ticks = np.clip(np.floor(numbers * (10**6 // by_second)), -LAST_MOMENT, LAST_MOMENT).astype(np.int64)
+        with np.errstate(over="ignore"):
+            ticks = np.clip(np.floor(numbers * (10**6 // by_second)), -LAST_MOMENT, LAST_MOMENT).astype(np.int64)
         return pyarrow.array(ticks + epoch * 86_400 * 10**6, mask=missing).cast(pyarrow.timestamp("us"))
     if DAYS.match(written):
         days = np.clip(np.floor(numbers / by_day), -LAST_DAY, LAST_DAY).astype(np.int32)
