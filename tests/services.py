@@ -41,6 +41,9 @@ def postgres() -> Postgres:
         connection.execute("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
         connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
         connection.execute("GRANT USAGE ON SCHEMA house TO reader")
+        for name, level in (("nocase", 2), ("noaccent", 1)):
+            settings = f"provider = icu, locale = 'und-u-ks-level{level}', deterministic = false"
+            connection.execute(f"CREATE COLLATION house.{name} ({settings})")
     return server
 
 

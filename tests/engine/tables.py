@@ -41,6 +41,8 @@ POSTGRES = {
     "VARCHAR": "text",
     "STRUCT(a INTEGER)": "jsonb",
     "BLOB": "bytea",
+    "VARCHAR COLLATE NOCASE": "text COLLATE house.nocase",
+    "VARCHAR COLLATE NOACCENT": "text COLLATE house.noaccent",
 }
 AGE = Attribute("age", Integers(18, 65), missing=3)
 numbers = count()
@@ -92,7 +94,13 @@ def table(form: str, folder: Path, columns: dict[str, str], records: Sequence[Se
                 half = len(records) // 2
                 for place, part in enumerate((f"LIMIT {half}", f"OFFSET {half}", "LIMIT 0")):
                     connection.execute(f"COPY (FROM made {part}) TO '{folder / f'{place}.parquet'}' (FORMAT parquet)")
-                yield spark().read.parquet(*(str(folder / f"{place}.parquet") for place in range(3)))
+                frame = spark().read.parquet(*(str(folder / f"{place}.parquet") for place in range(3)))
+                folded = {name: f"`{name}` COLLATE UTF8_LCASE" for name, kind in columns.items() if "COLLATE" in kind}
+                yield (
+                    frame.selectExpr(*(f"{folded.get(name, f'`{name}`')} AS `{name}`" for name in columns))
+                    if (folded)
+                    else frame
+                )
     if form == "duckdb":
         yield f"{file}#made"
     if form == "toy":

@@ -22,6 +22,7 @@ WORDS |= {"BOOLEAN": Kind.BOOLEAN, "TIMESTAMP": Kind.TIMESTAMP, "TIMESTAMP WITH 
 TOY = Dialect(
     name="duckdb",
     end="\\z",
+    collation="binary",
     longest="DECIMAL(38, 0)",
     is_nan=lambda value: call("ISNAN", value),
     double=lambda text: try_cast(text, DOUBLE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pandas
 import polars as pl
 import pytest
 
@@ -40,6 +41,20 @@ def test_kinds_from_every_form_of_table(tmp_path: Path, form: str) -> None:
     assert found.dataset == {"mixed.parquet": "mixed", "frame": "data"}.get(form, "things")
     assert "4711" not in str(found)
     assert "1947" not in str(found)
+
+
+def test_kinds_from_a_pandas_frame() -> None:
+    born = pandas.to_datetime(["1947-11-11"])
+    frame = pandas.DataFrame({"age": [47], "name": ["Ann"], 3: [1.5], "born": born, "member": [True], "z": [1j]})
+    found = td.init(frame)
+    assert found.columns == (
+        ("age", "integer"),
+        ("name", "text"),
+        ("3", "real"),
+        ("born", "date"),
+        ("member", "boolean"),
+    )
+    assert found.left_out == ("z",)
 
 
 def test_the_columns_of_a_csv_file_have_names_and_no_types(tmp_path: Path) -> None:

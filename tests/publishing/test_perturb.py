@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -47,6 +48,20 @@ def table() -> pl.DataFrame:
             "region": rng.choice(["north", "south"], 4000),
         }
     )
+
+
+def test_one_record_does_not_decide_how_others_are_shown(tmp_path: Path) -> None:
+    """Its region differs by a capital from that of all others, which is public and shown as it is."""
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE people (age INTEGER, sex VARCHAR, region VARCHAR COLLATE NOCASE)")
+        connection.execute("INSERT INTO people VALUES (4, 'f', 'South')")
+        connection.execute("INSERT INTO people SELECT 4, 'f', 'south' FROM range(1999)")
+    policy = policy_of()
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open(policy.dataset, policy.epsilon, policy.document)
+        made = perturb(policy, f"{path}#people", epsilon=2, ledger=ledger, out=tmp_path / "out")
+    assert pl.read_parquet(made.rows)["region"].value_counts(sort=True).rows() == [("south", 1999), ("north", 1)]
 
 
 def test_it_is_charged_written_and_asked(tmp_path: Path, table: pl.DataFrame) -> None:

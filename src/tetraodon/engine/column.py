@@ -50,6 +50,10 @@ class Column:
     width: int = 0
     scale: int = 0
 
+    def same_type(self, other: Column) -> bool:
+        """Whether a query for one column is good for the other."""
+        return (self.kind, self.width, self.scale) == (other.kind, other.width, other.scale)
+
     def __post_init__(self) -> None:
         if self.kind is Kind.DECIMAL and not 0 <= self.scale <= self.width <= 38:
             raise TableError(f"the type {self.shown} is not supported", fix="use at most 38 digits", where=self.name)

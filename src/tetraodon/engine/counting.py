@@ -170,18 +170,19 @@ class Engine:
 
     def _read(self, title: str, place: Sql | None = None) -> Sql:
         column = self._column(title)
-        return read(self._domain[title], column, place or name(column.place), self._dialect, self._table.decimal)
+        value = place or self._dialect.held(column)
+        return read(self._domain[title], column, value, self._dialect, self._table.decimal)
 
     def _answered(self, title: str, place: Sql | None = None) -> Sql:
         column = self._column(title)
-        return answered(self._domain[title], column, place or name(column.place), self._dialect)
+        return answered(self._domain[title], column, place or self._dialect.held(column), self._dialect)
 
     def _code(self, title: str, value: Sql) -> Sql:
         return code(self._domain[title], self._column(title), value, self._dialect)
 
     def _key(self, title: str) -> Sql:
         column = self._column(title)
-        place = name(column.place)
+        place = self._dialect.held(column)
         return when((present(column, place, self._dialect), place)) if column.kind in self._dialect.nan_kinds else place
 
     def _later(self, title: str) -> bool:
@@ -198,7 +199,7 @@ class Engine:
         wanted, added = self._places(titles), self._places(add)
         late = {place for place, title in wanted.items() if self._later(title)}
         typed = {f"r{p}": self._read(title) for p, title in {**wanted, **added}.items() if p in added or p not in late}
-        typed |= {f"v{p}": name(self._column(wanted[p]).place) for p in wanted if p in late}
+        typed |= {f"v{p}": self._dialect.held(self._column(wanted[p])) for p in wanted if p in late}
         coded = {f"c{p}": name(f"v{p}") if p in late else self._code(t, name(f"r{p}")) for p, t in wanted.items()}
         coded |= {f"s{p}": self._code(title, name(f"r{p}")) for p, title in added.items()}
         return selected(coded, inner(selected(typed, origin)))

@@ -197,6 +197,8 @@ class Dialect:
     ----------
     name:        the engine's SQL, as sqlglot calls it.
     end:         the end of a text in its regular expressions. In Java's, `$` also stands before a last line break.
+    collation:   the collation that compares texts byte by byte.
+    value:       a column's value in a form in which equal values read alike and no later step fails.
     longest:     a type that holds every whole number of 38 digits.
     wide:        whether numbers of that type are multiplied and divided exactly.
     nan_kinds:   the kinds of columns that can hold NaN, and `is_nan` whether a value of theirs is.
@@ -211,6 +213,8 @@ class Dialect:
 
     name: str
     end: str
+    collation: str
+    value: Callable[[Column, Sql], Sql] = lambda _, place: place
     longest: str
     wide: bool = False
     nan_kinds: frozenset[Kind] = REALS
@@ -223,6 +227,15 @@ class Dialect:
     quotient: Callable[[Sql, Sql], Sql]
     position: Callable[[Sql, Sequence[str]], Sql] = position
     sums_apart: bool = False
+
+    def held(self, column: Column) -> Sql:
+        """The value in a column, to be grouped, compared and read."""
+        value = self.value(column, name(column.place))
+        return self.spelt(value) if column.kind is Kind.TEXT else value
+
+    def spelt(self, value: Sql) -> Sql:
+        """A value as text that is compared byte by byte, whatever the collation of its column or session."""
+        return exp.Paren(this=exp.Collate(this=cast(value, TEXT), expression=name(self.collation)))
 
     def matches(self, text: Sql, pattern: str) -> Sql:
         """Whether the whole of a text matches."""

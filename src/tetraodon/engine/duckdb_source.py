@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import glob
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Any, Protocol, cast
 
 import duckdb
 
@@ -18,11 +18,9 @@ from tetraodon.engine.column import Column, Kind, require
 from tetraodon.engine.csv_file import NATIVE, CsvFile, CsvFormat, examine
 from tetraodon.engine.duckdb_sql import quoted, text
 from tetraodon.engine.duckdb_table import DuckDBTable, Origin
-from tetraodon.engine.frame_cells import spelt_frame
 from tetraodon.errors import DataRefusal, TableError, did_you_mean
 
-if TYPE_CHECKING:
-    import pandas
+MENDED = "mended"
 
 
 class LazyFrame(Protocol):
@@ -85,15 +83,42 @@ def _require_declared(file: CsvFile, wanted: Collection[str]) -> None:
 def use_parquet(table: DuckDBTable, path: Path, wanted: Collection[str] = ()) -> None:
     """One Parquet file, or all that match a pattern, in which the wanted columns are of the same types."""
     if path.exists():
-        files = [_file(path)]
+        paths = [path]
     else:
-        files = [_file(Path(found)) for found in sorted(glob.glob(str(path), recursive=True))]
-    if not files:
+        paths = [Path(found) for found in sorted(glob.glob(str(path), recursive=True))]
+    if not paths:
         raise _not_found(path)
+    files = [_file(found) for found in paths]
     table.describe(f"read_parquet([{', '.join(files)}])")
     if wanted and len(files) > 1:
         _require_alike(table, files, wanted, path)
+    if wanted:
+        table.origins += (partial(_lenient_parquet, table, paths, wanted),)
     table.lock(files=True)
+
+
+@contextmanager
+def _lenient_parquet(table: DuckDBTable, paths: Sequence[Path], wanted: Collection[str]) -> Iterator[str]:
+    """The same rows through pyarrow, for DuckDB refuses a file for one text that is no UTF-8, or for one far moment."""
+    import pyarrow
+
+    from tetraodon.engine.arrow_cells import parquet_parts
+
+    connection, parts, first = table.connection, parquet_parts(paths, wanted), None
+    found: dict[str, Column] = {}
+    with suppress(pyarrow.ArrowException):
+        first = next(parts)
+        connection.register(MENDED, first)
+        found = table.described(MENDED)
+    if first is None or any(name not in found or not found[name].same_type(table.columns[name]) for name in wanted):
+        raise DataRefusal("the table cannot be counted", fix="write the Parquet file anew with plain types")
+    batches = (batch for part in parts for batch in part.to_batches())
+    connection.register(MENDED, pyarrow.RecordBatchReader.from_batches(first.schema, batches))
+    try:
+        with suppress(pyarrow.ArrowException):
+            yield MENDED
+    finally:
+        connection.unregister(MENDED)
 
 
 def _require_alike(table: DuckDBTable, files: list[str], wanted: Collection[str], path: Path) -> None:
@@ -141,28 +166,36 @@ def use_database(table: DuckDBTable, path: Path, name: str) -> None:
     table.lock(files=False)
 
 
-def use_frame(table: DuckDBTable, frame: object) -> None:
-    """A polars frame or a pyarrow table, read where it is in memory."""
-    table.connection.register("frame", frame)
+def use_frame(table: DuckDBTable, frame: Any, wanted: Collection[str]) -> None:
+    """A frame of pandas or polars, or a pyarrow table: read where it is in memory, as far as its types allow."""
+    import pyarrow
+
+    from tetraodon.engine.arrow_cells import arrow_table
+    from tetraodon.engine.frame_cells import pandas_table, polars_table
+
+    tabled: dict[str, Callable[[Any, Collection[str]], Any]]
+    tabled = {"pandas": pandas_table, "polars": polars_table, "pyarrow": arrow_table}
+    made = None
+    with suppress(pyarrow.ArrowException, duckdb.Error):  # ours is raised outside, for theirs may quote the frame
+        made = tabled[type(frame).__module__.partition(".")[0]](frame, wanted)
+        table.connection.register("frame", made)
+    if made is None:
+        raise TableError("the frame cannot be read", fix="write it to a Parquet file, and name that")
     table.describe("frame")
     table.lock(files=False)
-
-
-def use_pandas(table: DuckDBTable, frame: object, wanted: Collection[str]) -> None:
-    """A pandas frame. Its columns of objects are written as text, the others are read where they are in memory."""
-    require(list(map(str, cast("pandas.DataFrame", frame).columns)), wanted)
-    use_frame(table, spelt_frame(cast("pandas.DataFrame", frame), wanted))
 
 
 def use_lazy_frame(table: DuckDBTable, frame: object, wanted: Collection[str]) -> None:
     """A polars query: streamed to Parquet in the private folder, so that it may exceed memory."""
     from polars.exceptions import PolarsError  # whoever has such a frame has imported polars
 
+    from tetraodon.engine.frame_cells import narrowed
+
     lazy, path = cast(LazyFrame, frame), table.folder / "table.parquet"
     with suppress(PolarsError):  # ours is raised outside, for that of polars may quote the table
         require(list(lazy.collect_schema()), wanted)
-        lazy.select(list(dict.fromkeys(wanted))).sink_parquet(path)
-        use_parquet(table, path)
+        narrowed(lazy.select(list(dict.fromkeys(wanted)))).sink_parquet(path)
+        use_parquet(table, path, wanted)
         return
     raise DataRefusal("the polars query fails", fix="collect it, and see why")
 

@@ -119,12 +119,16 @@ class DuckDBTable:
     def describe(self, origin: str) -> None:
         """Scan the table from `origin` and take its columns from there."""
         self.origins = (lambda: nullcontext(origin),)
+        self.columns = self.described(origin)
+
+    def described(self, origin: str) -> dict[str, Column]:
+        """The columns of a table that DuckDB reads from `origin`."""
         rows = None
         with suppress(duckdb.Error):  # ours is raised outside, for DuckDB's may quote the table
             rows = self._run(f"DESCRIBE SELECT * FROM {origin}").fetchall()
         if rows is None:
             raise TableError("the table cannot be opened", fix="check that the file is whole and readable")
-        self.columns = {name: column(name, shown) for name, shown, *_ in rows}
+        return {name: column(name, shown) for name, shown, *_ in rows}
 
     def lock(self, *, files: bool) -> None:
         """No setting changes from here on, and no other file is read unless the table needs files."""

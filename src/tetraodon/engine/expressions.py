@@ -55,8 +55,7 @@ def written(attribute: Attribute, column: Column, place: Sql) -> Sql:
     """What stands in the column; a text without the blanks around it if the policy says so, NULL if nothing is left."""
     if column.kind is not Kind.TEXT:
         return place
-    text = cast(place, TEXT)
-    return call("NULLIF", call("TRIM", text), string("")) if attribute.trim else text
+    return call("NULLIF", call("TRIM", place), string("")) if attribute.trim else place
 
 
 def answered(attribute: Attribute, column: Column, place: Sql, dialect: Dialect) -> Sql:
@@ -231,16 +230,18 @@ def _numbered(codes: GridCodes, value: Sql, dialect: Dialect) -> Sql:
 
 
 def _label(column: Column, place: Sql, dialect: Dialect) -> Sql:
-    spelt, held = cast(place, TEXT), present(column, place, dialect)
+    if column.kind is Kind.TEXT:
+        return place
+    spelt, held = dialect.spelt(place), present(column, place, dialect)
     match column.kind:
         case Kind.SINGLE | Kind.DOUBLE:  # 1.0 is spelt '1'
             large = op(exp.GTE, call("ABS", place), real("1e15"))
-            whole = op(exp.EQ, place, call("FLOOR", place)), cast(cast(place, BIG), TEXT)
+            whole = op(exp.EQ, place, call("FLOOR", place)), dialect.spelt(cast(place, BIG))
             return when((negated(held), exp.null()), (large, spelt), whole, otherwise=spelt)
         case Kind.DECIMAL if column.scale:
             return when((held, trimmed(trimmed(spelt, "0"), ".")))
         case _:
-            return place if column.kind is Kind.TEXT else spelt
+            return spelt
 
 
 def _truth(column: Column, place: Sql, dialect: Dialect) -> Sql:

@@ -1,4 +1,4 @@
-"""Columns of a pandas frame whose cells have types of their own, written as text cell by cell.
+"""Frames of pandas and polars as pyarrow tables.
 
 pandas gives a column the type `object` as soon as one cell does not fit the others. So that this one cell changes
 nothing for the rest, each cell is written as a column of its own type would be read: 1.0 as `1`, True as `true`.
@@ -9,42 +9,67 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Collection
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
+import pyarrow
 
-from tetraodon.errors import TableError
+from tetraodon.engine.arrow_cells import arrow_table, chosen
 
 if TYPE_CHECKING:
     import pandas
+    import polars
 
 WHOLE_BELOW = 1e15
 """Reals below are spelt as whole numbers if they are."""
 INFINITE = "1e400"
 """Larger than any number, in a form that is read as one."""
+DIGITS = 400
+LARGEST = 10**DIGITS
+"""No number from here on is written out: it is infinite, and the inverse of one is 0."""
 
 
-def spelt_frame(frame: pandas.DataFrame, wanted: Collection[str]) -> pandas.DataFrame:
-    """The wanted columns that are there; those of objects as text. The frame itself is left as it is."""
+def polars_table(frame: polars.DataFrame, wanted: Collection[str]) -> pyarrow.Table:
+    """A polars frame as `arrow_table` makes one."""
+    return arrow_table(narrowed(frame.select(chosen(wanted, frame.columns))).to_arrow())
+
+
+def narrowed(frame: Any) -> Any:
+    """A polars frame or query with whole numbers of 128 bits as text, for pyarrow has no such type."""
+    import polars
+
+    wide = [name for name, kind in frame.collect_schema().items() if str(kind) in ("Int128", "UInt128")]
+    return frame.with_columns(polars.col(wide).cast(polars.String)) if wide else frame
+
+
+def pandas_table(frame: pandas.DataFrame, wanted: Collection[str]) -> pyarrow.Table:
+    """A pandas frame as `arrow_table` makes one; columns of objects and of categories as text."""
+    known = [str(name) for name in frame.columns]
+    names = chosen(wanted, known)
+    return arrow_table(pyarrow.table({name: _series(frame.iloc[:, known.index(name)]) for name in names}))
+
+
+def _series(series: pandas.Series[Any]) -> Any:
     import pandas
 
-    names = list(frame.columns)
-    for name in wanted:
-        if names.count(name) > 1:
-            raise TableError(f"two columns are named {name!r}", fix="give each its own name")
-    made = {name: frame[name] for name in dict.fromkeys(wanted) if name in names}
-    for name, series in made.items():
-        kind = series.dtype
-        if isinstance(kind, pandas.CategoricalDtype):
-            known = [*map(spelt, kind.categories), None]  # the code of what is missing is -1
-            made[name] = pandas.Series([known[code] for code in series.cat.codes], dtype=object)
-        elif kind == np.dtype(object) or (isinstance(kind, pandas.StringDtype) and kind.storage == "python"):
-            made[name] = pandas.Series([spelt(cell) for cell in series], dtype=object)
-        else:
-            made[name] = series.reset_index(drop=True)
-    return pandas.DataFrame(made, index=range(len(frame)))
+    kind = series.dtype
+    if isinstance(kind, pandas.CategoricalDtype):
+        codes = series.cat.codes.to_numpy()  # -1 where the value is missing
+        return _texts(kind.categories).take(pyarrow.array(codes, mask=codes < 0))
+    if kind == np.dtype(object) or (isinstance(kind, pandas.StringDtype) and kind.storage == "python"):
+        return _texts(series)
+    made = None
+    with suppress(pyarrow.ArrowNotImplementedError, pyarrow.ArrowTypeError):
+        made = pyarrow.array(series, from_pandas=True)
+    strange = made is None or isinstance(kind, pandas.PeriodDtype | pandas.IntervalDtype)
+    return pyarrow.nulls(len(series), pyarrow.binary()) if strange else made
+
+
+def _texts(cells: Any) -> pyarrow.StringArray:
+    return pyarrow.array([spelt(cell) for cell in cells], pyarrow.string())
 
 
 def spelt(cell: object) -> str | None:
@@ -59,11 +84,11 @@ def spelt(cell: object) -> str | None:
         case bool() | np.bool_():
             return "true" if cell else "false"
         case int() | np.integer():
-            return str(int(cell))
+            return str(int(cell)) if abs(int(cell)) < LARGEST else _real(math.inf if cell > 0 else -math.inf)
         case float() | np.floating():
             return _real(cell)
         case Decimal():
-            return _real(float(cell)) if not cell.is_finite() else _fixed(cell)
+            return _fixed(cell)
         case dt.datetime() | np.datetime64() if cell != cell:  # not a time
             return None
         case dt.datetime():
@@ -85,6 +110,12 @@ def _real(number: float | np.floating[Any]) -> str | None:
     return str(number)  # of a single, the shortest text that means it
 
 
-def _fixed(number: Decimal) -> str:
+def _fixed(number: Decimal) -> str | None:
+    if number.is_nan():
+        return None
+    if not number or number.adjusted() <= -DIGITS:
+        return "0"
+    if number.is_infinite() or number.adjusted() >= DIGITS:
+        return _real(math.copysign(math.inf, number))
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -54,7 +54,7 @@ def names_query(
     column: Column, dialect: Dialect, *, trim: bool, longest: int, key: Sql | None, at_most: int
 ) -> Callable[[Sql], exp.Select]:
     """The query that counts texts as they are spelt, given what to read; with a `key`, each person once for a text."""
-    spelt = read(Attribute(column.name, Categories(("",)), other=0, trim=trim), column, name(column.place), dialect)
+    spelt = read(Attribute(column.name, Categories(("",)), other=0, trim=trim), column, dialect.held(column), dialect)
     held = op(exp.And, negated(missing(name("t"))), op(exp.GTE, call("LENGTH", name("t")), number(1)))
     fitting = op(exp.And, held, op(exp.LTE, call("LENGTH", name("t")), number(longest)))
     counted = {"t": name("t"), "n": exp.Count(this=exp.Star())}

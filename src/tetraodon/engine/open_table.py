@@ -122,10 +122,8 @@ def _show(table: DuckDBTable, source: object, wanted: Sequence[str], csv: CsvFor
         duckdb_source.use_relation(table, source)
     elif (family, word) == ("polars", "LazyFrame"):
         duckdb_source.use_lazy_frame(table, source, wanted)
-    elif (family, word) == ("pandas", "DataFrame"):
-        duckdb_source.use_pandas(table, source, wanted)
-    elif (family, word) in (("polars", "DataFrame"), ("pyarrow", "Table")):
-        duckdb_source.use_frame(table, source)
+    elif (family, word) in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        duckdb_source.use_frame(table, source, wanted)
     else:
         raise TableError(
             f"a table cannot be a {word}",

@@ -81,9 +81,16 @@ def _day(text: Sql) -> Sql:
     return when((op(exp.EQ, call("TO_CHAR", reached, string("MM")), month), since_1970(reached)))
 
 
+def _value(column: Column, place: Sql) -> Sql:
+    """A numeric without a scale is spelt without zeros at its end: 1 and 1.0 are equal."""
+    return call("TRIM_SCALE", place) if column.shown == "numeric" and column.kind is Kind.TEXT else place
+
+
 POSTGRES = Dialect(
     name="postgres",
     end="$",
+    collation="C",
+    value=_value,
     longest=LONGEST,
     nan_kinds=REALS | {Kind.DECIMAL, Kind.WIDE},
     is_nan=lambda value: op(exp.EQ, value, string("NaN")),

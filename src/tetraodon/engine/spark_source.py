@@ -57,6 +57,7 @@ def _utc_days(instant: Sql) -> Sql:
 SPARK = Dialect(
     name="spark",
     end="\\z",
+    collation="UTF8_BINARY",
     longest=LONGEST,
     is_nan=lambda value: call("ISNAN", value),
     double=lambda text: try_cast(text, DOUBLE),
