@@ -1,4 +1,4 @@
-"""Two thousand made-up cases of each kind end in an answer or in a refusal that says what to do."""
+"""Many made-up cases of each kind end in an answer or in a refusal that says what to do."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from scripts.fuzz import cases
 
 from tetraodon.errors import PolicyError
 
-CASES = 2000
+CASES = {"policies": 2000, "questions": 2000, "folders": 2000, "tables": 2000, "plans": 200}
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("fuzzer", ["policies", "questions", "folders", "tables"])
+@pytest.mark.parametrize("fuzzer", CASES)
 def test_nothing_is_found(fuzzer: str) -> None:
     """In a process of its own: it forks, which only a process without threads can do."""
-    command = [sys.executable, "-m", f"scripts.fuzz.{fuzzer}", "--cases", str(CASES)]
+    command = [sys.executable, "-m", f"scripts.fuzz.{fuzzer}", "--cases", str(CASES[fuzzer])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     told = re.match(r"(\d+) cases: (\d+) answered, (\d+) refused, 0 found", done.stdout)
     assert told, done.stdout
     every, answered, refused = map(int, told.groups())
-    assert every == answered + refused == CASES
-    assert min(answered, refused) >= CASES // 100, "cases of both kinds, or the fuzzer is blind"
+    assert every == answered + refused == CASES[fuzzer]
+    assert min(answered, refused) >= every // 100, "cases of both kinds, or the fuzzer is blind"
 
 
 def hungry(dice: random.Random, folder: Path) -> object:  # noqa: ARG001

@@ -104,3 +104,13 @@ def test_a_bound_stays_one() -> None:
     here, told = policy(), Loss(Fraction(2), None, exact=False)
     assert attained(here.graph, told, []) == told
     assert not attained(here.graph, Loss(Fraction(2), None, exact=True), []).exact
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.1"}, {"epsilon": 1, "delta": "1e-6", "once": True}])
+def test_people_are_planned_beside_rows(budget: dict[str, Any]) -> None:
+    """Only what rows lose is looked for at a pair of rows: with Gaussian noise the plan ended in an AssertionError."""
+    release = [{"name": "people", "people": "all"}, {"name": "wages", "total": "wage"}]
+    asked = policy(individuals={"key": "who", "at most": 2}, presence="secret", budget=budget, release=release)
+    certificate = td.plan(asked).certificate
+    assert certificate.finite
+    assert not certificate.exact

@@ -16,7 +16,11 @@ from tetraodon.questions.query import asked_in_words
 BASE: dict[str, Any] = {
     "dataset": "d",
     "individuals": {"key": "who", "at most": 3},
-    "attributes": {"pay": {"real": [0.5, 4], "step": 0.5, "unit": "EUR"}, "x": {"integer": [-1, 3]}},
+    "attributes": {
+        "pay": {"real": [0.5, 4], "step": 0.5, "unit": "EUR"},
+        "x": {"integer": [-1, 3]},
+        "none": {"integer": [0, 0]},
+    },
     "secrets": {"x": "public"},
     "budget": {"epsilon": 1},
     "release": [
@@ -25,7 +29,7 @@ BASE: dict[str, Any] = {
     ],
 }
 WHO, PAY = [1, 1, 2, 3, 3, 3, 4, 4, 4, 4], [0.5, 1, 4, 4, 3, 0.5, 1, 1, 1, 1]
-TABLE = pl.DataFrame({"who": WHO, "pay": PAY, "x": [0] * 10})
+TABLE = pl.DataFrame({"who": WHO, "pay": PAY, "x": [0] * 10, "none": [0] * 10})
 
 
 def capped(cap: float) -> list[float]:
@@ -80,6 +84,7 @@ def test_words() -> None:
         ({"total per person": "pay", "cap": "much"}, "cap"),
         ({"total per person": "pay", "cap": 5.2}, "not on the grid"),
         ({"total per person": "x", "cap": 5}, "can be negative"),
+        ({"total per person": "none", "cap": 5}, "has one value only"),
         ({"mean per person": "pay", "cap": -1}, "not above zero"),
         ({"mean per person": "pay", "cap": 5, "by": "x"}, "means nothing"),
         ({"mean per person": "sex", "cap": 5}, "no attribute"),

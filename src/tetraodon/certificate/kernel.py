@@ -70,7 +70,8 @@ def certify_measurements(
     if any(not one.scale for one in chooses):
         return Computed(math.inf, None, "tables chosen without noise", True)
     bounded = chooses or chosen_by_rank(measurements) or (graph.known and divided_among(measurements))
-    tight, given = flows_attain(measurements) and not bounded, measurements
+    tight = flows_attain(measurements) and not bounded
+    given = [m for m in measurements if not isinstance(m.query.contribution, EachPerson)]
     measurements = [*standing_in(measurements, graph), *total_of_flows(measurements)]
     people = answers_about_people(graph, measurements)
     if any(measurement.scale == 0 for measurement in people):

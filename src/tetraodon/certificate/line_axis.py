@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,6 +29,7 @@ from tetraodon.certificate.axis import (
 from tetraodon.certificate.line_maxima import best_in_blocks, best_in_window, longest_step, runs_of_equal_columns
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
+from tetraodon.workload.among import Among
 from tetraodon.workload.contribution import AllRanges, One, Table
 from tetraodon.workload.smooth import Hats
 from tetraodon.workload.smooth_running import SmoothRunning
@@ -128,6 +129,7 @@ class LineAxis:
         if len(kinds) > 1:
             return self._edge_by_edge(pattern, lone, same)
         closed = self._smooth(lone, same) or self._from_an_end(lone, same) or self._beside_missing(lone, same)
+        closed = closed or self._about_a_part({term.number for term in lone})
         found = closed or self._by_structure(lone, same)
         return found if whole else replace(found, exact=False)
 
@@ -186,6 +188,31 @@ class LineAxis:
         last = self.graph.size - 1
         top = last - 1
         return best_step(lone, same, np.array([0, 0, top - 1, 0, top]), np.array([1, top, top, last, last]))
+
+    def _about_a_part(self, crossed: Collection[int]) -> Peak | None:
+        """Any two values are a secret, and every term is about those of one stretch, the others being missing ones.
+
+        Why   a step inside is one of the attribute that has this stretch alone; one that leaves it moves what each term
+              adds for the value inside, whether a split is crossed or not.
+        """
+        parts = [one for term in self.terms if isinstance(one := term.contribution, Among)]
+        if not isinstance(self.graph, Everything) or len(parts) < len(self.terms):
+            return None
+        inside = parts[0].holds([np.arange(self.graph.size)])
+        low, size = int(np.argmax(inside)), int(inside.sum())
+        if not 2 <= size < self.graph.size or not inside[low : low + size].all():
+            return None
+        if any(
+            part.truth != parts[0].truth or part.first not in ((), (low,)) or part.within not in ((), (size,))
+            for part in parts
+        ):
+            return None
+        terms = [replace(term, contribution=part.inner) for term, part in zip(self.terms, parts, strict=True)]
+        axis = replace(self, graph=Everything(size), terms=tuple(terms), crossings=())
+        found, out = axis.peak(Pattern(1, frozenset()), frozenset(crossed)), axis.peak_alone()
+        if out.value > found.value:
+            return replace(out, x=low + out.x, y=int(np.argmin(inside)))
+        return replace(found, x=low + found.x, y=low + found.y)
 
     def _by_structure(self, lone: Sequence[Term], same: Sequence[Term]) -> Peak:
         gap = self._widest_gap(lone, same) or self._longest_step(lone, same) or longest_step(self.graph, lone, same)

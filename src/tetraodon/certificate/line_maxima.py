@@ -81,10 +81,9 @@ def best_in_blocks(alone: Ints, height: Ints, blocks: Ints) -> Peak:
 def _top_two(values: Ints, blocks: Ints) -> tuple[Ints, Ints]:
     """Positions of the largest and second largest value of every block; -1 where there is none."""
     if len(values) > 1 and not blocks.any():  # one block: without sorting
-        first = int(np.argmax(values))
-        rest = np.delete(values, first)
-        second = int(np.argmax(rest))
-        return np.array([first]), np.array([second + (second >= first)])
+        top = int(np.argmax(values))
+        next_top = int(np.argmax(np.delete(values, top)))
+        return np.array([top]), np.array([next_top + (next_top >= top)])
     labels, block = np.unique(blocks, return_inverse=True)
     by_value = np.argsort(values, kind="stable")
     order = by_value[np.argsort(block[by_value], kind="stable")]

@@ -51,6 +51,8 @@ class PerPerson(Query):
     def sum(self, domain: Domain) -> LinearQuery:
         """What people have together."""
         attribute = numeric(domain, self.attribute)
+        if attribute.values.size < 2:
+            raise QueryError(f"{attribute.name} has one value only", fix="ask about attributes that vary")
         units = self.cap / EachPerson(attribute, 1).unit
         if units.denominator != 1:
             raise QueryError("the cap is not on the grid of the attribute", fix="write a multiple of its step")

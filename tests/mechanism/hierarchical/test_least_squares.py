@@ -153,3 +153,17 @@ def test_forms_of_prefixes_are_those_of_their_bins(size: int, width: int) -> Non
     some = np.random.default_rng(size * width).normal(size=(knots, knots))
     matrix, bins = some @ some.T, prefix_bins(codes, width, knots)
     assert prefix_forms(matrix, codes, width) == pytest.approx(np.einsum("ij,ik,kj->j", bins, matrix, bins))
+
+
+@pytest.mark.parametrize("times", [1e-18, 1e-6, 1e6, 1e18])
+@given(fit=fits())
+def test_in_any_unit_the_fit_is_the_same(times: float, fit: SmoothFit) -> None:
+    """The system looked singular where variances are far from one."""
+
+    def scaled(variance: float | None) -> float | None:
+        return None if variance is None else times * variance
+
+    levels = tuple(Level(one.width, scaled(one.bins), scaled(one.running)) for one in fit.levels)
+    other = SmoothFit(fit.size, times * fit.leaves, levels, scaled(fit.total))
+    here, there = (one.running_variances(np.arange(fit.size)) for one in (fit, other))
+    np.testing.assert_allclose(there / times, here, rtol=1e-9, atol=1e-9)
