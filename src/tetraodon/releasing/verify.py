@@ -212,12 +212,12 @@ def _text_like(path: Path, mine: str) -> str | None:
 
 
 def _close(mine: str, theirs: str) -> bool:
-    """The same texts, or numbers with decimals that are equal up to rounding. Whole numbers are the same everywhere."""
+    """The same texts, or numbers with decimals that are equal up to rounding and to where an inference converges."""
     if mine == theirs:
         return True
     if not all(NUMBER.fullmatch(text) and ("." in text or "e" in text) for text in (mine, theirs)):
         return False
-    return math.isclose(float(mine), float(theirs), rel_tol=1e-9, abs_tol=1e-12)
+    return math.isclose(float(mine), float(theirs), rel_tol=1e-6, abs_tol=1e-9)
 
 
 def same_numbers(mine: Any, theirs: Any) -> bool:
