@@ -36,6 +36,8 @@ class TableAnswer:
     measured: Measured
     estimated: Estimated
     combined: tuple[CombinedGroup, int] | None = None
+    averaged: bool = False
+    """Whether it was inferred as version 0.1 did."""
 
     @property
     def values(self) -> Floats:
@@ -156,7 +158,7 @@ class TableAnswer:
     ) -> tuple[Floats, Floats]:
         if self.whole:
             return possible_ends(centre, reach, values, most)
-        return ends_of_counts(centre, reach, values)
+        return ends_of_counts(centre, reach, values, averaged=self.averaged)
 
     def _boxes_together(self, low: Ends, high: Ends, confidence: Fraction) -> tuple[Floats, Floats] | None:
         ends = np.broadcast_arrays(*low, *high)
