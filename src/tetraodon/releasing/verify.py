@@ -53,8 +53,10 @@ LATER = ("errors_together", "exposure")
 """What manifests of version 0.1 do not state."""
 CHARGE = re.compile(r"\d{1,40}(\.\d{1,40}|/[1-9]\d{0,39})?")
 """A charge as the ledger shows it: a decimal number, or a fraction that has none, such as 1/3."""
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-"""Of `12,340` it finds two: a comma also separates the cells of a table and the numbers of a list."""
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
+"""Of `12,340` it finds two: a comma also separates the cells of a table and the numbers of a list. An exponent has a
+sign, for `0e5` may be a part of a hash.
+"""
 CELL = re.compile(r'"(?:[^"]|"")*"|[^,\n]+|[,\n]')
 """What a CSV file consists of: quoted cells, other cells, and what separates them."""
 
