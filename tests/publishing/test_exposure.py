@@ -13,8 +13,8 @@ import pytest
 from benchmarks.data import real
 from reproduce.exposed import attacked, drawn
 from reproduce.fig_boundary import ADVERSARY, ROWS, policy, rows
-from tetraodon.attacks.play import Dice
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.noise.dice import Dice
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy

@@ -16,12 +16,12 @@ from typing import Any, assert_never
 import numpy as np
 
 from tetraodon.arrays import Floats
-from tetraodon.attacks.play import Dice
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate, Dataset, TableChance, TableShare
 from tetraodon.certificate.share_loss import record_laws
 from tetraodon.errors import TetraodonError
 from tetraodon.exponent import display
+from tetraodon.noise.dice import Dice
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import USUAL_DELTA, load_policy
