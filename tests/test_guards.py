@@ -8,7 +8,7 @@ import re
 from tests.house import MODULES, calls, imports, path_of, room_of, syntax, taken
 
 SEARCHES = {
-    "attacks/play.py": "repeatable dice for attacks that are played on made-up data",
+    "noise/dice.py": "repeatable dice for attacks and views that are played on made-up data",
     "certificate/known/answer_space.py": "fixed patterns of signs for a bound from below, which is reported as such",
     "certificate/known/sign_patterns.py": "fixed patterns of signs for a bound from below, which is reported as such",
     "mechanism/kmeans/centres.py": "starts of a search over points and weights that are public by then",

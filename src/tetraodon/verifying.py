@@ -9,11 +9,12 @@ from pathlib import Path
 from tetraodon.errors import QueryError
 from tetraodon.foreign import read_plain
 from tetraodon.ledger.signature import judged, stated_entry
+from tetraodon.policy.load import stated_policy
+from tetraodon.publishing.folder import stated_plan
 from tetraodon.publishing.verify import verify_view
 from tetraodon.publishing.view import MANIFEST
 from tetraodon.releasing.folder import MANIFEST as RELEASE
-from tetraodon.releasing.manifest import read_manifest
-from tetraodon.releasing.verify import NOT_CHECKED, Check, unchecked_pages
+from tetraodon.releasing.verify import Check
 from tetraodon.releasing.verify import verify as verify_folder
 
 
@@ -21,7 +22,8 @@ def verify(folder: str | os.PathLike[str], *, key: str | os.PathLike[str] | None
     """Check a release or view folder without its data.
 
     It recomputes every hash and certificate, and says who signed the folder; with `key`, a public key that you trust, a
-    file with one or its fingerprint, it must be signed with that. Mechanisms are verified against definitions by
+    file with one or its fingerprint, it must be signed with that; without it, anybody may have made the folder.
+    A page that another version wrote fails with `other_version`. Mechanisms are verified against definitions by
     `td.pufferfish.verify`.
     """
     if not isinstance(folder, str | os.PathLike):
@@ -37,14 +39,10 @@ def is_view(folder: Path) -> bool:
     return os.path.lexists(folder / MANIFEST)
 
 
-def not_checked(folder: str | os.PathLike[str]) -> tuple[str, ...]:
-    """What `verify` cannot tell about a release or view folder, in words."""
-    path = Path(folder)
-    return (*NOT_CHECKED, *unchecked_pages(read_manifest(path, "view" if is_view(path) else "release")))
-
-
 def _signature(folder: Path, name: str, key: str | os.PathLike[str] | None) -> list[Check]:
     """Which entry of a ledger paid for a folder, as it says, and who signed that."""
     content = read_plain(folder / name)
-    entry = stated_entry(json.loads(content))
+    manifest = json.loads(content)
+    asked = stated_plan(manifest).loss if name == MANIFEST else stated_policy(manifest["policy"]).epsilon
+    entry = stated_entry(manifest, asked)
     return [*([] if entry is None else [Check(*entry)]), Check(*judged(folder, name, content, key))]

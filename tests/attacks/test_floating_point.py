@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.attacks.stories import story
 
 from tetraodon.attacks.floating_point import GRAIN, possible, textbook
-from tetraodon.attacks.play import Dice
+from tetraodon.noise.dice import Dice
 
 
 def test_the_truth_is_never_ruled_out() -> None:

@@ -6,10 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+import yaml
 
 import tetraodon as td
 from tetraodon.attacks.on_release import Finding, attack_release
+from tetraodon.attacks.reconstructing import reconstruct
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.noise import laplace_pmf
 
@@ -133,3 +136,42 @@ def test_what_is_known_and_told_exactly_is_no_breach(tmp_path: Path) -> None:
     found = by_name(attack_release(released(tmp_path, **known)))["household"]
     assert found.epsilon is None
     assert "beside one known count" in found.why
+
+
+AGES: dict[str, Any] = {"x": ["a", "b"], "age": {"integer": [0, 19]}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"presence": "public", "secrets": {"age": {"within": 2}, "x": "public"}},
+        {"budget": {"epsilon": 50}},
+        {"budget": {"epsilon": 3, "delta": "1e-6"}},
+        {"individuals": {"key": "who", "at most": 2}},
+        {"presence": "public", "known": [{"marginal": ["x"]}]},
+    ],
+)
+def test_every_policy_that_it_advises_can_be_loaded(tmp_path: Path, changes: dict[str, Any]) -> None:
+    items = [{"name": "both", "histogram": ["x", "age"]}]
+    base = {"dataset": "d", "attributes": AGES, "budget": {"epsilon": 9}, "release": items}
+    policy = td.load_policy({**base, **changes})
+    table = pl.DataFrame(
+        {"x": ["a", "b"] * 200, "age": [n % 20 for n in range(400)], "who": [n // 2 for n in range(400)]}
+    )
+    with td.Ledger(tmp_path / "l.db") as book:
+        book.open("d", 100, policy)
+        made = td.release(td.plan(policy), table, ledger=book, out=tmp_path / "out")
+    keys = {one.key for one in (*attack_release(made), *reconstruct(made))}
+    advised = [key for key in keys if key and not key.startswith("none: ")]
+    assert advised
+    for key in advised:
+        document = dict(policy.document)
+        for name, part in yaml.safe_load(key.replace("COLUMN", "who")).items():
+            match part:
+                case dict() if part:
+                    document[name] = {**document.get(name, {}), **part}
+                case list():
+                    document[name] = [*document.get(name, []), *part]
+                case _:
+                    document[name] = part
+        td.load_policy(document)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import tetraodon as td
 from tetraodon.attacks.on_view import link
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.errors import DomainError, QueryError, Refused, TableError
+from tetraodon.errors import DomainError, QueryError, TableError
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 from tetraodon.publishing.tuple_files import write_tuples
 from tetraodon.publishing.view import View
@@ -86,7 +87,46 @@ def test_refusals(tmp_path: Path) -> None:
         link(view, known(tmp_path, "sex\n"))
     with pytest.raises(TableError, match="cannot be read"):
         link(view, tmp_path / "nothing.csv")
-    wide = Domain(tuple(Attribute(f"a{n}", Integers(0, 7)) for n in range(6)))
-    write_tuples(wide, [np.zeros(1, np.uint64)], tmp_path / "wide.parquet")
-    with pytest.raises(Refused, match="more than 65,536"):
-        link(View("town", wide, SETS, tmp_path / "wide.parquet", 1), known(tmp_path, "b\n1\n"))
+    alone = Domain((*DOMAIN, Attribute("one", Integers(1, 1))))
+    with pytest.raises(QueryError, match="nothing to be found out"):
+        link(View("town", alone, SETS, tmp_path / "none", 1), known(tmp_path, "sex,ill\nF,true\n"))
+
+
+def test_it_is_what_looking_at_every_person_by_himself_finds(tmp_path: Path) -> None:
+    dice = np.random.default_rng(5)
+    domain = Domain(tuple(Attribute(f"a{n}", Integers(0, size - 1)) for n, size in enumerate((3, 4, 2, 3))))
+    for channel, number in itertools.product((SETS, COPIES), range(10)):
+        cells = np.sort(dice.integers(0, domain.size, 30).astype(np.uint64))
+        write_tuples(domain, [cells[:17], cells[17:]], tmp_path / "tuples.parquet")
+        people = dice.integers(0, domain.shape, (40, 4))
+        hidden = [f"a{place}" for place in range(4) if number >> place & 1] or list(domain.names)
+        text = "\n".join([",".join(domain.names), *(",".join(map(str, row)) for row in people.tolist())])
+        view = View("town", domain, channel, tmp_path / "tuples.parquet", 1)
+        found = link(view, known(tmp_path, text + "\n"), secret=hidden, posterior=Fraction(1, 3))
+        beliefs, right = [], []
+        up, down = float(channel.ratio_up), float(channel.ratio_down)
+        for row in people:
+            ranges = [range(a.size) if a.name in hidden else [row[n]] for n, a in enumerate(domain)]
+            tuples = list(itertools.product(*ranges))
+            weights = [up if np.ravel_multi_index(one, domain.shape) in cells else down for one in tuples]
+            beliefs.append(max(weights) / sum(weights))
+            right.append(tuples[int(np.argmax(weights))] == tuple(row))
+        named = np.array(beliefs) > 1 / 3
+        assert found.strongest == pytest.approx(max(beliefs))
+        assert found.above == named.sum()
+        assert found.right == (pytest.approx(np.array(right)[named].mean()) if named.any() else None)
+
+
+@pytest.mark.parametrize("posterior", ["0.3", "1/2", "0.5000001", "0.9"])
+@pytest.mark.parametrize("size", [2, 3, 2000, 70_000])
+def test_every_policy_that_it_advises_can_be_loaded(tmp_path: Path, posterior: str, size: int) -> None:
+    attributes = {"sex": ["F", "M"], "code": {"integer": [1, size]}}
+    document = {"dataset": "town", "attributes": attributes, "budget": {"epsilon": 50}}
+    domain = td.load_policy(document).domain
+    write_tuples(domain, [np.array([1], np.uint64)], tmp_path / "tuples.parquet")
+    view = View("town", domain, SETS, tmp_path / "tuples.parquet", 1)
+    found = link(view, known(tmp_path, "sex\nF\nM\n"), posterior=Fraction(posterior))
+    advised = td.load_policy({**document, **yaml.safe_load(found.key)}).adversary
+    assert advised is not None
+    assert (advised.kind, advised.d) == ("exclusive", Fraction(1, size))
+    assert advised.gamma == Fraction(posterior) or Fraction(posterior) <= Fraction(1, size) < advised.gamma

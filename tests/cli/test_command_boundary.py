@@ -167,7 +167,7 @@ def test_a_refusal_that_depends_on_the_data_is_marked_and_recorded(run: Run, run
 def test_an_internal_error_shows_its_type_and_place_only(
     run: Run, run_json: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError(f"17,Male,3,{MARKER}")
 
     monkeypatch.setattr(running, "count", broken)

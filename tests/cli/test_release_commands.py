@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.forger import forge
 
 
 def test_the_shape_of_a_release(run: Run, run_json: Callable[..., Any]) -> None:
@@ -50,8 +52,8 @@ def test_an_item_that_is_not_there(run: Run) -> None:
 @pytest.mark.usefixtures("released")
 def test_a_good_release_verifies(run_json: Callable[..., Any]) -> None:
     found = run_json("verify", "release")
-    assert set(found) == {"verified", "checks", "not_checked"}
-    assert all(set(check) == {"what", "passed", "detail"} for check in found["checks"])
+    assert set(found) == {"verified", "key_named", "checks", "not_checked"}
+    assert all(set(check) == {"what", "passed", "detail", "other_version"} for check in found["checks"])
     assert any(check["what"] == "certificate of the whole release" for check in found["checks"])
 
 
@@ -66,6 +68,24 @@ def test_a_release_that_was_tampered_with(run: Run, run_json: Callable[..., Any]
     told = run("verify", "release", code=1).stdout
     assert "FAILED" in told
     assert f"file {file}" in told
+
+
+def test_without_a_key_anybody_could_have_signed(run: Run, run_json: Callable[..., Any], released: Path) -> None:
+    told = run("verify", "release").stdout.split()
+    assert " ".join(told).endswith("anybody could have made and signed this folder. Name the curator's: --key.")
+    assert run_json("verify", "release", "--strict", code=4)["key_named"] is False
+    key = json.loads((released / "signature.json").read_text())["fingerprint"]
+    assert "anybody could" not in run("verify", "release", "--strict", "--key", key).stdout
+
+
+def test_pages_of_another_version_have_an_exit_code_of_their_own(run: Run, released: Path) -> None:
+    manifest = json.loads((released / "release.json").read_text()) | {"software": "tetraodon 0.0.1"}
+    forge(released, manifest)
+    run("verify", "release")
+    (released / "report.html").write_text("epsilon 0.001 <script>alert(1)</script>")
+    forge(released, manifest)
+    assert "do not rely on them" in run("verify", "release", code=3).stdout
+    run("verify", "release", "--key", "00" * 32, code=1)
 
 
 def test_a_manifest_that_cannot_be_read(run_json: Callable[..., Any], released: Path) -> None:

@@ -90,3 +90,20 @@ def test_what_the_office_says_and_what_says_nothing_is_shown(capsys: pytest.Capt
     assert "pay: What people earn" in shown
     assert "This number says nothing" in shown
     assert shown.rstrip().endswith("Before taxes.")
+
+
+def test_shown_intervals_are_no_narrower_than_those_of_the_files(run: Run, place: Path) -> None:
+    """Why  ends were rounded to the nearest, so that about half of them were moved inwards."""
+    rows = "".join(f"{n % 10},{('true', 'false')[n % 2]},2026-01-0{n % 9 + 1}\n" for n in range(200))
+    (place / "many.csv").write_text("age,on,born\n" + rows)
+    listed = [f"  - {{name: m{n}, mean: age, where: 'age > {n % 5}'}}\n" for n in range(20)]
+    (place / "many.policy.yaml").write_text(MANY.split("release:")[0] + "release:\n" + "".join(listed))
+    run("ledger", "open", "many.policy.yaml")
+    run("release", "many.policy.yaml", "many.csv", "--out", "many")
+    for item in (f"m{n}" for n in range(20)):
+        table = pl.read_csv(place / "many" / "answers" / f"{item}.csv").row(0, named=True)
+        line = run("show", "many", "--item", item).stdout.splitlines()
+        header = next(place for place, text in enumerate(line) if text.split()[:3] == ["mean", "lower", "upper"])
+        _, lower, upper = (float(cell) for cell in line[header + 2].split()[:3])
+        assert lower <= table["lower"]
+        assert upper >= table["upper"]

@@ -54,6 +54,24 @@ def test_huge_doubles(form, tmp_path):
     check(form, tmp_path, [AGE, grid, narrow], ["DOUBLE"] * 3, records)
 
 
+@pytest.mark.parametrize("kind", ["DOUBLE", "DECIMAL(9,2)", "FLOAT", "VARCHAR", "INTEGER"])
+def test_decimals_where_whole_numbers_are_declared(form, kind, tmp_path):
+    texts = ["1", "2.5", "3.00", "-0.25", "70", "71.5", "0", None]
+    if kind == "VARCHAR":
+        texts += ["4.", "25e-1", "1e400", "x", " 7.5 ", "NA"]
+    if kind in ("DOUBLE", "FLOAT"):
+        texts += ["1e30", "-1e30"]
+    make = {"DOUBLE": float, "FLOAT": float, "VARCHAR": str, "INTEGER": lambda text: int(float(text))}.get(
+        kind, Decimal
+    )
+    records = [(None if text is None else make(text),) * 2 for text in texts]
+    domain = Domain((AGE, Attribute("grid", Grid(Fraction(0), Fraction(9), Fraction(1)))))
+    with table(form, tmp_path, {"age": kind, "grid": kind}, records) as source, open_table(source, domain) as engine:
+        age, grid = engine.dry_run()
+    assert (age.fractional, grid.fractional) == ({"INTEGER": 0, "VARCHAR": 5}.get(kind, 3), 0)
+    assert not age.fits
+
+
 @pytest.mark.parametrize("kind", ["DOUBLE", "DECIMAL(9,2)", "FLOAT", "DECIMAL(38,20)", "INTEGER"])
 def test_grids(form, kind, tmp_path):
     tenths = Attribute("tenths", Grid(Fraction(0), Fraction(1), Fraction(1, 10)))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ NAME = "release.json"
 def folder(ledger: Ledger, tmp_path: Path) -> Path:
     made = tmp_path / "release"
     made.mkdir()
-    (made / NAME).write_text(json.dumps({"dataset": "adult", "charged": "1/3", "title": "Köln"}))
+    today = datetime.now(UTC).date().isoformat()
+    manifest = {"dataset": "adult", "charged": "1/3", "title": "Köln", "date": today, "plan": {}}
+    (made / NAME).write_text(json.dumps(manifest))
     item = {"policy": {}, "plan": {}, "certificate": FREE}
     reservation = ledger.reserve("adult", Bill(asked=1, charged=Fraction(1, 3), item=item))
     digest = stamp(made, NAME, ledger, reservation)
@@ -62,19 +65,28 @@ def test_the_manifest_states_the_entry(folder: Path, ledger: Ledger) -> None:
     entry = manifest["ledger"]
     assert entry["key"] == ledger.keys()[0].fingerprint
     assert entry["chain"] == ledger.audit().charges[entry["entry"]]
-    assert stated_entry(manifest) == ("the ledger's entry fits the manifest", True, "entry 1")
-    assert stated_entry({"dataset": "adult"}) is None
+    assert stated_entry(manifest, Fraction(1)) == ("the ledger's entry fits the manifest", True, "entry 1")
+    assert stated_entry(manifest, Fraction(2)) == ("the ledger's entry fits the manifest", False, "entry 1")
+    assert stated_entry({"dataset": "adult"}, Fraction(1)) is None
     for alter in (
         {"charged": "0.1"},
         {"dataset": "births"},
         {"ledger": {**entry, "charged": "1/0"}},
         {"ledger": {**entry, "chain": "ff"}},
         {"ledger": {**entry, "more": 1}},
+        {"ledger": {**entry, "when": "3026-01-01"}},
+        {"ledger": {**entry, "when": "long ago"}},
+        {"date": "2000-01-01"},
+        {"ledger": {**entry, "delta": "1e-6"}},
+        {"ledger": {**entry, "asked": "0.5"}},
+        {"ledger": {**entry, "entry": 0}},
+        {"ledger": {**entry, "entry": "1"}},
         {"ledger": []},
         {"ledger": {**entry, "charged": "1e9999999"}},
     ):
-        assert stated_entry({**manifest, **alter}) is not None
-        assert stated_entry({**manifest, **alter})[1] is False  # type: ignore[index]
+        found = stated_entry({**manifest, **alter}, Fraction(1))
+        assert found is not None
+        assert found[1] is False
 
 
 def test_others_can_check_it_without_us(folder: Path, ledger: Ledger) -> None:

@@ -163,3 +163,16 @@ def test_wide_attributes_need_bins() -> None:
 def test_simulations_show_it() -> None:
     found = td.simulate(td.plan(POLICY), n=300, times=1)
     assert [len(r["people"].columns["record"]) for r in (*found.releases, found.truth)] == [500, 500]
+
+
+def test_beside_known_counts_it_says_what_is_possible_and_that_is(tmp_path: Path) -> None:
+    document = {**POLICY, "known": [{"marginal": ["a"]}]}
+    with pytest.raises(Refused, match=r"release histograms .* `tetraodon synthesize`"):
+        td.plan(td.load_policy(document))
+    tables = [{"name": "ab", "histogram": ["a", "b"]}, {"name": "bc", "histogram": ["b", "c"]}]
+    plan = td.plan(td.load_policy({**document, "release": tables}))
+    with td.Ledger(f"sqlite:///{tmp_path / 'l.db'}") as ledger:
+        ledger.open("d", 2, plan.policy)
+        made = td.synthesize(td.release(plan, people(), ledger=ledger, out=tmp_path / "out"), 100)
+    assert len(made) == 100
+    assert {*made.codes} == {"a", "b", "c"}

@@ -13,8 +13,8 @@ import pytest
 from benchmarks.data import real
 from reproduce.exposed import attacked, drawn
 from reproduce.fig_boundary import ADVERSARY, ROWS, policy, rows
-from tetraodon.attacks.play import Dice
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.noise.dice import Dice
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
@@ -87,7 +87,9 @@ def test_an_empty_view_exposes_nobody() -> None:
 def test_a_document_reads_back_and_is_compared() -> None:
     found = Exposure(named=100, right=0.95, records=0.3, new=90, new_records=0.25)
     assert Exposure.of(found.document()) == found
-    assert found.agrees({**found.document(), "named": 101})
+    assert found.agrees({**found.document(), "right": 0.950001})
+    assert not found.agrees({**found.document(), "named": 101})
+    assert not found.agrees({**found.document(), "before": 0.6})
     assert not found.agrees({**found.document(), "named": 110})
     assert not found.agrees({**found.document(), "new_records": 0.2})
 

@@ -12,8 +12,8 @@ import polars
 import pytest
 
 import tetraodon as td
-from tetraodon.attacks.play import Dice
 from tetraodon.gate import permit
+from tetraodon.noise.dice import Dice
 
 POLICY = {
     "dataset": "town",

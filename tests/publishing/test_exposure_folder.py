@@ -16,8 +16,8 @@ import pytest
 import tetraodon as td
 from tests.publishing.test_exposure_accepted import POLICY as TOWN
 from tests.publishing.test_exposure_accepted import TABLE
-from tetraodon.attacks.play import Dice
 from tetraodon.gate import permit
+from tetraodon.noise.dice import Dice
 from tetraodon.publishing.channel import CopyChannel
 from tetraodon.publishing.columns import cells_of
 from tetraodon.publishing.distinct_tuples import shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -53,6 +54,13 @@ def test_what_is_exposed() -> None:
 
 
 def test_what_can_be_said_of_it_beforehand() -> None:
-    assert "dense regime" in exposure_ahead(PLAN)[0]
+    told = exposure_ahead(PLAN)
+    assert "dense regime" in told[0]
+    assert "Several copies may" in told[0]
+    assert re.search(
+        r"20 made-up tables .* attributes are independent, .* expose 0% to .* and \d+ would be held", told[1]
+    )
+    assert re.search(r"half of the records repeat another, .* and \d+ would be held back", told[2])
+    assert "a smaller view is charged by itself" in told[-1]
     sparse = plan_view(load_policy({**POLICY, "budget": {"epsilon": 20}}), Adversary(d="0.001", gamma="0.5"))
-    assert "--accept-exposure" in exposure_ahead(sparse)[0]
+    assert "--accept-exposure" in exposure_ahead(sparse)[-1]

@@ -25,7 +25,7 @@ def released(noise: int, **item: object) -> td.Release:
 def test_no_interval_reaches_below_nobody() -> None:
     columns = released(-40, whole=False)["n"].columns
     assert columns["count"].tolist() == [-38.0]
-    assert (columns["lower"][0], columns["upper"][0]) == (-38.0, 0.0)
+    assert (columns["lower"][0], columns["upper"][0]) == (0.0, 3.0)
     assert "measured" not in columns
 
 

@@ -29,9 +29,9 @@ def test_the_charge_is_on_the_disk_before_the_table_is_read(
 ) -> None:
     seen, real = [], run.count
 
-    def looking(*args: object) -> object:
+    def looking(*args: object, **named: object) -> object:
         seen.append(len(allotted.entries(policy.dataset)))
-        return real(*args)  # type: ignore[arg-type]
+        return real(*args, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run, "count", looking)
     for owner in ("", "ann"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -116,3 +117,30 @@ def test_a_weight_that_can_be_negative_cannot_weigh_a_mean() -> None:
     policy = td.load_policy({**POLICY, "attributes": attributes, "release": []})
     with pytest.raises(td.QueryError, match="negative"):
         td.sensitivity(policy, td.mean("x", weight="w"))
+
+
+def test_no_interval_of_a_count_begins_below_zero(tmp_path: Path) -> None:
+    """Where counts are published as they were estimated, noise takes some below zero, and no count can be there."""
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "attributes": {"x": ["a", "b", "c"], "age": {"integer": [0, 9]}, "y": {"integer": [0, 3]}},
+            "budget": {"epsilon": "0.5"},
+            "release": [
+                {"name": "xs", "histogram": "x", "whole": False},
+                {"name": "ages", "cdf": "age", "whole": False},
+                {"name": "boxes", "rectangles": ["age", "y"]},
+                {"name": "few", "count": "x = 'a' and age > 7", "whole": False},
+            ],
+        }
+    )
+    table, below = pl.DataFrame({"x": ["a", "b"], "age": [1, 2], "y": [0, 1]}), 0
+    with td.Ledger(tmp_path / "ledger.db") as book:
+        book.open("d", 50, policy)
+        for _ in range(6):
+            made = td.release(td.plan(policy), table, ledger=book)
+            asked = [made.ask(f"x = '{x}'") for x in "abc"] + [made["ages"].between(low, 9) for low in (5, 8)]
+            below += sum(one < 0 for one in asked)
+            assert all(0 <= one.lower <= one.upper for one in asked)
+            assert all(answer.columns["lower"].min() >= 0 for answer in made)
+    assert below

@@ -116,3 +116,16 @@ def test_all_columns_are_named_at_once() -> None:
     with pytest.raises(td.DataRefusal) as refusal:
         check_readable(made, fitness(made, reports))
     assert refusal.value.where == "x and y"
+
+
+def test_decimals_where_whole_numbers_are_declared_are_mentioned_and_not_refused(tmp_path: Path) -> None:
+    checked = td.check(policy({"integer": [0, 9]}), pl.DataFrame({"x": [1.0, 2.5, 3.0, 4.0]}))
+    assert checked.becomes == ("x: 25.0% of the rows have decimals and count as the nearest whole number.",)
+    assert not checked.refusals
+    warned: list[str] = []
+    with td.Ledger(tmp_path / "l.db") as ledger:
+        ledger.open("d", 1, policy({"integer": [0, 9]}))
+        td.release(
+            td.plan(policy({"integer": [0, 9]})), pl.DataFrame({"x": [1.0, 2.5]}), ledger=ledger, warn=warned.append
+        )
+    assert "rounded to whole numbers" in warned[0]

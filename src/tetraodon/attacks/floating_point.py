@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import bars, rounded
-from tetraodon.attacks.play import Dice
 from tetraodon.noise import laplace_pmf
+from tetraodon.noise.dice import Dice
 from tetraodon.pufferfish import Additive, DiscreteLaplace, World, named, verify
 
 GRAIN = 1 << 53

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import lines, rounded
-from tetraodon.attacks.play import Dice
 from tetraodon.certificate.sensitivity import sensitivity
+from tetraodon.noise.dice import Dice
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.questions import histogram

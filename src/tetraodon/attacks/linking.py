@@ -9,8 +9,8 @@ import numpy as np
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.from_the_view import PEOPLE, SPARSE, town
 from tetraodon.attacks.picture import bars, rounded
-from tetraodon.attacks.play import Dice
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.noise.dice import Dice
 from tetraodon.policy.adversary import Adversary
 from tetraodon.publishing.channel_choice import best_channel
 from tetraodon.publishing.columns import cells_of

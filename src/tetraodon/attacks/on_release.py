@@ -16,12 +16,12 @@ from typing import Any, assert_never
 import numpy as np
 
 from tetraodon.arrays import Floats
-from tetraodon.attacks.play import Dice
 from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate, Dataset, TableChance, TableShare
 from tetraodon.certificate.share_loss import record_laws
 from tetraodon.errors import TetraodonError
 from tetraodon.exponent import display
+from tetraodon.noise.dice import Dice
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.attackers import Attackers, Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import USUAL_DELTA, load_policy
@@ -34,6 +34,7 @@ from tetraodon.zcdp import epsilon_at
 
 DRAWS = 20_000
 MOST_ANSWERS = 1_000_000
+UNPRICED = "none: a policy for this attacker is refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _findings(
             other = change()
             found = certify_release(other, measured, delta=other.delta or policy.delta or USUAL_DELTA)
         except TetraodonError as refusal:
-            return Finding(name, who, key, None, why=str(refusal))
+            return Finding(name, who, UNPRICED, None, why=str(refusal))
         told = "an answer is told exactly that this attacker must not see" if not found.finite else ""
         return Finding(name, who, key, found.epsilon, found.exact, played(other, measured, found), told)
 
@@ -136,8 +137,8 @@ def _findings(
         yield priced(
             "any two records",
             "wonders between any two records somebody may have, near or far, in what is secret and in what is not",
-            "secrets: left out, so that everything is one",
-            lambda: load_policy({key: part for key, part in document.items() if key != "secrets"}),
+            "secrets: {}",
+            lambda: load_policy({**document, "secrets": {}}),
         )
     facts = list(known) or [{"marginal": [name]} for name in _named(measured)]
     for fact in facts:
@@ -194,7 +195,7 @@ def _household_of_keys(policy: Policy, measured: Sequence[Measurement], people: 
         alone = replace(policy, graph=complete_graph(policy.graph), once=False)
         one = certify_release(alone, measured, delta=delta)
     except TetraodonError as refusal:
-        return Finding("household", who, key, None, why=str(refusal))
+        return Finding("household", who, UNPRICED, None, why=str(refusal))
     together = people * one.epsilon if one.rho is None else epsilon_at(people**2 * one.rho, delta)
     return Finding("household", who, key, together if one.finite else one.epsilon)
 

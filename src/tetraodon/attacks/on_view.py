@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from tetraodon.arrays import Ints
+from tetraodon.domain import Domain
 from tetraodon.errors import DomainError, QueryError, Refused, TableError, did_you_mean
 from tetraodon.publishing.channel import SourceChannel
-from tetraodon.publishing.columns import cells_of
+from tetraodon.publishing.columns import codes_of
 from tetraodon.publishing.tuple_files import read_tuples
 from tetraodon.publishing.view import View
 
-MOST_TUPLES = 1 << 16
 MOST_PEOPLE = 100_000
 
 
@@ -52,8 +54,9 @@ class LinkingFound:
     @property
     def key(self) -> str:
         """What a policy would say to withstand this attacker."""
-        prior = Fraction(self.before).limit_denominator(1000)
-        return f"adversary: {{kind: exclusive, prior: {{d: {prior}}}, posterior: {self.allowed:g}}}"
+        prior = Fraction(1, round(1 / self.before))
+        allowed = self.allowed if self.allowed > prior else float((1 + prior) / 2)  # no view takes a belief back
+        return f"adversary: {{kind: exclusive, prior: {{d: {prior}}}, posterior: {allowed}}}"
 
     def document(self) -> dict[str, Any]:
         """The finding as plain data."""
@@ -74,7 +77,8 @@ def link(
         raise QueryError(f"the view has no attribute {unknown[0]!r}", fix=did_you_mean(unknown[0], names))
     rows, columns = _read(Path(people))
     hidden = tuple(name for name in names if name in secret or name not in columns)
-    if not hidden:
+    size = math.prod(view.domain[name].size for name in hidden)
+    if size == 1:
         raise QueryError(
             "the file leaves nothing to be found out", fix=f"say what is secret: {names[-1]}, for instance"
         )
@@ -83,29 +87,44 @@ def link(
             "a view with noise from a source favours every tuple otherwise, and is not linked here",
             fix="read what it exposes by itself in its report",
         )
-    spaces = [range(view.domain[name].size) for name in hidden]
-    size = int(np.prod([len(space) for space in spaces], dtype=object))
-    if size > MOST_TUPLES:
-        raise Refused(
-            f"what is known of a person leaves more than {MOST_TUPLES:,} tuples", fix="let the attacker know more"
-        )
-    shown = np.unique(np.concatenate([np.zeros(0, np.uint64), *read_tuples(view.domain, view.rows)]))
-    rest = np.array(list(itertools.product(*spaces)), np.int64)
+    known = tuple(name for name in names if name not in hidden)
+    codes = _codes(view, rows, [name for name in names if name in columns])
+    wanted, place = np.unique(_numbered(view.domain, known, codes, len(rows)), return_inverse=True)
+    fits = _shown_of(view, known, hidden, wanted)
+    groups, starts, counts = np.unique(fits // size, return_index=True, return_counts=True)
+    first, many = np.zeros((2, len(wanted)), np.int64)
+    first[groups], many[groups] = fits[starts] % size, counts
     up, down = float(view.channel.ratio_up), float(view.channel.ratio_down)
-    beliefs, hits = [], []
-    for row in rows:
-        codes = np.empty((size, len(names)), np.int64)
-        for place, name in enumerate(names):
-            codes[:, place] = rest[:, hidden.index(name)] if name in hidden else _code(view, name, row[name])
-        weights = np.where(np.isin(cells_of(view.domain, codes), shown), up, down)
-        best = int(weights.argmax())
-        beliefs.append(float(weights[best] / weights.sum()))
-        if all(name in columns for name in hidden):
-            hits.append(all(rest[best, n] == _code(view, name, row[name]) for n, name in enumerate(hidden)))
-    believed = np.array(beliefs)
+    believed = (np.where(many, up, down) / (many * up + (size - many) * down))[place]
     named = believed > float(posterior)
-    right = float(np.array(hits)[named].mean()) if hits and named.any() else None
+    right = None
+    if named.any() and all(name in columns for name in hidden):
+        truth = _numbered(view.domain, hidden, codes, len(rows))
+        right = float((first[place] == truth)[named].mean())
     return LinkingFound(len(rows), hidden, 1 / size, float(believed.max()), float(posterior), int(named.sum()), right)
+
+
+def _shown_of(view: View, known: Sequence[str], hidden: Sequence[str], wanted: Ints) -> Ints:
+    """The tuples of the view that fit what is known of somebody, each once, in rising order.
+
+    A tuple is numbered by the place of its known part among `wanted`, times the possible hidden parts, plus its own.
+    """
+    domain, found = view.domain, [np.zeros(0, np.int64)]
+    for cells in read_tuples(domain, view.rows):
+        codes = dict(zip(domain.names, codes_of(domain, cells), strict=True))
+        own = _numbered(domain, known, codes, len(cells))
+        place = np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)
+        fits = wanted[place] == own
+        found.append(_numbered(domain, hidden, codes, len(cells), place)[fits])
+    return np.unique(np.concatenate(found))
+
+
+def _numbered(domain: Domain, names: Sequence[str], codes: Mapping[str, Any], rows: int, start: Ints | int = 0) -> Ints:
+    """One number for the codes of some attributes, row by row, continued from `start`."""
+    found = np.full(rows, start, np.int64)
+    for name in names:
+        found = found * domain[name].size + codes[name].astype(np.int64)
+    return found
 
 
 def _read(path: Path) -> tuple[list[dict[str, str]], list[str]]:
@@ -123,6 +142,16 @@ def _read(path: Path) -> tuple[list[dict[str, str]], list[str]]:
             where=str(path),
         )
     return rows, columns
+
+
+def _codes(view: View, rows: Sequence[Mapping[str, str | None]], names: Sequence[str]) -> dict[str, Ints]:
+    """The codes of some attributes of the people in the file."""
+    found = {}
+    for name in names:
+        column = [row[name] for row in rows]
+        code = {text: _code(view, name, text) for text in {*column}}
+        found[name] = np.array([code[text] for text in column], np.int64)
+    return found
 
 
 def _code(view: View, name: str, text: str | None) -> int:

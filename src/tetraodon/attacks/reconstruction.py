@@ -11,9 +11,9 @@ import pyarrow
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import lines, rounded
-from tetraodon.attacks.play import Dice
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger
+from tetraodon.noise.dice import Dice
 from tetraodon.policy.load import load_policy
 from tetraodon.releasing.plan import plan
 from tetraodon.releasing.run import release

@@ -8,7 +8,7 @@ from typing import Any
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.exact_bayes import strongest_belief
 from tetraodon.attacks.picture import dots, rounded
-from tetraodon.attacks.play import Dice
+from tetraodon.noise.dice import Dice
 from tetraodon.pufferfish import Channel, Prior, Secret, World, named, posterior, verify
 
 RATIO = Fraction(19, 21)

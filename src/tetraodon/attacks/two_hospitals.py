@@ -11,7 +11,7 @@ import numpy as np
 
 from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.picture import bars, rounded
-from tetraodon.attacks.play import Dice
+from tetraodon.noise.dice import Dice
 from tetraodon.pufferfish import Additive, DiscreteLaplace, World, compose, named, posterior
 
 DISEASES = ("none", "stroke", "flu", "cancer", "cold", "rash")

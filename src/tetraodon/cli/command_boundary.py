@@ -34,6 +34,8 @@ from tetraodon.errors import TetraodonError
 from tetraodon.server_address import may_hold_password
 
 REFUSED, WRONG_USE, INTERNAL, INTERRUPTED = 1, 2, 70, 130
+OTHER_VERSION, NO_KEY = 3, 4
+"""Of `verify`: only pages of another version fail; no key was named, and --strict wants one."""
 DEBUG = "TETRAODON_DEBUG"
 
 
@@ -219,7 +221,7 @@ def typed_number(
     return found
 
 
-def fail() -> None:
-    """End with the exit code of a refusal, after the command has said why."""
+def fail(code: int = REFUSED) -> None:
+    """End with the exit code of a refusal, or another, after the command has said why."""
     sys.stdout.flush()
-    raise typer.Exit(REFUSED)
+    raise typer.Exit(code)

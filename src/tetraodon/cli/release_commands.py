@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tetraodon.cli import remote_commands
-from tetraodon.cli.command_boundary import Edge, WrongUse, existing, existing_policy, existing_table, fail
+from tetraodon.cli.command_boundary import (
+    NO_KEY,
+    OTHER_VERSION,
+    REFUSED,
+    Edge,
+    WrongUse,
+    existing,
+    existing_policy,
+    existing_table,
+    fail,
+)
 from tetraodon.cli.ledger_commands import DEFAULT, LedgerUrl, ledger_name
 from tetraodon.cli.output import Json, emit, listed, note, say, table, working, wrapped
 from tetraodon.cli.policy_commands import PolicyPath
@@ -234,12 +245,15 @@ def verify(
     key: Annotated[
         str | None, typer.Option(metavar="KEY", help="The public key it must be signed with.", show_default=False)
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where no key is named.")] = False,
     as_json: Json = False,
 ) -> None:
     """Recompute every certificate and hash of a release, and its answers, or of a view, without the data.
 
-    Exit code 0 if everything holds, 1 if anything does not. It is said who signed the folder; with --key, a public key,
-    a file with one or its fingerprint, it must be signed with that key.
+    Exit code 0 if everything holds, 1 if anything does not, and 3 if all that fails are pages which another version is
+    said to have written, and this one would write otherwise. It is said who signed the folder; with --key, a public
+    key, a file with one or its fingerprint, it must be signed with that key. Without, anybody may have made the folder,
+    and with --strict the exit code is then 4.
 
     \b
     Examples:
@@ -247,18 +261,20 @@ def verify(
       tetraodon verify view/
 
     \b
-    --json gives {"verified", "checks": [{"what", "passed", "detail"}], "not_checked": [TEXT]}.
+    --json gives {"verified", "key_named", "checks": [{"what", "passed", "detail", "other_version"}],
+    "not_checked": [TEXT]}.
     """
     with Edge(as_json, verified=False):
         existing(folder, option="FOLDER", folder=True)
-        from tetraodon.verifying import not_checked, verify
+        from tetraodon.releasing.verify import NOT_CHECKED
+        from tetraodon.verifying import verify
 
         with working("verifying"):
-            checks, open_questions = verify(folder, key=key), not_checked(folder)
+            checks = verify(folder, key=key)
         good = all(check.passed for check in checks)
         if as_json:
-            told = [{"what": c.what, "passed": c.passed, "detail": c.detail} for c in checks]
-            emit({"verified": good, "checks": told, "not_checked": open_questions})
+            told = [asdict(check) for check in checks]
+            emit({"verified": good, "key_named": key is not None, "checks": told, "not_checked": NOT_CHECKED})
         else:
             files = sum(check.passed and check.what.startswith("file ") for check in checks)
             rows = [["ok", f"hashes of {files} files", ""]] if files else []
@@ -270,7 +286,17 @@ def verify(
             table(["", "what was checked", ""], rows)
             failed = sum(not check.passed for check in checks)
             say(f"All {len(checks)} checks hold." if good else f"{failed} of {len(checks)} checks FAILED.")
+            if any(check.other_version for check in checks):
+                wrapped(
+                    "Another version is said to have written this folder, and this one would write some of its pages "
+                    "otherwise. So do not rely on them, nor run them: take the numbers from the CSV and Parquet files, "
+                    "or verify the folder with that version."
+                )
             say("Not checked, for no folder can show it:")
-            listed(open_questions)
+            listed(NOT_CHECKED)
+            if key is None:
+                wrapped("No key was named: anybody could have made and signed this folder. Name the curator's: --key.")
         if not good:
-            fail()
+            fail(REFUSED if any(not (check.passed or check.other_version) for check in checks) else OTHER_VERSION)
+        if strict and key is None:
+            fail(NO_KEY)

@@ -108,7 +108,7 @@ def _length(answer: Answer) -> int:
 def _show_answer(answer: Answer, rows: int) -> None:
     from tetraodon.questions.answered import MEASURED
     from tetraodon.releasing.chart import value_column
-    from tetraodon.report.rounding import places
+    from tetraodon.report.rounding import places, rounded
 
     planned = answer.item
     heading(f"{answer.name}: {planned.item.title or planned.item.asked}")
@@ -126,7 +126,13 @@ def _show_answer(answer: Answer, rows: int) -> None:
     decimals = places(answer.columns["lower"], answer.columns["upper"]) if drawn and "lower" in names else None
     shown = []
     for place in range(min(rows, length)):
-        cells = [_cell(document[name][place], name in numeric, decimals) for name in names]
+        cells = [
+            rounded(float(value), decimals, up={"lower": False, "upper": True}.get(name))
+            if decimals is not None and name in numeric and name != "quantile" and isinstance(value, int | float)
+            else _cell(value)
+            for name in names
+            for value in (document[name][place],)
+        ]
         shown.append([*cells, bar(float(document[word][place]), top, width=16) if drawn else ""])
     table([*names, ""], shown, right=numeric)
     if length > rows:
@@ -136,10 +142,7 @@ def _show_answer(answer: Answer, rows: int) -> None:
             wrapped(told)
 
 
-def _cell(value: Any, numeric: bool = False, decimals: int | None = None) -> str:
-    """A value; of answers, as many decimals as their error allows."""
-    if numeric and decimals is not None and isinstance(value, int | float):
-        return f"{value:,.{decimals}f}"
+def _cell(value: Any) -> str:
     return shown_number(value) if isinstance(value, float) else str(value)
 
 

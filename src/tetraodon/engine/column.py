@@ -69,6 +69,7 @@ class ColumnReport:
     missing:    rows without a value (or with NaN), counted as the attribute's `missing`.
     unreadable: rows whose text is no number or date, counted as the attribute's `missing`.
     outside:    rows whose value is outside the domain, clamped or counted as `other`.
+    fractional: rows whose value has decimals where whole numbers are declared, rounded to the nearest.
 
     The column that tells individuals apart has a report of its own, the last one: `missing` are rows
     without a key, `outside` are rows that are not counted because their individual has more than allowed.
@@ -79,15 +80,18 @@ class ColumnReport:
     missing: int
     unreadable: int
     outside: int
+    fractional: int = 0
 
     @classmethod
     def added_up(cls, name: str, place: int, found: Mapping[str, Ints]) -> ColumnReport:
-        """From parts of a table: their rows (n); at a place those missing (m), unreadable (u) and outside (o)."""
-        return cls(name, int(found["n"].sum()), *(int(found[f"{part}{place}"].sum()) for part in "muo"))
+        """From parts of a table: their rows (n); at a place those missing (m), unreadable (u), outside (o) and with
+        decimals (d), where any can be."""
+        parts = (f"{part}{place}" for part in "muod")
+        return cls(name, int(found["n"].sum()), *(int(found[part].sum()) for part in parts if part in found))
 
     def __post_init__(self) -> None:
         parts = (self.missing, self.unreadable, self.outside)
-        if min(parts) < 0 or sum(parts) > self.rows:
+        if min(*parts, self.fractional) < 0 or max(sum(parts), self.fractional) > self.rows:
             raise TableError("the report of a column does not add up", fix="report this as a bug", where=self.name)
 
     @property
@@ -97,8 +101,8 @@ class ColumnReport:
 
     @property
     def fits(self) -> bool:
-        """Whether every value is there and inside the domain."""
-        return not (self.missing or self.unreadable or self.outside)
+        """Whether every value is there and of the domain."""
+        return not (self.missing or self.unreadable or self.outside or self.fractional)
 
 
 def require(names: Collection[str], wanted: Collection[str]) -> None:

@@ -32,7 +32,7 @@ from tetraodon.engine.dialect import (
     total,
     when,
 )
-from tetraodon.engine.expressions import amiss, answered, code, present, read
+from tetraodon.engine.expressions import amiss, answered, code, fractional, present, read
 from tetraodon.engine.individuals import Individuals
 from tetraodon.engine.open_names import names_query, require_open, texts_of
 from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
@@ -107,6 +107,9 @@ class Engine:
             columns[f"p{place}"] = self._answered(attribute.name)
             columns[f"r{place}"] = self._read(attribute.name)
             wrong = self._amiss(attribute.name, place, name(f"r{place}"))
+            decimals = self._fractional(attribute.name)
+            if decimals is not None:
+                columns[f"d{place}"], wrong[f"d{place}"] = decimals, name(f"d{place}")
             parts |= {part: rows_where(condition) for part, condition in wrong.items()}
         return selected(parts, inner(selected(columns, origin)))
 
@@ -172,6 +175,10 @@ class Engine:
         column = self._column(title)
         value = place or self._dialect.held(column)
         return read(self._domain[title], column, value, self._dialect, self._table.decimal)
+
+    def _fractional(self, title: str) -> Sql | None:
+        column = self._column(title)
+        return fractional(self._domain[title], column, name(column.place), self._dialect, self._table.decimal)
 
     def _answered(self, title: str, place: Sql | None = None) -> Sql:
         column = self._column(title)

@@ -124,6 +124,29 @@ def amiss(attribute: Attribute, column: Column, held: Sql, value: Sql, dialect: 
     }
 
 
+def fractional(attribute: Attribute, column: Column, place: Sql, dialect: Dialect, decimal: str = ".") -> Sql | None:
+    """Whether a number is rounded to a whole one; None where no value of the column can be."""
+    if not isinstance(attribute.values, Integers):
+        return None
+    place, held = written(attribute, column, place), present(column, place, dialect)
+    match column.kind:
+        case Kind.DECIMAL if column.scale:
+            return op(exp.And, held, negated(dialect.matches(_label(column, place, dialect), WHOLE)))
+        case Kind.SINGLE | Kind.DOUBLE:
+            return op(exp.And, held, _uneven(place))
+        case Kind.TEXT:
+            number_there = dialect.matches(place, number_pattern(decimal))
+            return when((number_there, _uneven(dialect.double(_pointed(place, decimal)))), otherwise=exp.false())
+        case _:
+            return None
+
+
+def _uneven(double: Sql) -> Sql:
+    """Whether a double is no whole number. Beyond 2^53 all are, and Spark's FLOOR overflows."""
+    near = op(exp.LT, call("ABS", double), real("1e16"))
+    return op(exp.And, near, op(exp.NEQ, double, call("FLOOR", double)))
+
+
 def code(attribute: Attribute, column: Column, value: Sql, dialect: Dialect) -> Sql:
     """The code of a value that was read, as a BIGINT that is never NULL."""
     below = number(0 if attribute.other is None else attribute.other)
@@ -191,12 +214,16 @@ def _number(values: Integers | Grid, column: Column, place: Sql, dialect: Dialec
 
 
 def _written(values: Integers | Grid, codes: GridCodes, place: Sql, dialect: Dialect, decimal: str) -> Sql:
-    pointed = place if decimal == "." else call("REPLACE", place, string(","), string("."))
-    units = _units(dialect.matches(place, number_pattern(decimal)), dialect.double(pointed), values, codes, dialect)
+    double = dialect.double(_pointed(place, decimal))
+    units = _units(dialect.matches(place, number_pattern(decimal)), double, values, codes, dialect)
     if _sure(codes):
         return units
     exact = cast(place, dialect.longest)  # a double would lose whole numbers
     return when((dialect.matches(place, WHOLE), exact), otherwise=units)
+
+
+def _pointed(place: Sql, decimal: str) -> Sql:
+    return place if decimal == "." else call("REPLACE", place, string(","), string("."))
 
 
 def _sure(codes: GridCodes) -> bool:

@@ -15,6 +15,8 @@ CONFIDENCE = Fraction(95, 100)
 class Estimate(Displayed, float):
     """A number with its interval: it is a float, and knows `lower`, `upper` and `confidence`, 1 where it is certain.
 
+    The interval holds the number too, unless noise took that below zero where the truth cannot be.
+
     `source` names what was asked: the table of a release that answered, or the view; it is empty elsewhere.
 
     >>> Estimate(12, 8, 15).of("ages").source
@@ -29,7 +31,7 @@ class Estimate(Displayed, float):
 
     def __new__(cls, value: float, lower: float, upper: float, confidence: Fraction = CONFIDENCE) -> Estimate:
         made = super().__new__(cls, value)
-        made.lower = float(min(lower, value))
+        made.lower = float(min(lower, max(value, 0.0) if lower >= 0 else value))
         made.upper = float(max(upper, value))
         made.confidence = confidence
         made.source = ""

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import datetime as dt
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +24,7 @@ from tetraodon.errors import LedgerError, TetraodonError
 from tetraodon.ledger.account import dataset_name
 from tetraodon.ledger.amount import shown_above
 from tetraodon.ledger.signing import LONGEST, PublicKey, Signer, named_fingerprint, public_key
-from tetraodon.rational import rational
+from tetraodon.rational import decimal_text, rational
 
 if TYPE_CHECKING:
     from tetraodon.ledger.account import Reservation
@@ -31,6 +35,7 @@ STATEMENT: Final = "ledger"
 """The key of a manifest under which the ledger's entry stands."""
 VERSION: Final = 1
 _KEYS = {"entry", "dataset", "when", "asked", "charged", "delta", "chain", "key"}
+_HASH = re.compile(r"[0-9a-f]{64}")
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, RecursionError, ZeroDivisionError, binascii.Error)
 
 
@@ -92,21 +97,37 @@ def judged(folder: Path, manifest: str, content: bytes, key: str | os.PathLike[s
     return "signature: signed by the key that you named", True, found
 
 
-def stated_entry(manifest: Mapping[str, Any]) -> tuple[str, bool, str] | None:
-    """Whether what a manifest says of its entry fits the rest of it; None where it says nothing, as in version 0.1."""
+def stated_entry(manifest: Mapping[str, Any], asked: Fraction) -> tuple[str, bool, str] | None:
+    """Whether what a manifest says of its entry fits the rest of it; None where it says nothing, as in version 0.1.
+
+    `asked` is what its plan asks a ledger for. It asks for a delta too if its certificate has one.
+    """
     if STATEMENT not in manifest:
         return None
     what = "the ledger's entry fits the manifest"
     try:
         entry = manifest[STATEMENT]
-        charged = rational(entry["charged"])
+        amounts = {name: rational(entry[name]) for name in ("asked", "charged", "delta")}
+        charged, delta = amounts["charged"], amounts["delta"]
         population = {"population"} if "population" in manifest.get("policy", ()) else set()
         good = entry.keys() == _KEYS | population and entry["dataset"] == manifest.get("dataset", manifest.get("name"))
         good = good and (not population or entry["population"] == dataset_name(manifest["policy"]["population"]))
-        good = good and shown_above(charged) == manifest["charged"] and len(bytes.fromhex(entry["chain"])) == 32
-        return what, bool(good), f"entry {int(entry['entry'])}"
+        good = good and all(entry[name] == decimal_text(exact) for name, exact in amounts.items())
+        good = good and shown_above(charged) == manifest["charged"] and amounts["asked"] == asked
+        wants = bool(rational(manifest["plan"].get("certificate", {}).get("delta", 0)))
+        good = good and 0 <= delta < 1 and bool(delta) == wants and _HASH.fullmatch(entry["chain"]) is not None
+        good = good and has_been(entry["when"]) and entry["when"] <= manifest["date"]
+        return what, bool(good and type(entry["entry"]) is int and entry["entry"] > 0), f"entry {entry['entry']}"[:40]
     except (TetraodonError, *_BROKEN):
         return what, False, "it cannot be read"
+
+
+def has_been(day: str) -> bool:
+    """Whether a text is a day, as YYYY-MM-DD, that has been somewhere on earth."""
+    with suppress(ValueError):
+        found = dt.date.fromisoformat(day)
+        return found.isoformat() == day and found <= dt.datetime.now(dt.UTC).date() + dt.timedelta(days=1)
+    return False
 
 
 def stated_hash(manifest: Mapping[str, Any]) -> str:

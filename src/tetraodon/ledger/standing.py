@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, select
 
 from tetraodon.errors import LedgerError, did_you_mean
-from tetraodon.ledger.account import Account
+from tetraodon.ledger.account import Account, Entry
 from tetraodon.ledger.document import document_from_text
 from tetraodon.ledger.population import standing_for
 from tetraodon.ledger.rows import terms_in, text_in
@@ -41,6 +42,16 @@ def account_of(connection: Connection, name: str, *, lock: bool = False, upto: i
     spent = spent_of(connection, name, upto)
     hashed, opened = text_in(row.policy_hash), text_in(row.opened)
     return Account(name, total, spent.epsilon(delta, total), policy, hashed, opened, delta, spent)
+
+
+def taken_by(connection: Connection, entry: Entry) -> Fraction:
+    """By how much an entry raised what is spent of its account: with Gaussian noise losses compose, and that is not
+    what it is charged by itself.
+    """
+    if entry.loss.rho is None:
+        return entry.charged
+    before, after = (account_of(connection, entry.dataset, upto=number).charged for number in (entry.id - 1, entry.id))
+    return after - before
 
 
 def names(connection: Connection) -> list[str]:

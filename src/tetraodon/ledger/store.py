@@ -28,7 +28,7 @@ from tetraodon.ledger.population import check_wave, governing_document, join, po
 from tetraodon.ledger.rows import corrections_of, entry_in, entry_of, refusal_in, statement_of
 from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
-from tetraodon.ledger.standing import account_of, names
+from tetraodon.ledger.standing import account_of, names, taken_by
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.rational import Number
 
@@ -77,8 +77,9 @@ class Ledger:
         with self._database.writing() as connection:
             grant(connection, role)
 
-    def open(self, dataset: str, total: Number, policy: AnyPolicy, *, delta: Number = 0) -> Account:
-        """Set the total and the governing policy of a data set, once. Releases with Gaussian noise need a delta.
+    def open(self, dataset: str, total: Number, policy: AnyPolicy, *, delta: Number | None = None) -> Account:
+        """Set the total and the governing policy of a data set, once. Releases with Gaussian noise need a delta: left
+        out, it is the policy's.
 
         Numbers are exact: 0.1 and "0.1" mean one tenth. The policy is one that was read, its file, or its document. If
         it names a population, that is what is opened, and the data set is its first wave; others join when released.
@@ -86,8 +87,9 @@ class Ledger:
         Post  the ledger is made if it was not there, with a key that signs what is written. Opening again on the same
               terms changes nothing; on other terms it is refused, since earlier releases were priced on the first ones.
         """
-        exact, forgiven = exact_amount(total, "the total"), exact_amount(delta, "delta")
         document = policy if isinstance(policy, Mapping) else load_policy(policy).document
+        exact = exact_amount(total, "the total")
+        forgiven = exact_amount(_delta_of(document) if delta is None else delta, "delta")
         name = population_in(document) or dataset_name(dataset)
         governing = governing_document(document)
         text, digest = canonical_text(governing), document_hash(governing)
@@ -284,7 +286,13 @@ class Ledger:
         """What a manifest says of the charge that pays for it: the entry, and its hash in the chain."""
         self._bring_up_to_date()
         with self._database.reading() as connection:
-            return statement_of(connection, reservation)
+            entry = entry_of(connection, reservation)
+            return statement_of(connection, entry, taken_by(connection, entry))
+
+    def taken(self, entry: Entry) -> Fraction:
+        """By how much an entry raised what is spent of its account."""
+        with self._database.reading() as connection:
+            return taken_by(connection, entry)
 
     def _bring_up_to_date(self) -> None:
         with self._database.reading() as connection:
@@ -292,6 +300,13 @@ class Ledger:
         if old:
             with self._database.writing():
                 pass
+
+
+def _delta_of(document: Mapping[str, Any]) -> Number:
+    """The delta that a policy's budget states, as it is written there; 0 where it states none."""
+    budget = document.get("budget")
+    found: Number = budget.get("delta", 0) if isinstance(budget, Mapping) else 0
+    return found
 
 
 def _now() -> str:

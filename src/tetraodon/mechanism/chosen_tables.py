@@ -14,6 +14,7 @@ import numpy as np
 from tetraodon.arrays import Floats, Ints
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import Refused
 from tetraodon.inference.consistency import agree
 from tetraodon.inference.graphical_model import GraphicalModel, NoisyTable, fit_model
 from tetraodon.inference.made_up_records import TargetTable, bring_all_nearer, make_up, one_of
@@ -51,7 +52,7 @@ class ChosenForRecords(Direct):
 
     def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
         """Tables chosen without a limit, and such that few of them share an attribute: the better one is planned."""
-        if not isinstance(query, SyntheticRecords) or policy.known:
+        if not isinstance(query, SyntheticRecords):
             return
         splits = query.linear(policy.domain).by
         sizes = tuple(split.size(policy.domain) for split in splits)
@@ -59,6 +60,12 @@ class ChosenForRecords(Direct):
         free = tuple(place for place, one in enumerate(splits) if total and _is_free(one, policy))
         if len(free) == len(splits):
             return
+        if policy.known:
+            raise Refused(
+                "the tables that made-up records need are chosen one by one, which is not priced beside known counts",
+                fix="release histograms of the attributes that belong together, and make records from them with "
+                "`tetraodon synthesize` (td.synthesize in Python): they cost nothing more",
+            )
         able = len(ChosenTables(splits, sizes, 0, 0, free, total).candidates)
         few = min(SHARED, len(splits) - 1)
         for most, usual in ((0, 3 * len(splits) // 2), (few, few * len(splits) // 2)):

@@ -8,6 +8,7 @@ So the attack is played on every view that is drawn, which costs no privacy, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,6 +35,7 @@ BEFORE: Final = 0.5
 """A tuple is newly exposed if the attacker, before looking whether it is shown, believed in it with at most this."""
 MOST_EXPOSED: Final = 0.01
 """A view is not published by itself if more than this share of the records is newly exposed."""
+SHARES: Final = ("right", "records", "new_records")
 ROUNDS: Final = 2
 LEAST_WEIGHT: Final = 1e-4
 """Tuples that are noise with more certainty than this leaves say nothing about which values go together."""
@@ -76,11 +78,17 @@ class Exposure:
         return cls(**{name: document[name] for name in cls.__slots__})
 
     def agrees(self, stated: Mapping[str, Any]) -> bool:
-        """Whether a document states this finding, up to what rounding on another machine may change."""
+        """Whether a document states this finding: the same counts, and shares but for the last of their six digits.
+
+        Why   beliefs that decide a count take few values; that one of them is as near to `BELIEF` or `BEFORE` as
+              machines differ is as good as impossible.
+        """
         mine = self.document()
-        counts = all(abs(mine[key] - stated[key]) <= 3 + mine[key] / 1000 for key in ("named", "new"))
-        shares = all(abs(mine[key] - stated[key]) <= 0.002 for key in ("right", "records", "new_records"))
-        return counts and shares and mine.keys() == stated.keys() and stated["belief"] == BELIEF
+        return mine.keys() == stated.keys() and all(
+            type(mine[key]) is type(stated[key])
+            and math.isclose(mine[key], stated[key], rel_tol=1e-5 * (key in SHARES))
+            for key in mine
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def fill_folder(
         (folder / "public").mkdir(exist_ok=True)
         public[name] = f"public/{name}{table.path.suffix.lower()}"
         shutil.copyfile(table.path, folder / public[name])
-    document = {**policy.document, "adversary": plan.adversary.document(), **({"public": public} if public else {})}
+    document = policy_document(plan, public)
     (folder / "policy.yaml").write_text(dump_policy(document), encoding="utf-8")
     exposed = folder_exposure(folder, plan, seen)
     if not accept_exposure:
@@ -92,6 +92,12 @@ def fill_folder(
         "files": {name: file_hash(folder / name) for name in file_names(tuples, public, later is not None)},
     }
     return write_manifest(folder, MANIFEST, manifest)
+
+
+def policy_document(plan: ViewPlan, public: Mapping[str, str]) -> dict[str, Any]:
+    """The policy of a view as its folder states it, with the side tables where they are in the folder."""
+    stated = {**plan.policy.document, "adversary": plan.adversary.document()}
+    return {**stated, "public": dict(public)} if public else stated
 
 
 def stated_plan(manifest: Mapping[str, Any]) -> ViewPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,13 +14,13 @@ from tetraodon.ledger.signature import stated_hash
 from tetraodon.publishing.channel import SourceChannel, channel_document
 from tetraodon.publishing.channel_choice import withstands
 from tetraodon.publishing.exposure import Exposure, folder_exposure
-from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, file_names, pages_of, stated_plan
+from tetraodon.publishing.folder import CSV_ROWS, ROWS_AS_TEXT, file_names, pages_of, policy_document, stated_plan
 from tetraodon.publishing.plan import ViewPlan
 from tetraodon.publishing.source_noise import withstands_source
 from tetraodon.publishing.stated_rows import check_parts, check_rows
-from tetraodon.publishing.tuple_files import TUPLES, write_csv
+from tetraodon.publishing.tuple_files import PARTS, TUPLES, write_csv
 from tetraodon.publishing.view import MANIFEST, load_view
-from tetraodon.releasing.manifest import BROKEN, read_manifest, software
+from tetraodon.releasing.manifest import BROKEN, read_manifest
 from tetraodon.releasing.verify import (
     Check,
     check_files,
@@ -27,11 +28,11 @@ from tetraodon.releasing.verify import (
     check_statements,
     check_text,
     files_beside,
+    is_other_version,
     same_numbers,
-    same_text,
 )
 
-KEYS = {"tetraodon_view", "m", "n", "tuples", "seen", "public", "rows", "channel", "inference", "exposure"}
+KEYS = {"tetraodon_view", "m", "n", "tuples", "seen", "public", "rows", "channel", "exposure"}
 
 
 def verify_view(folder: Path) -> list[Check]:
@@ -48,13 +49,14 @@ def verify_view(folder: Path) -> list[Check]:
         checks.append(_check_plan(plan, manifest))
         if all(check.passed for check in checks):
             checks.append(check_statements(manifest, _statements(plan, manifest)))
-            checks.append(check_policy(folder, plan.policy))
+            checks.append(check_policy(folder, plan.policy, manifest))
             checks.append(check_rows(folder / TUPLES, plan, manifest["tuples"]))
             if view.seen is not None:
                 checks.append(check_parts(folder, plan.policy.domain))
         if all(check.passed for check in checks):
-            checks.append(_check_exposure(folder, plan, manifest))
-            checks += _check_texts(folder, plan, manifest)
+            exposed = folder_exposure(folder, plan, manifest["seen"])
+            checks.append(_check_exposure(exposed, manifest))
+            checks += _check_texts(folder, plan, manifest, exposed)
     except BROKEN:
         raise ReleaseError("the view does not fit together", fix="ask for a new copy", where=str(folder)) from None
     return checks
@@ -62,33 +64,30 @@ def verify_view(folder: Path) -> list[Check]:
 
 def _statements(plan: ViewPlan, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest as we would write it, as far as it follows from the plan and from itself."""
-    policy = plan.policy
-    same = {name: manifest[name] for name in manifest if name in (*KEYS, "files", "date", "charged", "software")}
-    return {**same, "name": policy.dataset, "title": policy.title, "policy": None, "policy_sha256": "", "plan": None}
+    policy, mine = plan.policy, policy_document(plan, manifest["public"])
+    same = {name: manifest.get(name) for name in (*KEYS, "files", "date", "charged", "software")}
+    return {**same, "name": policy.dataset, "title": policy.title, "policy": mine, "policy_sha256": "", "plan": None}
 
 
-def _check_texts(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any]) -> list[Check]:
-    """The rows as CSV, and the pages where this software made them."""
+def _check_texts(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any], exposed: Exposure) -> list[Check]:
+    """The rows as CSV, and the pages and the estimator, which readers run."""
     checks = []
     if manifest["tuples"] <= CSV_ROWS:
         with tempfile.TemporaryDirectory() as place:
             write_csv(folder / TUPLES, Path(place) / ROWS_AS_TEXT)
-            mine = (Path(place) / ROWS_AS_TEXT).read_text(encoding="utf-8")
-        checks.append(Check(f"{ROWS_AS_TEXT} has the same rows", same_text(folder / ROWS_AS_TEXT, mine), ""))
-    if manifest["software"] == software():
-        exposed = Exposure.of(manifest["exposure"])
-        said = manifest["tuples"], manifest["charged"], exposed, stated_hash(manifest)
-        made = pages_of(plan, *said, later=manifest["seen"] is not None)
-        checks += [check_text(folder, name, text) for name, text in made.items()]
-    return checks
+            same = filecmp.cmp(folder / ROWS_AS_TEXT, Path(place) / ROWS_AS_TEXT, shallow=False)
+        checks.append(Check(f"{ROWS_AS_TEXT} has the same rows", same, ""))
+    said = manifest["tuples"], manifest["charged"], Exposure.of(exposed.document()), stated_hash(manifest)
+    made = pages_of(plan, *said, later=manifest["seen"] is not None)
+    return checks + [check_text(folder, name, text, manifest) for name, text in made.items()]
 
 
-def _check_exposure(folder: Path, plan: ViewPlan, manifest: Mapping[str, Any]) -> Check:
-    """That the view exposes what it says, by playing the attack on it anew. The first views said nothing of it."""
-    found = folder_exposure(folder, plan, manifest["seen"])
+def _check_exposure(found: Exposure, manifest: Mapping[str, Any]) -> Check:
+    """That the view exposes what it says, by playing the attack on it anew. Version 0.1 says nothing of it."""
     stated = manifest.get("exposure")
     told = f"{found.new:,} tuples newly exposed{'; nothing is stated' if stated is None else ''}"
-    return Check("the exposure is as stated", stated is None or found.agrees(stated), told)
+    silent = stated is None and is_other_version(manifest)
+    return Check("the exposure is as stated", stated is not None and found.agrees(stated), told, other_version=silent)
 
 
 def _withstands(plan: ViewPlan) -> bool:
@@ -104,7 +103,8 @@ def _check_plan(plan: ViewPlan, manifest: Mapping[str, Any]) -> Check:
         kept = _withstands(plan) and later is None
     else:
         kept = plan.series.withstands(plan.adversary, plan.prior)
-        kept = kept and (later is None or later["channel"] == channel_document(plan.series.seen))
+        channel = channel_document(plan.series.seen)
+        kept = kept and (later is None or later == {"number": later["number"], "channel": channel, **PARTS})
     kept = kept and manifest["channel"]["rows"] == plan.adversary.rows and plan.loss <= plan.policy.epsilon
     same = same_numbers(plan.document(), manifest["plan"])
     same = same and manifest["policy"].get("public", {}) == manifest["public"]

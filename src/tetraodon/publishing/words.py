@@ -11,6 +11,7 @@ from tetraodon.policy.words import number_of
 from tetraodon.publishing.channel import CopyChannel, SourceChannel, ViewChannel
 from tetraodon.publishing.exposure import BEFORE, BELIEF, MOST_EXPOSED, Exposure, is_dense, named_from
 from tetraodon.publishing.plan import SHARES, ViewPlan, boundary, other_attackers
+from tetraodon.publishing.rehearsal import Rehearsal, rehearse
 from tetraodon.report.rounding import about
 
 
@@ -62,23 +63,39 @@ def exposed(found: Exposure) -> str:
 
 
 def exposure_ahead(plan: ViewPlan) -> list[str]:
-    """What can be said of it before anything is drawn: how common a tuple must be to be given away."""
+    """What can be said of it before anything is drawn: how common a tuple must be to be given away, and some plays."""
     if plan.series is not None or isinstance(plan.channel, SourceChannel):
         return []
     if is_dense(plan.channel):
-        return [
+        told = [
             "This is the dense regime: one copy of a tuple takes nobody from a belief of at most "
-            f"{BEFORE:.0%} to one of {BELIEF:.0%}, however common its values are."
+            f"{BEFORE:.0%} to one of {BELIEF:.0%}, however common its values are. Several copies may."
         ]
-    expected = named_from(plan.channel)
-    average = float(plan.most_records) / plan.tuples
+    else:
+        expected = named_from(plan.channel)
+        average = float(plan.most_records) / plan.tuples
+        told = [
+            "But somebody who learns from the view how common values are names a tuple that it shows, with a belief of "
+            f"{BELIEF:.0%}, if {_small(Fraction(expected))} records or more were to be expected there: "
+            f"{about(expected / average)} times the average. Most tables have many such tuples."
+        ]
     return [
-        f"But somebody who learns from the view how common values are names a tuple that it shows, with a belief of "
-        f"{BELIEF:.0%}, if {_small(Fraction(expected))} records or more were to be expected there: "
-        f"{about(expected / average)} times the average. Most tables have many such tuples. `publish` counts them once "
-        f"the view is drawn, and holds it back if more than {MOST_EXPOSED:.0%} of the records are exposed so, unless "
-        "--accept-exposure is given. The charge stands either way."
+        *told,
+        *map(_rehearsed, rehearse(plan)),
+        f"`publish` counts who is exposed once the view is drawn, and holds it back if more than {MOST_EXPOSED:.0%} of "
+        "the records are, unless --accept-exposure is given. The charge stands either way, and a smaller view is "
+        "charged by itself: that a view is held back depends on the records, and tells of them.",
     ]
+
+
+def _rehearsed(found: Rehearsal) -> str:
+    """What views of made-up tables expose, and how often they would be held back."""
+    kind = "half of the records repeat another" if found.repeated else "attributes are independent"
+    return (
+        f"Of {len(found.shares)} made-up tables of this size in which {kind}, views newly expose "
+        f"{_share(found.shares[0])} to {_share(found.shares[-1])} of the records, and {found.held_back} would be held "
+        "back. Views of your table may expose more or less."
+    )
 
 
 def cost(plan: ViewPlan, charged: str) -> str:

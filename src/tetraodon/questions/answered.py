@@ -92,6 +92,10 @@ class Answered(Protocol):
         """Whether there is any noise in it."""
 
     @property
+    def averaged(self) -> bool:
+        """Whether it was inferred as version 0.1 did."""
+
+    @property
     def axes(self) -> tuple[Split, ...]:
         """The axes of the table of counts."""
 
@@ -154,6 +158,24 @@ def possible_ends(
     return np.minimum(lower, values), np.maximum(upper, values)
 
 
+def ends_of_counts(
+    centre: Floats, reach: Floats | float, values: Floats, *, averaged: bool = False
+) -> tuple[Floats, Floats]:
+    """As `possible_ends`, where counts are published as they were estimated: not rounded, and maybe below zero.
+
+    Post  no end is below zero, where no count can be, even if the published number is; but for releases of version 0.1,
+          which averaged margins: their ends stay as they were published.
+
+    >>> ends_of_counts(np.array([-9.5, 3.25]), 4.0, np.array([-8.5, 3.0]))
+    (array([0., 0.]), array([4.  , 7.25]))
+    """
+    if averaged:
+        return np.minimum(np.maximum(centre - reach, 0.0), values), np.maximum(np.maximum(centre + reach, 0.0), values)
+    centre = np.maximum(centre, 0.0)
+    lower = np.maximum(centre - reach, 0.0)
+    return np.minimum(lower, np.maximum(values, 0.0)), np.maximum(centre + reach, values)
+
+
 def counted(table: CountTable, answered: Answered) -> Columns:
     """A table of counts as columns."""
     counts = with_counts("count", table.values, table.cells(), table.unbiased, answered)
@@ -168,8 +190,7 @@ def measured_counts(measured: MeasuredSum, answered: Answered, whole: bool) -> C
     if whole:
         value = np.maximum(np.rint(value), 0.0)
         return with_counts("count", value, possible_ends(number, reach, value), number, answered)
-    lower, upper = np.maximum(number - reach, 0), np.maximum(number + reach, 0)
-    return with_interval("count", value, np.minimum(lower, value), np.maximum(upper, value))
+    return with_interval("count", value, *ends_of_counts(number, reach, value, averaged=answered.averaged))
 
 
 def labels(splits: Sequence[Split], domain: Domain, extra: int = 1, beside: str = "") -> Columns:

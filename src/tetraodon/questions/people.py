@@ -10,7 +10,7 @@ import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
-from tetraodon.questions.answered import Answered, Columns, with_interval
+from tetraodon.questions.answered import Answered, Columns, ends_of_counts, possible_ends, with_interval
 from tetraodon.questions.query import WHOLE, Declared, Drawing, Json, Key, Places, Query
 from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import LinearQuery, Split
@@ -51,9 +51,10 @@ class PeopleCount(Query):
     def columns(self, answered: Answered) -> Columns:
         (measured,) = answered.sums[:1]
         number, reach = measured.numbers.astype(np.float64), measured.reach(1)
-        lower, upper = np.maximum(number - reach, 0), np.maximum(number + reach, 0)
-        number = np.maximum(np.round(number), 0) if answered.whole else number
-        found = with_interval("people", number, np.minimum(lower, number), np.maximum(upper, number))
+        told = measured.published
+        told = np.maximum(np.round(told), 0) if answered.whole else told
+        ends = possible_ends if answered.whole else ends_of_counts
+        found = with_interval("people", told, *ends(number, reach, told))
         return {"rows": np.arange(1, self.rows + 1)} | found if self.rows else found
 
     def asked(self) -> str:

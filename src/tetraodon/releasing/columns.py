@@ -44,7 +44,7 @@ def table_of(item: PlannedItem, domain: Domain, measured: Measured, estimates: E
     if key not in estimates.tables:
         return None
     combined = estimates.combined.places.get(key) if estimates.combined else None
-    return TableAnswer(item, domain, measured, estimates.tables[key], combined)
+    return TableAnswer(item, domain, measured, estimates.tables[key], combined, estimates.combined is None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,11 @@ class AnsweredItem:
     def noisy(self) -> bool:
         """Whether there is any noise in it."""
         return bool(self.item.strategy.noisy)
+
+    @property
+    def averaged(self) -> bool:
+        """Whether it was inferred as version 0.1 did."""
+        return self.estimates.combined is None
 
     @property
     def axes(self) -> tuple[Split, ...]:

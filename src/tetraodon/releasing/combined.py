@@ -17,7 +17,7 @@ from tetraodon.inference.consistency import meetings
 from tetraodon.inference.meeting import EstimatedTable, Meeting
 from tetraodon.mechanism.strategy import NOTHING, Measured
 from tetraodon.noise.laws.weighted_sum import weighted_reach
-from tetraodon.releasing.pieces import MeasuredPiece, Place, links_of, pieces_of
+from tetraodon.releasing.pieces import MeasuredPiece, Place, links_of, people_domain, people_of, pieces_of
 from tetraodon.releasing.plan import PlannedItem
 
 WORK = 2**20
@@ -214,10 +214,16 @@ def combine(
 
     Pre   the items are about the same records, of that domain; what is remembered is of releases of the same items.
     """
-    pieces = pieces_of(items, measured, domain)
+    pieces, remembered = pieces_of(items, measured, domain), remembered or Remembered()
+    rows = _grouped(pieces, links_of(pieces, domain), domain, remembered)
+    return joined([rows, _grouped(people_of(items, measured), [], people_domain(items), remembered)])
+
+
+def _grouped(
+    pieces: Sequence[MeasuredPiece], links: Sequence[TableLink], domain: Domain, remembered: Remembered
+) -> Combined:
     noisy = [piece for piece in pieces if piece.table.variance > 0]
     exact = tuple(piece for piece in pieces if piece.table.variance == 0)
-    links = links_of(pieces, domain)
     number = {id(piece.table): place for place, piece in enumerate(noisy)}
     tied = [(link.counts, link.sums) for link in links]
     for kind in dict.fromkeys(piece.kind for piece in noisy):
@@ -232,5 +238,5 @@ def combine(
         mine = tuple(piece for place, piece in enumerate(noisy) if parts[place] == part)
         ours = {id(piece.table) for piece in mine}
         theirs = tuple(link for link in links if id(link.counts) in ours or id(link.sums) in ours)
-        groups.append(CombinedGroup(mine, exact, theirs, domain, remembered or Remembered()))
+        groups.append(CombinedGroup(mine, exact, theirs, domain, remembered))
     return Combined(tuple(groups), exact)

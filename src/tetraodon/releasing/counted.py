@@ -10,6 +10,7 @@ from tetraodon.arrays import Bools
 from tetraodon.domain import Domain
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.strategy import NOTHING
+from tetraodon.questions.answered import ends_of_counts
 from tetraodon.releasing.estimates import Estimates
 from tetraodon.releasing.pieces import MeasuredPiece
 from tetraodon.workload.contribution import Answerers, Table
@@ -33,7 +34,8 @@ def count_of(
             if reach < NOTHING and group.certain(place, mask[None, :]):
                 return Estimate.certain(float(round(centre))).of(key[0])
             value = float(estimates.tables[key].published.ravel() @ mask)
-            return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach), confidence).of(key[0])
+            lower, upper = ends_of_counts(np.asarray(centre), reach, np.asarray(value))
+            return Estimate(value, float(lower), float(upper), confidence).of(key[0])
     return None
 
 

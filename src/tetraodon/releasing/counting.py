@@ -79,10 +79,10 @@ def check_fit(policy: Policy, engine: Engine, names: Collection[str], warn: Call
         return
     found = fitness(policy, engine.dry_run(names))
     check_readable(policy, found)
-    if replaced := [one.attribute.name for one in found if one.amiss]:
+    if replaced := [one.attribute.name for one in found if one.amiss or one.report.fractional]:
         warn(
-            f"Some values of {listing(replaced)} cannot be read, or count as others although nobody wrote it down. "
-            "`tetraodon check POLICY TABLE` says how many. This is for the curator only."
+            f"Some values of {listing(replaced)} cannot be read, are rounded to whole numbers, or count as others "
+            "although nobody wrote it down. `tetraodon check POLICY TABLE` says how many. This is for the curator only."
         )
 
 

@@ -18,7 +18,7 @@ from tetraodon.inference.whole_tables import whole_tables
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
 from tetraodon.releasing.combined import Combined, combine, joined
-from tetraodon.releasing.pieces import Place, tells_all
+from tetraodon.releasing.pieces import Place, people_domain, tells_all
 from tetraodon.releasing.plan import Plan, PlannedItem
 from tetraodon.workload.contribution import One
 
@@ -99,9 +99,13 @@ def _estimates(
         agree([*known, *tables.values()], domain)
         return Estimates(_both(exact, exact) | _publish(items, tables, known, domain), None)
     combined = combine(list(items.values()), measured, domain, remembered)
-    counts = {key: table for key, table in combined.tables.items() if _counts(combined, key)}
-    sums = {key: table for key, table in combined.tables.items() if key not in counts}
+    pieces = {key: group.pieces[place] for key, (group, place) in combined.places.items()}
+    counts = {key: table for key, table in combined.tables.items() if pieces[key].counts}
+    people = {key: table for key, table in combined.tables.items() if pieces[key].people}
+    sums = {key: table for key, table in combined.tables.items() if key not in counts and key not in people}
     told = _publish(items, counts, [piece.table for piece in combined.exact if piece.counts], domain)
+    exact_people = [piece.table for piece in combined.exact if piece.people]
+    told |= _publish(items, people, exact_people, people_domain(list(items.values())))
     told |= _apart(items, measured, [piece.table for piece in combined.exact if piece.counts], domain)
     read = {key: _read(key, table, counts, combined) for key, table in sums.items()}
     found = _both({key: table.values for key, table in sums.items()}, read)
@@ -153,11 +157,6 @@ def _whole(items: Mapping[str, PlannedItem], key: Place) -> bool:
     if key[1] is None or WHOLE in item.query.keys:
         return item.whole
     return all(one.item.whole for one in items.values() if one.strategy.table)
-
-
-def _counts(combined: Combined, key: Place) -> bool:
-    group, place = combined.places[key]
-    return group.pieces[place].counts
 
 
 def _read(key: Place, sums: EstimatedTable, counts: Mapping[Place, EstimatedTable], combined: Combined) -> Floats:

@@ -32,9 +32,14 @@ def parquet_rows(path: Path) -> int:
     import pyarrow
 
     try:
-        return sum(_footer(path).row_group(place).num_rows for place in range(_footer(path).num_row_groups))
+        return _rows(_footer(path))
     except (pyarrow.ArrowException, OSError, ValueError):
         raise unreadable(path) from None
+
+
+def _rows(footer: pyarrow.parquet.FileMetaData) -> int:
+    """Pre: the footer is parsed once, since it may list a hundred thousand row groups."""
+    return sum(footer.row_group(place).num_rows for place in range(footer.num_row_groups))
 
 
 def _footer(path: Path) -> pyarrow.parquet.FileMetaData:
@@ -52,9 +57,10 @@ def read_batches(path: Path, kinds: Mapping[str, str], rows: int) -> Iterator[di
     import pyarrow
     from pyarrow import parquet
 
-    if parquet_rows(path) != rows or _unfolded(_footer(path)) > 64 * (rows + 1) * len(kinds) + 2 * TEXTS:
-        raise _unfit(path, "another number of rows than it should")
     try:
+        footer = _footer(path)
+        if _rows(footer) != rows or _unfolded(footer) > 64 * (rows + 1) * len(kinds) + 2 * TEXTS:
+            raise _unfit(path, "another number of rows than it should")
         texts = [name for name, kind in kinds.items() if kind == "O"]
         with parquet.ParquetFile(path, read_dictionary=texts, memory_map=False) as file:
             found = [(field.name, str(field.type)) for field in file.schema_arrow]
@@ -64,7 +70,7 @@ def read_batches(path: Path, kinds: Mapping[str, str], rows: int) -> Iterator[di
                 raise _unfit(path, "other columns than it should")
             for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
                 yield {name: _array(path, batch.column(place)) for place, name in enumerate(kinds)}
-    except (pyarrow.ArrowException, OSError, KeyError):  # a KeyError where a column of texts is missing
+    except (pyarrow.ArrowException, OSError, ValueError, KeyError):  # a KeyError where a column of texts is missing
         raise unreadable(path) from None
 
 

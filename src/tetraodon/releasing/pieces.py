@@ -11,18 +11,20 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.arrays import Floats, Ints
-from tetraodon.domain import Domain
+from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.inference.combination import Block, TableLink
 from tetraodon.inference.consistency import Margin
 from tetraodon.inference.meeting import EstimatedTable
 from tetraodon.mechanism.strategy import Measured
 from tetraodon.releasing.plan import PlannedItem
 from tetraodon.workload.contribution import Answerers, Contribution, One, Table
+from tetraodon.workload.each_person import EachPerson
 from tetraodon.workload.linear import Measurement, Split
 from tetraodon.workload.number import Number
 
 Place: TypeAlias = tuple[str, int | None]
 """An item, and which of its measurements; None for its table of counts."""
+ROWS = "rows"
 LEAST = 1e-24
 """The least variance of noise, so that a table with next to none is not taken for one that is exact."""
 WRITTEN = 5_000_000
@@ -80,6 +82,11 @@ class MeasuredPiece:
                 return self.contribution
 
     @property
+    def people(self) -> bool:
+        """Whether it counts people."""
+        return isinstance(self.contribution, EachPerson)
+
+    @property
     def counts(self) -> bool:
         """Whether it is a table of counts of all records."""
         return isinstance(self.contribution, One)
@@ -100,6 +107,27 @@ def pieces_of(items: Sequence[PlannedItem], measured: Mapping[str, Measured], do
             if isinstance(measurement.query.contribution, One | Answerers | Number | Table):
                 found.append(_sums(item, place, measured[item.name][place]))
     return [_averaged(alike) for alike in _alike(found)]
+
+
+def people_of(items: Sequence[PlannedItem], measured: Mapping[str, Measured]) -> list[MeasuredPiece]:
+    """Counts of people, of all or by their rows: tables of `people_domain`, which agree as those of records do."""
+    found = []
+    for item in items:
+        for place, measurement in enumerate(_stated(item)):
+            one = measurement.query.contribution
+            if isinstance(one, EachPerson) and one.attribute is None:
+                values = measured[item.name][place].astype(np.float64)
+                by = (Split(ROWS),) if one.rows > 1 else ()
+                table = EstimatedTable(by, values if by else values[..., 0], _variance(item, place))
+                found.append(MeasuredPiece(table, EachPerson(), (PieceSource(item, place),)))
+    return [_averaged(alike) for alike in _alike(found)]
+
+
+def people_domain(items: Sequence[PlannedItem]) -> Domain:
+    """What is counted of people: how many rows each has."""
+    counted = (m.query.contribution for item in items for m in item.measurements)
+    most = max((one.rows for one in counted if isinstance(one, EachPerson)), default=1)
+    return Domain((Attribute(ROWS, Integers(1, most)),))
 
 
 def _tables(item: PlannedItem, measured: Measured, domain: Domain) -> list[MeasuredPiece]:

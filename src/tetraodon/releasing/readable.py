@@ -42,6 +42,9 @@ class Fitness:
         for rows, what in ((report.missing, "are missing"), (report.unreadable, "cannot be read")):
             if rows:
                 yield f"{attribute.name}: {self._share(rows)} {what} and count as {absent}."
+        if report.fractional:
+            share = self._share(report.fractional)
+            yield f"{attribute.name}: {share} have decimals and count as the nearest whole number."
         if report.outside and attribute.other is None:
             yield f"{attribute.name}: {self._share(report.outside)} are beyond the ends and count as the nearer end."
         elif report.outside:

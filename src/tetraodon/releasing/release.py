@@ -200,11 +200,17 @@ def _check_closed(question: str, policy: Policy) -> None:
 
 
 def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryError:
-    together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "how many records there are"
-    tables = [f"{a.name} ({', '.join(a.table.names)}{_whose(a)})" for a in answers if a.values is not None]
+    together = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names)
+    tables = {a: f"{a.name} ({', '.join(a.table.names)}{_whose(a)})" for a in answers if a.values is not None}
+    some = [told for answer, told in tables.items() if set(names) <= set(answer.table.names)]
+    if some:
+        return QueryError(
+            f"the released tables that count {f'by {together}' if names else 'records'} are about some of the records",
+            fix=f"repeat in the question whom one of them is about: {listing(some)}",
+        )
     return QueryError(
-        f"no released table knows {together}",
-        fix=f"ask about attributes that one of its tables has: {listing(tables) if tables else 'there is none'}",
+        f"no released table counts {f'records by {together}' if names else 'all records'}",
+        fix=f"ask about attributes that one of its tables has: {listing([*tables.values()]) or 'there is none'}",
     )
 
 

@@ -98,7 +98,7 @@ def release(
                 measured, names = _measure(plan, table, book, way, owner, progress, warn)
             else:
                 measured, names = read_measured(way.drawn, plan), kept_names(way.drawn, plan)
-            return _finish(plan, measured, names, way, place, progress)
+            return _finish(book, plan, measured, names, way, place, progress)
 
 
 def _measure(
@@ -138,6 +138,7 @@ def _measure(
 
 
 def _finish(
+    book: Ledger,
     plan: Plan,
     measured: Mapping[str, Measured],
     names: Mapping[str, Told],
@@ -147,7 +148,7 @@ def _finish(
 ) -> Release:
     """Infer the answers from noisy numbers that are paid for, publish them, and settle."""
     assert way.entry is not None
-    day, charged = dt.datetime.now(dt.UTC).date().isoformat(), shown_above(way.entry.charged)
+    day, charged = dt.datetime.now(dt.UTC).date().isoformat(), shown_above(book.taken(way.entry))
     made = infer(plan, measured, day, charged, names, chained=way.chained)
     if place is None:
         way.settle(plan_hash(plan))

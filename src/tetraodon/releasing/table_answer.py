@@ -15,7 +15,7 @@ from tetraodon.errors import QueryError
 from tetraodon.inference.consistency import Margin
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.mechanism.strategy import NOTHING, Ends, Measured, Scaled
-from tetraodon.questions.answered import possible_ends
+from tetraodon.questions.answered import ends_of_counts, possible_ends
 from tetraodon.questions.quantiles import read_quantile
 from tetraodon.releasing.combined import CombinedGroup
 from tetraodon.releasing.estimates import Estimated, raw_table
@@ -36,6 +36,8 @@ class TableAnswer:
     measured: Measured
     estimated: Estimated
     combined: tuple[CombinedGroup, int] | None = None
+    averaged: bool = False
+    """Whether it was inferred as version 0.1 did."""
 
     @property
     def values(self) -> Floats:
@@ -85,10 +87,8 @@ class TableAnswer:
         if certain:
             return Estimate.certain(float(round(centre)))
         value = float(self.values[mask].sum())
-        if self.whole:
-            lower, upper = possible_ends(np.asarray(centre), reach, np.asarray(value), self.most)
-            return Estimate(value, float(lower), float(upper), confidence)
-        return Estimate(value, max(0.0, centre - reach), max(0.0, centre + reach), confidence)
+        lower, upper = self._ends(np.asarray(centre), reach, np.asarray(value), self.most)
+        return Estimate(value, float(lower), float(upper), confidence)
 
     @cached_property
     def most(self) -> float:
@@ -153,11 +153,12 @@ class TableAnswer:
             reach = self.at.mechanism.box_reach(self.at, low, high, confidence)
         return self._ends(centre, reach, values, self.most if most is None else most)
 
-    def _ends(self, centre: Floats, reach: Floats, values: Floats, most: Floats | float) -> tuple[Floats, Floats]:
+    def _ends(
+        self, centre: Floats, reach: Floats | float, values: Floats, most: Floats | float
+    ) -> tuple[Floats, Floats]:
         if self.whole:
             return possible_ends(centre, reach, values, most)
-        lower, upper = np.maximum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
-        return np.minimum(lower, values), np.maximum(upper, values)
+        return ends_of_counts(centre, reach, values, averaged=self.averaged)
 
     def _boxes_together(self, low: Ends, high: Ends, confidence: Fraction) -> tuple[Floats, Floats] | None:
         ends = np.broadcast_arrays(*low, *high)

@@ -6,8 +6,6 @@ is listed in `NOT_CHECKED`, and shown with every result.
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 import math
 import re
 import tempfile
@@ -18,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import ReleaseError, TetraodonError
-from tetraodon.foreign import empty_folders, plain_files, read_json, read_plain
+from tetraodon.foreign import empty_folders, plain_files, read_plain
 from tetraodon.ledger import document_hash
-from tetraodon.ledger.signature import SIGNATURE, STATEMENT
+from tetraodon.ledger.signature import SIGNATURE, STATEMENT, has_been
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import SIZE_LIMIT, dump_policy, parse
-from tetraodon.releasing.companions import companion_names, json_tables
+from tetraodon.releasing.companions import companion_names
 from tetraodon.releasing.documents import plan_document
 from tetraodon.releasing.estimates import Inference
 from tetraodon.releasing.folder import (
@@ -44,24 +42,35 @@ from tetraodon.releasing.release import Release
 NOT_CHECKED = (
     "that the noisy numbers come from a table: whoever invents numbers can make a whole folder that follows from them",
     "that noise of the stated kind was drawn, and drawn once",
-    "that the data set, the title, the day and the policy are those of the curator, and the charge what a ledger took",
+    "that the data set, the title, the day, the policy and its public tables are those of the curator",
+    "that a ledger has the entry that is stated: its number, day, charge, delta and hash; nor the stated version",
     "that the policy's secrets are what the people in the table would call secret",
 )
 """What no look at a folder can tell, in words. Who signed the folder vouches for these."""
 
 STATEMENTS = "the manifest says what follows"
+LATER = ("errors_together", "exposure")
+"""What manifests of version 0.1 do not state."""
 CHARGE = re.compile(r"\d{1,40}(\.\d{1,40}|/[1-9]\d{0,39})?")
 """A charge as the ledger shows it: a decimal number, or a fraction that has none, such as 1/3."""
-NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
+"""Of `12,340` it finds two: a comma also separates the cells of a table and the numbers of a list. An exponent has a
+sign, for `0e5` may be a part of a hash.
+"""
+CELL = re.compile(r'"(?:[^"]|"")*"|[^,\n]+|[,\n]')
+"""What a CSV file consists of: quoted cells, other cells, and what separates them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked."""
+    """One thing that was checked. With `other_version` it failed because other software is stated to have made the
+    folder, whose words this version cannot make again.
+    """
 
     what: str
     passed: bool
     detail: str
+    other_version: bool = False
 
 
 def verify(path: str | Path) -> list[Check]:
@@ -120,98 +129,97 @@ def check_statements(stated: Mapping[str, Any], mine: Mapping[str, Any]) -> Chec
 
     Pre   `mine` is the manifest that we would write. What differs between versions may differ.
     """
-    free = ("software", "date", "charged", "files", "policy", "policy_sha256", "plan")
+    other = is_other_version(stated)
+    free = ("software", "date", "charged", "files", "policy_sha256", "plan", *(("policy",) if other else ()))
     wrong = [name for name in stated if name not in (*mine, STATEMENT)]
+    wrong += [name for name in mine if name not in stated and not (other and name in LATER)]
     same = {*stated} & {*mine} - {*free}
     wrong += [name for name in same if not same_numbers(mine[name], stated[name])]
-    if not all(isinstance(stated.get(name), str) for name in free[:3]) or not _was(stated["date"]):
+    if not all(isinstance(stated.get(name), str) for name in free[:3]) or not has_been(stated["date"]):
         wrong.append("date")
     if not CHARGE.fullmatch(str(stated.get("charged"))):
         wrong.append("charged")
     return Check(STATEMENTS, not wrong, ", ".join(sorted(set(wrong)))[:40])
 
 
-def _was(day: str) -> bool:
-    """Whether a text is a day that has been, somewhere on earth."""
-    with suppress(ValueError):
-        return dt.date.fromisoformat(day) <= dt.datetime.now(dt.UTC).date() + dt.timedelta(days=1)
-    return False
+def is_other_version(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest names other software than this as what made its folder."""
+    return manifest.get("software") != software()
 
 
 def _check_contents(folder: Path, release: Release, manifest: Mapping[str, Any]) -> list[Check]:
     """Every file against the same file made again."""
-    checks = [check_policy(folder, release.plan.policy)]
-    pages = manifest["software"] == software()
+    checks = [check_policy(folder, release.plan.policy, manifest)]
     with tempfile.TemporaryDirectory() as place:
         again = Path(place)
         fill_files(release, again)
         for answer in (*release, *release.names.values()):
             name = f"answers/{answer.name}"
             same = same_columns(folder / f"{name}.parquet", dict(answer.columns))
-            same = same and same_text(folder / f"{name}.csv", (again / f"{name}.csv").read_text(encoding="utf-8"))
+            same = same and same_cells(folder / f"{name}.csv", (again / f"{name}.csv").read_text(encoding="utf-8"))
             checks.append(Check(f"answers of {answer.name} follow from its measurements", same, ""))
         beside = [name for name in companion_names(release.plan) if name in manifest["files"]]
-        for name in ("report.html", "README.md", *beside) if pages else ():
-            checks.append(check_text(folder, name, (again / name).read_text(encoding="utf-8")))
-        if not pages:  # other software may use other words, and no other numbers
-            tables = [name for name in json_tables(release.plan).values() if name in beside]
-            checks += [_check_values(folder, name, (again / name).read_text(encoding="utf-8")) for name in tables]
+        for name in ("report.html", "README.md", *beside):
+            checks.append(check_text(folder, name, (again / name).read_text(encoding="utf-8"), manifest))
     return checks
 
 
-def _check_values(folder: Path, name: str, mine: str) -> Check:
-    theirs = read_json(folder / name)
-    same = isinstance(theirs, dict) and same_numbers(json.loads(mine)["value"], theirs.get("value"))
-    return Check(f"{name} has the numbers that follow from the measurements", same, "")
-
-
-def check_policy(folder: Path, policy: Policy) -> Check:
-    """That policy.yaml says what the manifest says: in the same words, or where the words have changed, the same."""
-    same = False
+def check_policy(folder: Path, policy: Policy, manifest: Mapping[str, Any]) -> Check:
+    """That policy.yaml says what the manifest says, and nothing else in comments; other versions may spell it."""
+    content, mine, means = b"", dump_policy(policy.document).encode(), False
     with suppress(TetraodonError):
         content = read_plain(folder / "policy.yaml", most=SIZE_LIMIT)
-        same = content == dump_policy(policy.document).encode()
-        same = same or stated_policy(parse(content, "policy.yaml").data).document == policy.document
-    return Check("policy.yaml says what the manifest says", same, "")
+        means = content == mine or stated_policy(parse(content, "policy.yaml").data).document == policy.document
+    return _page("policy.yaml says what the manifest says", content == mine, means and is_other_version(manifest))
 
 
-def check_text(folder: Path, name: str, mine: str) -> Check:
+def check_text(folder: Path, name: str, mine: str, manifest: Mapping[str, Any]) -> Check:
     """A file of text against the same made again."""
-    return Check(f"{name} is what follows from the manifest", same_text(folder / name, mine), "")
+    same = same_text(folder / name, mine)
+    return _page(f"{name} is what follows from the manifest", same, is_other_version(manifest))
 
 
-def unchecked_pages(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is not compared of a folder that other software made, in words."""
-    if manifest.get("software") == software():
-        return ()
-    return (
-        "what report.html, README.md, release.ipynb and other texts for people say: "
-        f"{str(manifest.get('software'))[:60]} made them, and this is {software()}",
-    )
+def _page(what: str, same: bool, other: bool) -> Check:
+    detail = "another version is said to have written it" if other and not same else ""
+    return Check(what, same, detail, other_version=other and not same)
 
 
 def same_text(path: Path, mine: str) -> bool:
     """Whether a file holds a text, but for the last digits of numbers, which another machine may round otherwise."""
-    if path.stat().st_size > 2 * len(mine.encode()) + 1000:
-        return False
-    try:
-        theirs = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        return False
+    theirs = _text_like(path, mine)
     if mine == theirs:
         return True
-    if NUMBER.sub("#", mine) != NUMBER.sub("#", theirs):
+    if theirs is None or NUMBER.sub("#", mine) != NUMBER.sub("#", theirs):
         return False
-    pairs = zip(NUMBER.findall(mine), NUMBER.findall(theirs), strict=True)
-    return all(a == b or _close(a, b) for a, b in pairs)
+    pairs = NUMBER.findall(mine), NUMBER.findall(theirs)
+    return all(map(_close, *pairs))
+
+
+def same_cells(path: Path, mine: str) -> bool:
+    """Whether a CSV file holds a table, cell by cell, but for the last digits of floating-point numbers."""
+    theirs = _text_like(path, mine)
+    if theirs is None or mine == theirs:
+        return theirs is not None
+    pairs = CELL.findall(mine), CELL.findall(theirs)
+    return len(pairs[0]) == len(pairs[1]) and all(map(_close, *pairs))
+
+
+def _text_like(path: Path, mine: str) -> str | None:
+    """What a file holds; None where it is far longer than it should be, or no text."""
+    if path.stat().st_size > 2 * len(mine.encode()) + 1000:
+        return None
+    with suppress(UnicodeDecodeError):
+        return path.read_bytes().decode("utf-8")
+    return None
 
 
 def _close(mine: str, theirs: str) -> bool:
-    """Whole numbers are the same on every machine; others up to rounding."""
-    if "." not in mine + theirs and "e" not in mine + theirs:
+    """The same texts, or numbers with decimals that are equal up to rounding and to where an inference converges."""
+    if mine == theirs:
+        return True
+    if not all(NUMBER.fullmatch(text) and ("." in text or "e" in text) for text in (mine, theirs)):
         return False
-    x, y = (float(text.replace(",", "")) for text in (mine, theirs))
-    return math.isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
+    return math.isclose(float(mine), float(theirs), rel_tol=1e-6, abs_tol=1e-9)
 
 
 def same_numbers(mine: Any, theirs: Any) -> bool:

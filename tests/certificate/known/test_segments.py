@@ -81,11 +81,17 @@ def test_a_range_of_a_million_positions() -> None:
     assert len(found.arcs) == 6
 
 
-def test_what_has_no_segments_is_refused() -> None:
+def test_attributes_measured_together_become_complete() -> None:
     domain = Domain((Attribute("x", Integers(0, 99)), Attribute("y", Integers(0, 99))))
     metric = JointMetric("l1", 3, (100, 100), (0, 0), (1, 1))  # type: ignore[arg-type]
-    with pytest.raises(Refused, match="measured together"):
-        coarse(SecretGraph(domain, (Factor(("x", "y"), metric),), 1), (Known(count("x = 1")),), 4096)
+    found = classes_of(SecretGraph(domain, (Factor(("x", "y"), metric),), 1), (Known(count("x = 1 and y > 50")),))
+    assert found.coarse is not None
+    assert not found.coarse.exact
+    assert (found.count, found.graph.domain.size, len(found.arcs)) == (2, 4, 2)
+    assert found.graph.complete
+
+
+def test_what_has_no_segments_is_refused() -> None:
     long = Domain((Attribute("x", Integers(0, 10**7)),))
     with pytest.raises(Refused, match="too many values"):
         coarse(SecretGraph(long, (Factor(("x",), Within(10**7 + 1, 1)),), 1), (), 4096)

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from tests.certificate.test_loss_by_group import random_groups
 from tests.known_worlds import Case, _random_graph, _random_known, is_star_neighbour, one_at_a_time, random_query
@@ -14,13 +15,16 @@ import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.certificate.known import unlisted_domain
+from tetraodon.certificate.known import classes, unlisted_domain
+from tetraodon.certificate.known.classes import classes_of
 from tetraodon.certificate.known.largest_push import largest_push
 from tetraodon.certificate.known.unlisted_domain import is_unlisted, unlisted_push
 from tetraodon.certificate.loss_of_pair import loss_of_pair
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.policy.known import Known
+from tetraodon.policy.joint_graph import JointGraph, Regions
+from tetraodon.policy.joint_metric import METRICS, JointMetric
+from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.questions import count, histogram
 from tetraodon.workload.contribution import One
@@ -177,6 +181,72 @@ def test_rectangles_of_a_large_map() -> None:
     )
     found = td.sensitivity(policy, td.histogram("x", "y"))
     assert (found.value, found.exact) == (2 * (5 + 1), True)
+
+
+@pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
+def test_rectangles_of_a_large_map_under_a_joint_metric(metric: str) -> None:
+    """2 (p + 1) bounds the histogram for any graph; the places are too many to be listed."""
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "presence": "public",
+            "attributes": {"x": {"integer": [0, 99]}, "y": {"integer": [0, 99]}},
+            "together": {"metric": metric, "over": ["x", "y"], "within": 3},
+            "known": [{"rectangle": {"x": [10 * k, 10 * k + 4], "y": [0, 50]}} for k in range(5)],
+            "budget": {"epsilon": 1},
+            "release": [{"name": "places", "histogram": ["x", "y"]}],
+        }
+    )
+    found = td.sensitivity(policy, td.histogram("x", "y"))
+    assert (found.value, found.exact, found.witness) == (2 * (5 + 1), False, None)
+    assert td.plan(policy)["places"].scale == 2 * (5 + 1)
+
+
+def random_map(rng: random.Random) -> SecretGraph:
+    """One or two known rectangles that share no cell, on a tiny map with a joint metric or with blocks of cells."""
+    shape = rng.choice([(4, 2), (2, 4), (3, 3), (5, 2)])
+    domain = Domain(tuple(Attribute(n, Integers(0, s - 1)) for n, s in zip("ab", shape, strict=True)))
+    metric, within, start, step = rng.choice(METRICS[:3]), Fraction(rng.randint(1, 3)), Fraction(0), Fraction(1)
+    joint: JointGraph = JointMetric(metric, within, shape, (start,) * 2, (step,) * 2)
+    if rng.random() < 0.3:
+        blocks = np.unique([rng.randrange(3) for _ in range(domain.size)], return_inverse=True)[1]
+        order = list(dict.fromkeys(blocks.tolist()))
+        joint = Regions(shape, tuple(order.index(block) for block in blocks), tuple(map(str, order)))
+    cut = rng.randint(1, shape[0] - 1)
+    sides = [(0, cut - 1), (cut, rng.randint(cut, shape[0] - 1))][: rng.randint(1, 2)]
+    tall = rng.randint(0, shape[1] - 1)
+    known = tuple(Known(Rectangle((("a", *side), ("b", 0, tall)))) for side in sides)
+    return SecretGraph(domain, (Factor(("a", "b"), joint),), 1, rng.random() < 0.2, known)
+
+
+def test_attributes_measured_together_are_bounded_by_the_complete_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(34)
+    bounds = formula = attained = 0
+    for _ in range(120):
+        graph = random_map(rng)
+        known, domain = graph.known, graph.domain
+        near = oracle.changes(oracle.world(graph, known, 3))
+        listed = classes_of(graph, known)
+        table = LinearQuery(One(), splits(("a", "b")))
+        with monkeypatch.context() as patch:
+            patch.setattr(classes, "MATRIX_LIMIT", domain.size - 1)
+            try:
+                found = unlisted_push(graph, [(table, Fraction(1))])
+                query = random_query(rng, domain)
+                other = unlisted_push(graph, [(query, query.contribution.unit)])
+            except Refused:  # the known counts tell all values of a and b apart
+                continue
+        assert other.value >= oracle.largest(near, query, domain)
+        truth = oracle.largest(near, table, domain)
+        assert found.value >= truth
+        assert (found.exact, found.witness) == (False, None)
+        assert found.value <= 2 * (len(known) + 1)
+        bounds += 1
+        if listed.count == len(known) + 1 and listed.sizes.min() > 1 and not graph.absent:
+            assert found.value == 2 * (len(known) + 1)
+            formula += 1
+            attained += found.value == truth
+    assert min(bounds, formula, attained) > 20, (bounds, formula, attained)
 
 
 def test_too_much_is_refused_with_its_reason() -> None:

@@ -31,18 +31,24 @@ RUNS = 2000
 @dataclass(frozen=True, eq=False)
 class Coarse:
     """The graph on segments, a code of every segment, the segment of every code, and an edge between any two segments
-    that are joined, for each group that has its own graph and for None, all others."""
+    that are joined, for each group that has its own graph and for None, all others. Not `exact`, it joins segments that
+    no secret joins, too."""
 
     graph: SecretGraph
     codes: Mapping[str, Ints]
     segments: Mapping[str, Ints]
     links: Mapping[tuple[int | None, str], Link]
+    exact: bool
 
 
 def coarse(graph: SecretGraph, known: Sequence[Known], most: int) -> Coarse | None:
     """The graph with values taken as one that no known count tells apart; None if it still has more than `most` cells.
 
-    Refused where attributes are too long, or are measured together.
+    Refused where attributes are too long.
+    Why  a joint metric or blocks of cells become the complete graph of their attributes. More secrets make more
+         neighbours: N* of any graph holds those neighbours of the complete graph that use one of its edges
+         (docs/neighbours.md). So what is priced over it is a bound; for a histogram beside p disjoint known
+         rectangles 2 (p + 1), as for the complete graph ([HMD14] Thm 8.6, corrected in docs/known-counts.md).
     """
     labels = {a.name: _segments(a, known, graph) for a in graph.domain}
     domain = Domain(tuple(Attribute(n, Integers(0, int(found.max()))) for n, found in labels.items()))
@@ -55,11 +61,9 @@ def coarse(graph: SecretGraph, known: Sequence[Known], most: int) -> Coarse | No
         factors = []
         for factor in one.factors:
             if isinstance(factor.graph, JointGraph):
-                raise Refused(
-                    f"with known counts, too many cells of {', '.join(factor.names)}, which are measured together, "
-                    "would have to be compared",
-                    fix="use coarser attributes, or secrets of each attribute by itself",
-                )
+                size = domain.project(factor.names).size
+                factors.append(Factor(factor.names, Everything(size) if factor.graph.has_edges else Public(size)))
+                continue
             name = factor.names[0]
             found = joined(factor.graph, labels[name])
             size = int(labels[name].max()) + 1
@@ -73,7 +77,9 @@ def coarse(graph: SecretGraph, known: Sequence[Known], most: int) -> Coarse | No
         groups = one.groups and Groups(one.groups.by, tuple((code, small(g, code)) for code, g in one.groups.own))
         return SecretGraph(domain, tuple(factors), one.at_most, one.absent, groups=groups)
 
-    return Coarse(small(graph), codes, labels, links)
+    graphs = [graph, *(own for _, own in graph.groups.own)] if graph.groups else [graph]
+    exact = not any(isinstance(factor.graph, JointGraph) for one in graphs for factor in one.factors)
+    return Coarse(small(graph), codes, labels, links, exact)
 
 
 def _segments(attribute: Attribute, known: Sequence[Known], graph: SecretGraph) -> Ints:

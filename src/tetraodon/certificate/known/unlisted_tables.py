@@ -137,6 +137,7 @@ def of_tables(rows: TwoRows, weight: Fraction) -> Loss:
     reach = Reach(space, unit, -unit, {(a, b): unit[:, b] + unit[:, a] for a, b in arcs}, True, None)
     found, exact, method = farthest_together(reach, None)
     assert found is not None
+    exact = exact and (classes.coarse is None or classes.coarse.exact)
     witness = _datasets(rows, found.moves) if exact and isinstance(found, Farthest) else None
     return Loss(weight * found.value, witness, witness is not None, method)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tetraodon.attacks.play import Dice
 from tetraodon.noise import laplace_variance
+from tetraodon.noise.dice import Dice
 
 
 def test_dice_are_repeatable_and_counted() -> None:

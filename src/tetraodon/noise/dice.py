@@ -1,4 +1,4 @@
-"""Dice for playing attacks on made-up data: they fall the same way in every run.
+"""Repeatable coins, for attacks and views that are played on made-up data: they fall the same way in every run.
 
 Nothing that is released ever sees them. The noise comes from the package's own samplers, with these coins in the place
 of secret ones.
