@@ -48,7 +48,7 @@ def test_a_session_ends_in_time_and_with_the_password_it_began_with(peopled: Wor
     secret = accounts.sign_in("eve", PASSWORD)
     person = accounts.of_session(secret)
     assert person is not None
-    assert (person.name, person.browser) == ("eve", True)
+    assert (person.name, person.token) == ("eve", "")
     peopled.clock.ahead += SESSION_SECONDS
     assert accounts.of_session(secret) is None
     peopled.clock.ahead -= SESSION_SECONDS

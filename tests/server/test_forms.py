@@ -2,10 +2,84 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from tests.server.conftest import World
-from tests.server.test_pages import HOSTILE, browser
+import pytest
+from tests.server.conftest import PEOPLE, POLICY, World
+from tests.server.test_pages import HOSTILE, LISTED, browser
+
+from tetraodon.server.accounts import ROLES, SCOPES
+from tetraodon.server.forms import FORMS
+from tetraodon.server.pages import ROUTES
+from tetraodon.server.routes import DOORS, IN
+
+DOES = {
+    "plan": f"POST {IN}/plan",
+    "request": f"POST {IN}/requests",
+    "approve": "POST /v1/requests/{request}/approve",
+    "reject": "POST /v1/requests/{request}/reject",
+    "propose": "POST /v1/datasets",
+    "open": f"POST {IN}/open",
+    "allot": f"PUT {IN}/allotments/{{user}}",
+    "token": "POST /v1/tokens",
+    "remove-token": "DELETE /v1/tokens/{token}",
+    "account": "POST /v1/accounts",
+    "password": "PUT /v1/accounts/{user}",
+    "disable": "PUT /v1/accounts/{user}",
+    "enable": "PUT /v1/accounts/{user}",
+}
+"""The route that does the same as a form."""
+PUBLIC = ("assets", "sign-in", "oidc-start", "oidc-back")
+OF_ROLE = {role: next(name for name, one in PEOPLE.items() if one == role) for role in ROLES}
+
+
+def fields(world: World) -> dict[str, str]:
+    """Fields with which every form does something when a role may send it."""
+    return {
+        "dataset": "people",
+        "items": LISTED,
+        "epsilon": "0.1",
+        "purpose": "to know",
+        "key": "matrix",
+        "user": "cyd",
+        "role": "analyst",
+        "password": "correct horse battery",
+        "label": "mine",
+        "days": "1",
+        "read": "1",
+        "token": "ann",
+        "policy": json.dumps(POLICY | {"dataset": "others"}),
+        "total": "1",
+        "rows": "9",
+        "curators": "cora",
+        "amount": "1",
+        "request": world.asked(approve=False),
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_takes_no_token_and_the_roles_of_its_route_alone(open_world: World, form: str) -> None:
+    world, sent = open_world, fields(open_world) | {"form": form}
+    [roles] = [door.roles for door in DOORS if f"{door.method} {door.path}" == DOES[form]]
+    for role, name in OF_ROLE.items():
+        for scopes in (*[(scope,) for scope in SCOPES], SCOPES):
+            token = {"Authorization": f"Bearer {world.token(name, *scopes)}"}
+            before = world.told()
+            for headers in (token, token | {"Sec-Fetch-Site": "same-origin", "Origin": world.origin}):
+                assert world.http.post("/act", data=sent, headers=headers).status_code == 401, (role, scopes)
+            assert world.told() == before
+        assert (world.http.post("/act", data=sent, headers=browser(world, name)).status_code != 403) == (role in roles)
+
+
+@pytest.mark.parametrize(("path", "methods", "page"), [one for one in ROUTES if one[2] not in PUBLIC])
+def test_a_page_takes_no_token(open_world: World, path: str, methods: list[str], page: str) -> None:
+    for name in OF_ROLE.values():
+        headers = {"Authorization": f"Bearer {open_world.tokens[name]}"}
+        for method in methods:
+            answer = open_world.http.request(method, path.format(dataset="people"), headers=headers)
+            wanted = (303, "/sign-in") if method == "GET" else (401, None)
+            assert (answer.status_code, answer.headers.get("location")) == wanted, (name, method, page)
 
 
 def test_a_form_that_is_none_is_refused(open_world: World) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import math
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -29,12 +28,11 @@ _NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who calls, in which role, and with which scopes; `browser` if by a cookie, or by which `token` and until when."""
+    """Who calls, in which role, and with which scopes; with a token, its id and when it expires."""
 
     name: str
     role: str
     scopes: frozenset[str]
-    browser: bool = False
     token: str = ""
     expires: float = math.inf
 
@@ -138,7 +136,7 @@ class Accounts:
     def of_session(self, secret: str) -> Person | None:
         """Whose session it is, if it is one."""
         row = self._shown(sessions, secret)
-        return None if row is None else Person(row.name, row.role, frozenset(SCOPES), browser=True)
+        return None if row is None else Person(row.name, row.role, frozenset(SCOPES))
 
     # -- programs ------------------------------------------------------------------------------------
 
@@ -201,12 +199,3 @@ class Accounts:
         """The role of an account that can be used; empty if there is none."""
         row = self._state.one(people, people.c.name == name)
         return "" if row is None or row.disabled else str(row.role)
-
-
-def caller(accounts: Accounts, headers: Mapping[str, str], cookie: str) -> Person | None:
-    """Who calls, by a token or by the cookie of a browser; None if neither says."""
-    said = headers.get("authorization", "")
-    if said:
-        kind, _, secret = said.partition(" ")
-        return accounts.of_token(secret.strip()) if kind.lower() == "bearer" else None
-    return accounts.of_session(cookie) if cookie else None

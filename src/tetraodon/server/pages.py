@@ -21,7 +21,7 @@ from tetraodon.policy.publisher import NOBODY
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.server.accounts import ROLES, Person
-from tetraodon.server.forms import Sight, asked, done
+from tetraodon.server.forms import FORMS, Sight, done
 from tetraodon.server.office import Office
 from tetraodon.server.petitions import moment
 from tetraodon.server.refusal import Turned, not_allowed, not_there, status_of
@@ -81,7 +81,8 @@ async def answered(service: Service, page: str, request: Request, content: bytes
     if page == "sign-in":
         return await _signing_in(service, request.method, fields, headers)
     try:
-        who = await to_thread.run_sync(service.doorway.known, request.method, headers, cookie, limiter=service.quick)
+        browser = service.doorway.in_browser
+        who = await to_thread.run_sync(browser, request.method, headers, cookie, limiter=service.quick)
     except Turned as turned:
         if turned.status == 401 and request.method == "GET":
             return _sent("/sign-in")
@@ -133,7 +134,7 @@ def _sign_in(service: Service, error: TetraodonError | None = None) -> Response:
 
 
 def _seen(office: Office, page: str, sight: Sight) -> Response:
-    status, more = 200, dict[str, Any](error=None, secret=None)
+    status, more = 200, dict[str, Any](error=None, secret=None, plan=None)
     if page == "act":
         try:
             found = done(office, sight)
@@ -142,15 +143,16 @@ def _seen(office: Office, page: str, sight: Sight) -> Response:
         if isinstance(found, str):
             return _sent(found)
         more |= found
-        page = "dataset" if sight.fields.get("dataset") else "requests"
-        page = SHOWN_AGAIN.get(sight.fields.get("form", ""), page)
+        form = FORMS.get(sight.fields.get("form", ""))
+        page = "account" if form is None else form.page
         sight = Sight(sight.who, {"dataset": sight.fields.get("dataset", "")}, sight.fields)
     elif page == "datasets" and sight.who.role == "admin":
         return _sent("/account")
     try:
         name, values = PAGES[page](office, sight)
-    except TetraodonError as wrong:
-        return _html(page_html("refused", sight.who, error=wrong), status_of(wrong))
+    except TetraodonError as unseen:
+        first = more["error"] or unseen
+        return _html(page_html("refused", sight.who, error=first), status_of(first))
     return _html(page_html(name, sight.who, **(more | values)), status)
 
 
@@ -173,16 +175,11 @@ def dataset(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
     """One data set: its promise, its budget over time, and the forms of whoever looks."""
     name, who = sight.path["dataset"], sight.who
     found = office.holdings.shown(who, name)
-    values: dict[str, Any] = {"found": found, "fields": sight.fields, "plan": None, "history": [], "steps": ""}
+    values: dict[str, Any] = {"found": found, "fields": sight.fields, "history": [], "steps": ""}
     values["key"] = secrets.token_hex(16)
     values["allotments"] = [] if who.role == "analyst" else office.holdings.allotments(who, name)
     if found["left"] is not None and who.role != "analyst":
         values |= _history(office, name)
-    if sight.fields.get("form") == "plan":
-        try:
-            values["plan"] = office.petitions.plan(who, name, asked(sight.fields))
-        except TetraodonError as error:
-            values["error"] = error
     return "dataset", values
 
 
@@ -239,9 +236,6 @@ TOKENS: Final = {
     "accounts": ("manage accounts", frozenset(("admin",))),
 }
 """What a token may be made for, in words, and by whom."""
-SHOWN_AGAIN: Final = {"propose": "datasets"} | dict.fromkeys(
-    ("token", "remove-token", "account", "password", "disable", "enable"), "account"
-)
 PAGES: dict[str, Page] = {
     "datasets": datasets,
     "dataset": dataset,
