@@ -109,7 +109,18 @@ class Accounts:
     # -- browsers ------------------------------------------------------------------------------------
 
     def sign_in(self, name: str, password: str) -> str:
-        """The secret of a new session. The same words, and the same work, whatever is wrong."""
+        """The secret of a new session."""
+        self._prove(name, password)
+        return self.begin(name, "sign-in")
+
+    def change_own(self, name: str, password: str, new: str) -> str:
+        """Another password for somebody who knows the old one, which ends their sessions and tokens; a new session."""
+        self._prove(name, password)
+        self.change(name, name, password=new)
+        return self.begin(name, "sign-in")
+
+    def _prove(self, name: str, password: str) -> None:
+        """Refuse a password that is not the account's. The same words, and the same work, whatever is wrong."""
         row = self._state.one(people, people.c.name == name)
         known = row is not None and bool(row.password) and not row.disabled
         try:
@@ -118,7 +129,6 @@ class Accounts:
             known = False
         if not known:
             raise Turned(401, "name or password is wrong", fix="try again, or ask an admin for a new password")
-        return self.begin(name, "sign-in")
 
     def begin(self, name: str, how: str) -> str:
         """A session for somebody who has shown who they are."""
@@ -151,6 +161,7 @@ class Accounts:
         secret, key = f"td_{secrets.token_urlsafe(32)}", secrets.token_hex(8)
         expires = min(self._state.clock() + days * 86400, person.expires)
         with self._state.writing() as connection:
+            connection.execute(delete(tokens).where(tokens.c.expires <= self._state.clock()))
             mine = connection.execute(select(tokens.c.id).where(tokens.c.person == person.name)).all()
             if len(mine) >= MOST_TOKENS:
                 raise conflict("you have too many tokens", "remove some")
@@ -162,6 +173,7 @@ class Accounts:
                     label=label,
                     scopes=" ".join(sorted(wanted)),
                     expires=expires,
+                    made_with=person.token,
                 )
             )
             self._state.note(connection, person.name, "token-made", subject=key)
@@ -172,14 +184,18 @@ class Accounts:
         return [{"id": r.id, "label": r.label, "scopes": r.scopes.split(), "expires": r.expires} for r in rows]
 
     def remove_token(self, person: Person, key: str) -> None:
-        """Remove a token: any of one's own after signing in, and with a token that one alone."""
+        """Remove a token and all that were made with it: any of one's own after signing in, with a token that one."""
         if person.token not in ("", key):
             raise not_there("token")
         with self._state.writing() as connection:
-            mine = delete(tokens).where(tokens.c.id == key, tokens.c.person == person.name)
-            if connection.execute(mine).rowcount == 0:
+            this = select(tokens.c.id).where(tokens.c.id == key, tokens.c.person == person.name).cte(recursive=True)
+            removed = this.union(select(tokens.c.id).join(this, tokens.c.made_with == this.c.id))
+            found = connection.execute(select(removed.c.id)).scalars().all()
+            if not found:
                 raise not_there("token")
-            self._state.note(connection, person.name, "token-removed", subject=key)
+            connection.execute(delete(tokens).where(tokens.c.id.in_(found)))
+            for one in found:
+                self._state.note(connection, person.name, "token-removed", subject=one)
 
     def of_token(self, secret: str) -> Person | None:
         """Whose token it is, if it is one that has not expired."""

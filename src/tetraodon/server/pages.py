@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
@@ -90,6 +90,8 @@ async def answered(service: Service, page: str, request: Request, content: bytes
     if page == "sign-out":
         await to_thread.run_sync(service.office.accounts.sign_out, cookie, limiter=service.quick)
         return _sent("/sign-in", cookie_for(""))
+    if page == "password":
+        return await _changing_password(service, who, fields, headers)
     sight = Sight(who, request.path_params, fields)
     limiter = service.slow if page == "act" else service.quick
     return await to_thread.run_sync(_seen, service.office, page, sight, limiter=limiter)
@@ -103,6 +105,17 @@ async def _signing_in(service: Service, method: str, fields: Mapping[str, str], 
     except TetraodonError as error:
         return _sign_in(service, error)
     return _sent("/datasets", cookie_for(secret))
+
+
+async def _changing_password(
+    service: Service, who: Person, fields: Mapping[str, str], headers: dict[str, str]
+) -> Response:
+    old, new = fields.get("password", ""), fields.get("new", "")
+    try:
+        secret = await service.changed_password(who.name, old, new, headers)
+    except TetraodonError as error:
+        return await to_thread.run_sync(partial(_shown, service.office, "account", Sight(who, {}), error))
+    return _sent("/account", cookie_for(secret))
 
 
 def _elsewhere(service: Service, page: str, request: Request) -> Response:
@@ -134,26 +147,27 @@ def _sign_in(service: Service, error: TetraodonError | None = None) -> Response:
 
 
 def _seen(office: Office, page: str, sight: Sight) -> Response:
-    status, more = 200, dict[str, Any](error=None, secret=None, plan=None)
-    if page == "act":
-        try:
-            found = done(office, sight)
-        except TetraodonError as wrong:
-            status, found = status_of(wrong), {"error": wrong}
-        if isinstance(found, str):
-            return _sent(found)
-        more |= found
-        form = FORMS.get(sight.fields.get("form", ""))
-        page = "account" if form is None else form.page
-        sight = Sight(sight.who, {"dataset": sight.fields.get("dataset", "")}, sight.fields)
-    elif page == "datasets" and sight.who.role == "admin":
-        return _sent("/account")
+    if page != "act":
+        return _sent("/account") if page == "datasets" and sight.who.role == "admin" else _shown(office, page, sight)
+    try:
+        found = done(office, sight)
+    except TetraodonError as error:
+        found = {"error": error}
+    if isinstance(found, str):
+        return _sent(found)
+    form = FORMS.get(sight.fields.get("form", ""))
+    again = Sight(sight.who, {"dataset": sight.fields.get("dataset", "")}, sight.fields)
+    return _shown(office, "account" if form is None else form.page, again, **found)
+
+
+def _shown(office: Office, page: str, sight: Sight, error: TetraodonError | None = None, **more: Any) -> Response:
+    """A page, with what came of a form, or why nothing did."""
     try:
         name, values = PAGES[page](office, sight)
     except TetraodonError as unseen:
-        first = more["error"] or unseen
-        return _html(page_html("refused", sight.who, error=first), status_of(first))
-    return _html(page_html(name, sight.who, **(more | values)), status)
+        name, values, error = "refused", {}, error or unseen
+    values = {"plan": None, "secret": None} | values | more
+    return _html(page_html(name, sight.who, error=error, **values), 200 if error is None else status_of(error))
 
 
 def _html(text: str, status: int = 200) -> Response:
@@ -255,5 +269,6 @@ ROUTES: tuple[tuple[str, list[str], str], ...] = (
     ("/requests", ["GET"], "requests"),
     ("/audit", ["GET"], "audit"),
     ("/account", ["GET"], "account"),
+    ("/password", ["POST"], "password"),
     ("/act", ["POST"], "act"),
 )
