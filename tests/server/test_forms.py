@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.server.conftest import PEOPLE, POLICY, World
 from tests.server.test_pages import HOSTILE, LISTED, browser
 
+from tetraodon.errors import TetraodonError
 from tetraodon.server.accounts import ROLES, SCOPES
-from tetraodon.server.forms import FORMS
+from tetraodon.server.forms import FORMS, Sight, done
 from tetraodon.server.pages import ROUTES
 from tetraodon.server.routes import DOORS, IN
 
@@ -130,3 +134,38 @@ def test_an_admin_makes_and_changes_accounts_on_the_page_and_nobody_else_does(wo
     assert world.http.post("/sign-in", data={"name": "eve", "password": password}).status_code == 303
     assert "there is an account" in world.http.post("/act", data=made, headers=root).text
     assert world.http.post("/act", data=made | {"user": "x", "role": "king"}, headers=root).status_code == 422
+
+
+ODD = ("", "true", "nan", "1/0", "-1", "1e999", "9" * 400, "é", "\ud800", "\0", "a" * 3000, "9999-12-31", "../..", "{}")
+ITEMS = (
+    *("- {name: a, count: all}\n" * 101, "- {name: a, count: 'map {1: 2}'}", "- {name: [a], histogram: {a: 1}}"),
+    *("{", "[[[[", "- " * 500, "- {a: 2020-01-01}", "- {? [a]: b}", "- !!python/object:x {}", "- {a: .nan}", "- 1: 2"),
+)
+
+
+class Noting(dict[str, str]):
+    """Fields that know which of them were looked at."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.looked_at: set[str] = set()
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        self.looked_at.add(name)
+        return super().get(name, otherwise)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_field_of_a_form_breaks_the_server(open_world: World, form: str) -> None:
+    world, valid = open_world, fields(open_world) | {"form": form}
+    who = next(name for role, name in OF_ROLE.items() if role in FORMS[form].roles)
+    noting = Noting(valid)
+    with suppress(TetraodonError):
+        done(world.office, Sight(world.person(who), {}, noting))
+    assert noting.looked_at >= {"form"}
+    cases = [(name, value) for name in noting.looked_at for value in (*ODD, *ITEMS * (name == "items"))]
+    headers = browser(world, who) | {"Content-Type": "application/x-www-form-urlencoded"}
+    for name, value in cases:
+        sent = {key: quote(text, errors="surrogatepass") for key, text in (valid | {name: value}).items()}
+        answer = world.http.post("/act", content="&".join(map("=".join, sent.items())), headers=headers)
+        assert answer.status_code < 500, (name, value, answer.text)
