@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import Row, Table, delete, insert, select, update
+from sqlalchemy import Connection, Row, Table, delete, insert, select, update
 
 from tetraodon.server.refusal import Turned, conflict, not_there
-from tetraodon.server.state import State, people, sessions, tokens
+from tetraodon.server.state import State, identities, people, sessions, tokens
 
 ROLES: Final = ("analyst", "curator", "auditor", "admin")
 SCOPES: Final = ("read", "plan", "request", "govern", "accounts")
@@ -81,26 +81,52 @@ class Accounts:
             raise Turned(422, "the password is too short or too long", fix=fix)
         return hasher().hash(password)
 
-    def change(self, by: str, name: str, *, password: str | None = None, disabled: bool | None = None) -> None:
-        """Another password, or no way in any more. Any change ends all sessions and tokens: whoever has one of them may
-        be why it is made.
+    def change(
+        self,
+        by: str,
+        name: str,
+        *,
+        password: str | None = None,
+        disabled: bool | None = None,
+        identity: tuple[str, str] | None = None,
+    ) -> None:
+        """Another password, no way in any more, or the issuer and subject of another identity at an OpenID provider.
+        Any change ends all sessions and tokens: whoever has one of them may be why it is made.
         """
         values: dict[str, Any] = {}
         if password is not None:
             values["password"] = self._kept(password)
         if disabled is not None:
             values["disabled"] = int(disabled)
-        if not values:
-            raise Turned(422, "nothing is to be changed", fix="give a password, or say whether it is disabled")
+        if not values and identity is None:
+            fix = "give a password or an identity, or say whether it is disabled"
+            raise Turned(422, "nothing is to be changed", fix=fix)
         with self._state.writing() as connection:
-            if connection.execute(update(people).where(people.c.name == name).values(**values)).rowcount == 0:
+            if connection.execute(select(people.c.name).where(people.c.name == name)).one_or_none() is None:
                 raise not_there("account")
+            if values:
+                connection.execute(update(people).where(people.c.name == name).values(**values))
+            if identity is not None:
+                self._identify(connection, by, name, *identity)
             for table in (sessions, tokens):
                 connection.execute(delete(table).where(table.c.person == name))
             if password is not None:
                 self._state.note(connection, by, "password-changed", subject=name)
             if disabled is not None:
                 self._state.note(connection, by, "account-disabled" if disabled else "account-enabled", subject=name)
+
+    def _identify(self, connection: Connection, by: str, name: str, issuer: str, subject: str) -> None:
+        this = (identities.c.issuer == issuer) & (identities.c.subject == subject)
+        if connection.execute(select(identities).where(this, identities.c.person != name)).one_or_none():
+            raise conflict("another account has this identity", "disable that account, or give it another identity")
+        connection.execute(delete(identities).where(identities.c.person == name))
+        connection.execute(insert(identities).values(issuer=issuer, subject=subject, person=name))
+        self._state.note(connection, by, "identity-changed", subject=name)
+
+    def identified(self, issuer: str, subject: str) -> str:
+        """The name of the account that can be used by an identity; empty if there is none."""
+        row = self._state.one(identities, identities.c.issuer == issuer, identities.c.subject == subject)
+        return "" if row is None or not self.role_of(row.person) else str(row.person)
 
     def listed(self) -> list[dict[str, Any]]:
         rows = self._state.all(people)

@@ -146,11 +146,15 @@ def _new_account(office: Office, sight: Sight) -> Done:
 
 
 def _change_account(office: Office, sight: Sight) -> Done:
-    fields = sight.fields
-    is_password = fields["form"] == "password"
-    given = {"password": fields.get("password", "")} if is_password else {"disabled": fields["form"] == "disable"}
-    said = ChangedAccount.model_validate(given)
-    office.accounts.change(sight.who.name, fields.get("user", ""), password=said.password, disabled=said.disabled)
+    fields, form = sight.fields, sight.fields["form"]
+    given: dict[str, Any] = {"disabled": form == "disable"}
+    if form == "password":
+        given = {"password": fields.get("password", "")}
+    elif form == "identity":
+        given = {"identity": {name: fields.get(name, "") for name in ("issuer", "subject")}}
+    said, name = ChangedAccount.model_validate(given), fields.get("user", "")
+    change = office.accounts.change
+    change(sight.who.name, name, password=said.password, disabled=said.disabled, identity=said.identified)
     return "/account"
 
 
@@ -166,6 +170,7 @@ FORMS: Final[Mapping[str, Form]] = {
     "remove-token": Form(_remove_token, EVERYBODY, "account"),
     "account": Form(_new_account, ONLY["admin"], "account"),
     "password": Form(_change_account, ONLY["admin"], "account"),
+    "identity": Form(_change_account, ONLY["admin"], "account"),
     "disable": Form(_change_account, ONLY["admin"], "account"),
     "enable": Form(_change_account, ONLY["admin"], "account"),
 }

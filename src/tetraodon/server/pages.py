@@ -129,9 +129,13 @@ def _elsewhere(service: Service, page: str, request: Request) -> Response:
         if page == "oidc-start":
             secret, where = service.elsewhere.begin()
             return _sent(where, f"{ATTEMPT}={secret}; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax")
-        name = service.elsewhere.known(request.cookies.get(ATTEMPT, ""), request.query_params)
-        if not service.office.accounts.role_of(name):
-            raise Turned(403, "there is no account for you here", fix="ask an admin for one")
+        subject = service.elsewhere.known(request.cookies.get(ATTEMPT, ""), request.query_params)
+        name = service.office.accounts.identified(service.elsewhere.issuer, subject)
+        if not name:
+            who = f"issuer {service.elsewhere.issuer}, subject {subject[:255]}"
+            raise Turned(
+                403, "there is no account for you here", fix=f"ask an admin to give yours this identity: {who}"
+            )
         secret = service.office.accounts.begin(name, "sign-in-elsewhere")
     except TetraodonError as error:
         return _sign_in(service, error)
