@@ -55,8 +55,13 @@ def run_limited(
     """Run it, and wait; it is killed when its time is up. `beat` is called every few seconds meanwhile."""
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(theirs, limits, work, arguments), daemon=True)
-    process.start()
-    theirs.close()
+    try:
+        process.start()
+    except (EOFError, OSError):  # the process that others are forked from was killed; there is a new one next time
+        ours.close()
+        return Outcome(died=True)
+    finally:
+        theirs.close()
     try:
         left = limits.seconds
         while not ours.poll(min(left, BEAT)):

@@ -20,6 +20,8 @@ from tetraodon.server.state import State
 from tetraodon.server.told import DONE, FAILED, REFUSED, note_overruns
 
 PAUSE = 0.5
+MOST_TAKEN = 3 * MOST_ATTEMPTS
+"""How often a job is taken up again by workers that die before they can say what became of it."""
 LIMITS = Limits(seconds=3600, megabytes=8192)
 BEFORE_DATA = ("BudgetExhausted", "LedgerError", "Refused", "PolicyError", "QueryError", "DomainError", "NoiseError")
 """Errors that say nothing of the data if nothing was charged: then no table was opened yet."""
@@ -85,6 +87,9 @@ class Worker:
 
     def _run(self, job: Job) -> None:
         out = self._releases / job.id
+        if job.attempts > MOST_TAKEN:
+            self._end(job, out, Outcome(died=True))
+            return
         try:
             source = source_of(self._sources, job.dataset)
         except SourcesError as error:
@@ -95,7 +100,8 @@ class Worker:
         if outcome.value:
             self._queue.finish(job, DONE)
         elif _may_end_otherwise(outcome, job):
-            self._queue.renew(job, _why(outcome))  # whoever comes after the lease takes it up
+            waits = str(_why(outcome)["what"]).startswith((BUSY, FULL))
+            self._queue.renew(job, _why(outcome), counted=not waits)  # whoever comes after the lease takes it up
         else:
             self._end(job, out, outcome)
 
