@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,5 +126,16 @@ def test_the_units_of_systemd_call_what_there_is_and_share_no_secret(monkeypatch
     assert web["ledger"] == worker["ledger"] == "postgresql+psycopg://tetraodon@localhost/ledger"
     assert (web["Group"], web["User"] == worker["User"]) == (worker["Group"], False)
     assert ("StateDirectory" in web, worker["StateDirectory"], worker["UMask"]) == (False, "tetraodon", "0027")
-    secret = {worker["sources"], worker["Environment"].removeprefix("TETRAODON_KEY=")}
+    secret = {worker["sources"], worker["Environment"].removeprefix("TETRAODON_KEY="), worker["EnvironmentFile"]}
     assert {path.removeprefix("-") for path in web["InaccessiblePaths"].split()} == secret
+    assert worker["InaccessiblePaths"] == f"-{web['EnvironmentFile']}"  # each has the password of its own role
+    assert web["MemoryMax"] == worker["MemoryMax"] == "12G"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_units_of_systemd_are_shut_in(unit: str) -> None:
+    """An exposure of 3 of 10 at most, by systemd's own count."""
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=30", str(ROOT / "deploy" / unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-500:]
