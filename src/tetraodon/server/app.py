@@ -25,6 +25,7 @@ from tetraodon.errors import TetraodonError
 from tetraodon.server import pages
 from tetraodon.server.bodies import Body, Credentials, keepable
 from tetraodon.server.door import Doorway
+from tetraodon.server.listening import MOST_CONNECTIONS
 from tetraodon.server.office import Office
 from tetraodon.server.oidc import Elsewhere, Provider
 from tetraodon.server.openapi import openapi
@@ -58,7 +59,8 @@ class Service:
         self.office, self.doorway, self._log = office, Doorway(office.accounts, origin), log
         self._counts: Counter[tuple[str, int]] = Counter()
         self._lock, self._since = threading.Lock(), time.monotonic()
-        self.slow, self.quick = CapacityLimiter(40), CapacityLimiter(40)
+        self.slow = CapacityLimiter(MOST_CONNECTIONS)  # slow calls wait for their turn at the planner, and nowhere else
+        self.quick = CapacityLimiter(40)
         self._trying = CapacityLimiter(4)  # a password takes 64 MB and a core to be compared
         self.away = CapacityLimiter(4)  # who is sent elsewhere waits for somebody else's machine
         self._document = json.dumps(openapi()).encode()

@@ -20,10 +20,11 @@ Work = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds on the clock, and megabytes of address space."""
+    """Seconds on the clock, megabytes of address space, and by how much it gives way to other processes (`nice`)."""
 
     seconds: float
     megabytes: int
+    nice: int = 0
 
     def __post_init__(self) -> None:
         if self.seconds <= 0 or self.megabytes < 256:
@@ -87,6 +88,7 @@ def _child(pipe: Pipe, limits: Limits, work: Work, arguments: tuple[Any, ...]) -
     silent = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silent, stream)
+    os.nice(limits.nice)
     size = limits.megabytes * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
