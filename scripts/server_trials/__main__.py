@@ -6,7 +6,7 @@
     python -m scripts.server_trials load --minutes 10    fifty analysts plan and ask at once, for more than there is
     python -m scripts.server_trials load --fresh         the same, and no plan is asked twice
     python -m scripts.server_trials load --heavy 15      the same beside 15 analysts whose plans take long
-    python -m scripts.server_trials outages --number 26  workers are killed and Postgres is stopped, four times
+    python -m scripts.server_trials outages --number 26  workers are killed and Postgres is stopped, --rounds times
 
 Everything happens on this machine, in a temporary folder, and ends with a line of JSON; `load` with a table.
 """
@@ -29,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("trial", choices=["kills", "times", "full", "load", "outages"])
     parser.add_argument("--number", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--rate", type=float, default=20)
@@ -44,7 +45,7 @@ def main() -> None:
             found = times(chosen.number, chosen.processes)
         case "outages":
             with tempfile.TemporaryDirectory() as place:
-                found = outages(Path(place), chosen.number)
+                found = outages(Path(place), chosen.number, chosen.rounds)
         case _:
             with tempfile.TemporaryDirectory() as place:
                 trial = Trial(Path(place), ANALYSTS + chosen.heavy if chosen.trial == "load" else 1)

@@ -24,19 +24,19 @@ from tetraodon.server.queue import LEASE_SECONDS
 from tetraodon.server.state import requests
 from tetraodon.server.told import APPROVED, RUNNING
 
-ROUNDS, DOWN_SECONDS, UP_SECONDS = 4, 4.0, 6.0
+DOWN_SECONDS, UP_SECONDS = 4.0, 6.0
 BOUND_SECONDS, JOB_SECONDS = 60.0, 5.0
 """What may pass in the end, besides some seconds for each request: leases that run out, and workers that start."""
 
 
-def outages(folder: Path, number: int) -> dict[str, Any]:
+def outages(folder: Path, number: int, rounds: int) -> dict[str, Any]:
     database = Postgres(durable=True)
     try:
         trial = Trial(folder, 1, database.address("owner").replace("postgresql:", "postgresql+psycopg:"))
         keys = [trial.request("one", f"o{turn}") for turn in range(number)]
         server = _server(trial)
         try:
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 time.sleep(UP_SECONDS)
                 for worker in _workers(server.pid)[:1]:
                     os.kill(worker, signal.SIGKILL)
@@ -46,6 +46,7 @@ def outages(folder: Path, number: int) -> dict[str, Any]:
             begun = time.monotonic()
             while left := _unfinished(trial):
                 spent = time.monotonic() - begun
+                assert server.poll() is None, "the server has ended"
                 assert spent < BOUND_SECONDS + JOB_SECONDS * number, f"{left} requests are running after {spent:.0f} s"
                 time.sleep(0.5)
             spent = time.monotonic() - begun
@@ -62,25 +63,34 @@ def outages(folder: Path, number: int) -> dict[str, Any]:
         database.close()
     return {
         "requests": number,
-        "outages": ROUNDS,
+        "outages": rounds,
         "lease_seconds": LEASE_SECONDS,
         "finished_after_seconds": round(spent),
         "ends": dict(ends),
     }
 
 
-def _server(trial: Trial) -> subprocess.Popen[bytes]:
+def _server(trial: Trial) -> subprocess.Popen[str]:
+    """A server that serves: one that cannot reach the database when it begins says so, and ends."""
     words = ["serve", "--workers", "2", "--port", "0", "--releases", str(trial.office.releases)]
     command = [sys.executable, "-m", "tetraodon.cli.main", *words, "--sources", str(trial.sources)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, env=os.environ | {"TETRAODON_LEDGER": trial.ledger}, **quiet)  # type: ignore[call-overload, no-any-return]
+    said = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    server = subprocess.Popen(command, env=os.environ | {"TETRAODON_LEDGER": trial.ledger}, **said)  # type: ignore[call-overload]
+    assert server.stdout.readline().startswith("Serving at"), "the server did not begin"
+    return server  # type: ignore[no-any-return]
 
 
 def _workers(server: int) -> list[int]:
     """The workers that the server has started and that live."""
     tasks = Path(f"/proc/{server}/task").iterdir()
     children = {int(child) for task in tasks for child in (task / "children").read_text().split()}
-    return [one for one in children if b"work\0" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return [one for one in children if b"work\0" in _command(one)]
+
+
+def _command(process: int) -> bytes:
+    with suppress(OSError):  # it has ended
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""
 
 
 def _unfinished(trial: Trial) -> int:

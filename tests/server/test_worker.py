@@ -18,10 +18,11 @@ import pytest
 from tests.server.conftest import World
 
 import tetraodon as td
+from tetraodon.server.limited import Limits
 from tetraodon.server.queue import LEASE_SECONDS, Queue
 from tetraodon.server.state import STOPPED
 from tetraodon.server.told import note_overruns
-from tetraodon.server.worker import MOST_TAKEN, SourcesError, read_sources, source_of
+from tetraodon.server.worker import MOST_TAKEN, SourcesError, Worker, read_sources, source_of
 
 CHARGED = {"what": "it was charged, and there is no answer", "fix": "charged; ask your curator"}
 
@@ -31,9 +32,9 @@ def words(error: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_table_that_does_not_fit_is_charged_and_told_in_the_same_words_as_any_failure(open_world: World) -> None:
-    """The analyst cannot tell a table that lacks a column from one that is gone; the curator can."""
+    """The analyst cannot tell a refusal because of the records from a table that is gone; the curator can."""
     world, told, notes = open_world, [], []
-    tables = ["sex\nFemale\n", "age\n20\n", None]
+    tables = ["age,sex\n", "age\n20\n", None]
     for number, text in enumerate(tables):
         if text is None:
             world.table.unlink()
@@ -49,7 +50,7 @@ def test_a_table_that_does_not_fit_is_charged_and_told_in_the_same_words_as_any_
         notes.append(world.state_of(key, "carl")["note"]["type"])
         assert not (world.office.releases / key).exists()
     assert told == [CHARGED] * 3
-    assert all(notes)
+    assert notes[0] == "DataRefusal"
     assert world.office.ledger.account("people").charged == td.Ledger(world.ledger).account("people").charged
     assert len(world.office.ledger.entries("people")) == 3
 
@@ -61,6 +62,18 @@ def test_a_source_that_the_worker_does_not_know_costs_nothing(open_world: World)
     open_world.clock.ahead += 10
     assert open_world.state_of(key)["error"]["fix"] == "ask your curator"
     assert open_world.office.ledger.entries("people") == ()
+
+
+def test_a_request_is_not_refused_because_the_ledger_was_away(open_world: World) -> None:
+    world = open_world
+    key, away = world.asked(), f"sqlite:///{world.folder / 'away' / 'ledger.db'}"
+    worker = Worker(world.office.state, away, world.office.releases, world.sources, Limits(60, 4096))
+    assert worker.step()
+    world.clock.ahead += LEASE_SECONDS + 1
+    assert world.worker().step()
+    world.clock.ahead += 60
+    assert world.state_of(key)["state"] == "done"
+    assert len(world.office.ledger.entries("people")) == 1
 
 
 def test_a_job_whose_workers_die_is_ended_and_one_that_waits_is_not(open_world: World) -> None:

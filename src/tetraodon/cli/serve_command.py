@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -130,7 +130,10 @@ def _workers(number: int, ledger: str, releases: Path, sources: Path | None) -> 
 
     def replace_dead() -> None:
         while not ending.wait(REPLACED_SECONDS):
-            started[:] = [process if process.poll() is None else start() for process in started]
+            for place, process in enumerate(started):
+                if process.poll() is not None:
+                    with suppress(OSError):  # no memory or no process is left: tried again
+                        started[place] = start()
 
     ending, started = threading.Event(), [start() for _ in range(number)]
     watcher = threading.Thread(target=replace_dead, daemon=True)

@@ -130,7 +130,7 @@ def _why(outcome: Outcome) -> Mapping[str, Any]:
 
 def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
     """Whether it is worth another attempt: one that we lost is still at it, there was no room, the ledger could not be
-    reached after the charge, or this was killed or overtaken.
+    reached, or this was killed or overtaken.
 
     Why  what is paid for is owed. Where there is no room it is tried until there is: it is late meanwhile, which the
          audit shows, and the third that is late stops the data set.
@@ -138,6 +138,5 @@ def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
     why = _why(outcome)
     if str(why["what"]).startswith((BUSY, FULL)):
         return True
-    passing = outcome.error is None or why["type"] == "Overtaken"
-    passing = passing or (outcome.cause is not None and why["type"] == "LedgerError")
+    passing = outcome.error is None or why["type"] in ("Overtaken", "LedgerError")
     return job.attempts < MOST_ATTEMPTS and passing
