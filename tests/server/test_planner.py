@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import POLICY
+from tests.server.conftest import ITEMS, POLICY
 
+import tetraodon as td
 from tetraodon.server.limited import Limits
 from tetraodon.server.planner import FORGOTTEN_SECONDS, MOST_OF_ONE, MOST_REMEMBERED, Planner, Relayed, Turns, Used
 from tetraodon.server.refusal import Turned
@@ -18,7 +19,8 @@ from tetraodon.server.refusal import Turned
 def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path / "ledger.db"))
     first = planner.read("ann", POLICY)
-    planner._lanes = [(Limits(1e-6, 256), turns) for _, turns in planner._lanes]  # whatever is worked out now is killed
+    for helper in planner._quick.helpers + planner._long.helpers:
+        helper.limits = Limits(1e-6, 256)  # whatever is worked out now is killed
     assert planner.read("ann", POLICY) == first
     with pytest.raises(Turned, match="more time or memory"):
         planner.read("ann", POLICY | {"dataset": "other"})
@@ -126,3 +128,16 @@ def test_work_that_takes_long_leaves_places_to_what_is_quick(tmp_path: Path) -> 
     for thread in threads:
         thread.join(60)
     assert len(ended) == len(threads)
+
+
+def test_what_took_long_once_is_not_tried_as_quick_again(tmp_path: Path) -> None:
+    """Neither for another account, nor with another budget."""
+    planner = Planner(str(tmp_path / "ledger.db"), quick=Limits(1e-6, 4096))
+    policy = planner.read("ann", POLICY)["document"]
+    with td.Ledger(planner._ledger) as book:
+        book.open("people", 1, policy)
+    planner.plan("ann", policy, {"items": ITEMS, "epsilon": "1/2"}, 1000, 0)
+    planner._quick.helpers.clear()  # whatever is tried there fails now
+    found = planner.plan("bob", policy, {"items": ITEMS, "epsilon": "1/3"}, 1000, 0)
+    assert found["plan"]["epsilon"] == pytest.approx(1 / 3)
+    planner.close()

@@ -1,4 +1,4 @@
-"""Plans for whoever asks: each worked out in a process of its own, a few at a time, and remembered."""
+"""Plans for accounts: worked out in processes with limits, a few at a time, and remembered."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from multiprocessing.context import ForkServerContext
 from typing import Any
 
 from tetraodon.ledger import document_hash
 from tetraodon.server.jobs import ask_job, made_up_job, plan_job, read_job
-from tetraodon.server.limited import Limits, Work, forkserver, run_limited
+from tetraodon.server.limited import Helper, Limits, Work, forkserver
 from tetraodon.server.refusal import Turned
 
 QUICK = Limits(seconds=3, megabytes=4096)
 LONG = Limits(seconds=60, megabytes=4096, nice=10)
-"""What is tried first for everything; and for what takes longer, which is begun again and gives way to all else."""
+"""For what is not known to take long; and for what did, which is begun again and gives way to all else."""
 QUICK_AT_ONCE, LONG_AT_ONCE, MOST_OF_ONE = 2, 1, 4
 """Processes at once, one for each account; and how many calls of an account may have one or wait for one."""
 WAITING_SECONDS = 90
@@ -24,7 +25,6 @@ FORGOTTEN_SECONDS = 60
 """After how long half of the time that an account has used is forgotten."""
 MOST_REMEMBERED = 512
 PRELOADED = ("tetraodon.server.warm", "tetraodon.cli.main")
-
 
 LEDGERS = ("LedgerError", "BudgetExhausted", "Overtaken")
 """Errors whose place is that of the ledger, which callers are not told."""
@@ -57,10 +57,7 @@ class Used:
 
     def add(self, who: str, seconds: float) -> None:
         with self._lock:
-            self._used[who] = (self._left(who) + seconds, self._clock())
-            self._used.move_to_end(who)
-            while len(self._used) > MOST_REMEMBERED:
-                self._used.popitem(last=False)
+            _note(self._used, who, (self._left(who) + seconds, self._clock()))
 
     def _left(self, who: str) -> float:
         seconds, since = self._used.get(who, (0.0, 0.0))
@@ -111,14 +108,37 @@ class Turns:
             turn.set()
 
 
+class Lane:
+    """Processes with the same limits, each one place."""
+
+    def __init__(self, context: ForkServerContext, limits: Limits, places: int, used: Used) -> None:
+        self.turns, self.helpers = Turns(places, used), [Helper(context, limits) for _ in range(places)]
+
+    @contextmanager
+    def helper(self, who: str) -> Iterator[Helper]:
+        """A process for an account, once it is its turn; the one that worked last, since it knows most."""
+        with self.turns.taken(who):
+            helper = self.helpers.pop()
+            try:
+                yield helper
+            finally:
+                self.helpers.append(helper)
+
+
 class Planner:
     """Reads policies, plans, and asks releases, under limits, for an account each. Nothing here reads a table."""
 
     def __init__(self, ledger: str, quick: Limits = QUICK, long: Limits = LONG) -> None:
         self._ledger, self._lock = ledger, threading.Lock()
-        self._context, used = forkserver(*PRELOADED), Used()
-        self._lanes = [(quick, Turns(QUICK_AT_ONCE, used)), (long, Turns(LONG_AT_ONCE, used))]
+        context, used = forkserver(*PRELOADED), Used()
+        self._quick, self._long = Lane(context, quick, QUICK_AT_ONCE, used), Lane(context, long, LONG_AT_ONCE, used)
         self._known: OrderedDict[str, Any] = OrderedDict()
+        self._slow: OrderedDict[str, None] = OrderedDict()
+
+    def close(self) -> None:
+        """End the processes."""
+        for helper in self._quick.helpers + self._long.helpers:
+            helper.close()
 
     def read(self, who: str, policy: str | Mapping[str, Any]) -> dict[str, Any]:
         """A policy in normal form, and its promise."""
@@ -128,7 +148,8 @@ class Planner:
         self, who: str, policy: Mapping[str, Any], asked: Mapping[str, Any], rows: int, upto: int
     ) -> dict[str, Any]:
         """A plan, priced beside what was charged up to an entry."""
-        return self._remembered(who, plan_job, policy, asked, self._ledger, rows, upto)
+        arguments = policy, asked, self._ledger, rows, upto
+        return self._remembered(who, plan_job, *arguments, alike=[policy, asked.get("items")])
 
     def ask(self, who: str, folder: str, question: str, confidence: str | None) -> dict[str, Any]:
         """An answer from a release."""
@@ -139,14 +160,15 @@ class Planner:
         found: list[dict[str, Any]] = self._worked_out(who, made_up_job, policy, rows)
         return found
 
-    def _remembered(self, who: str, work: Work, *arguments: Any) -> dict[str, Any]:
-        """What comes of it, which is worked out once: a call that waited for a place looks again."""
+    def _remembered(self, who: str, work: Work, *arguments: Any, alike: Any = None) -> dict[str, Any]:
+        """What comes of it, which is worked out once: a call that waited for a place looks again. Work that is `alike`
+        takes as long, whatever else is asked.
+        """
         key = document_hash({"name": work.__name__, "arguments": arguments})
-        found = self._recalled(key) or self._worked_out(who, work, *arguments, key=key)
+        kind = key if alike is None else document_hash({"name": work.__name__, "alike": alike})
+        found = self._recalled(key) or self._worked_out(who, work, *arguments, key=key, kind=kind)
         with self._lock:
-            self._known[key] = found
-            while len(self._known) > MOST_REMEMBERED:
-                self._known.popitem(last=False)
+            _note(self._known, key, found)
         return dict(found)
 
     def _recalled(self, key: str) -> dict[str, Any] | None:
@@ -156,15 +178,28 @@ class Planner:
             self._known.move_to_end(key)
             return dict(self._known[key])
 
-    def _worked_out(self, who: str, work: Work, *arguments: Any, key: str = "") -> Any:
+    def _worked_out(self, who: str, work: Work, *arguments: Any, key: str = "", kind: str = "") -> Any:
         """What comes of it, in a process with limits; what is not quick is begun again with more time, in its turn."""
-        for limits, turns in self._lanes:
-            with turns.taken(who):
+        with self._lock:
+            lanes = [self._long] if kind in self._slow else [self._quick, self._long]
+        for lane in lanes:
+            with lane.helper(who) as helper:
                 if key and (known := self._recalled(key)) is not None:
                     return known
-                outcome = run_limited(self._context, limits, work, *arguments)
+                outcome = helper.run(work, *arguments)
             if outcome.error is not None:
                 raise Relayed(outcome.error)
             if not outcome.died:
                 return outcome.value
+            if kind:
+                with self._lock:
+                    _note(self._slow, kind, None)
         raise Turned(422, "this takes more time or memory than the server gives", fix="ask for less at once")
+
+
+def _note(known: OrderedDict[str, Any], key: str, value: Any) -> None:
+    """Remember something, and forget the oldest of too much."""
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > MOST_REMEMBERED:
+        known.popitem(last=False)

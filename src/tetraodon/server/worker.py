@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import LedgerError, TableError
 from tetraodon.policy.source import read_source
 from tetraodon.server.jobs import release_job, was_charged
-from tetraodon.server.limited import Limits, Outcome, forkserver, run_limited
+from tetraodon.server.limited import Helper, Limits, Outcome, forkserver
 from tetraodon.server.planner import PRELOADED, Relayed
 from tetraodon.server.queue import MOST_ATTEMPTS, Job, Queue
 from tetraodon.server.refusal import Turned
@@ -96,7 +96,8 @@ class Worker:
             self._end(job, out, Outcome(error=error.document()))
             return
         arguments = (job.policy, source, self._ledger, str(out), job.owner)
-        outcome = run_limited(self._context, self._limits, release_job, *arguments, beat=lambda: self._queue.renew(job))
+        with closing(Helper(self._context, self._limits)) as helper:  # each release in a process of its own
+            outcome = helper.run(release_job, *arguments, beat=lambda: self._queue.renew(job))
         if outcome.value:
             self._queue.finish(job, DONE)
         elif _may_end_otherwise(outcome, job):
