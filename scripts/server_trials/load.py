@@ -34,11 +34,10 @@ PATIENCE = 1200.0
 UNTOLD = ("running", "approved")
 
 
-LONG: dict[str, Any] = {
-    "items": [{"name": f"h{i}_{j}", "histogram": ["age", f"c{i}", f"c{j}"]} for i in range(WIDE) for j in range(i)][
-        :100
-    ]
-}
+def long_items(account: int) -> list[dict[str, Any]]:
+    """Items that take long to plan; those of two accounts have other names."""
+    pairs = [(i, j) for i in range(WIDE) for j in range(i)][:100]
+    return [{"name": f"h{account}_{i}_{j}", "histogram": ["age", f"c{i}", f"c{j}"]} for i, j in pairs]
 
 
 def fresh(turn: int) -> dict[str, Any]:
@@ -84,14 +83,14 @@ class Crowd:
         await self.call(token, "POST", "/v1/datasets/one/plan", asked)
         self.waits.append(time.perf_counter() - begun)
 
-    async def long_plans(self, token: str, seconds: float, first: int) -> None:
-        """One long plan after the other, each another one; whoever is told to wait does."""
-        begun, turn = time.perf_counter(), first
+    async def long_plans(self, token: str, seconds: float, account: int) -> None:
+        """One long plan after the other, each with another error; whoever is told to wait does."""
+        begun, turn, items = time.perf_counter(), 0, long_items(account)
         while time.perf_counter() < begun + seconds:
             turn, since = turn + 1, time.perf_counter()
             headers = {"Authorization": f"Bearer {token}"}
             answer = await self._client.post(
-                "/v1/datasets/wide/plan", json=LONG | {"error": str(5 + turn / 1000)}, headers=headers
+                "/v1/datasets/wide/plan", json={"items": items, "error": str(5 + turn / 1000)}, headers=headers
             )
             self.long_ends[answer.status_code] += 1
             self.long.append(time.perf_counter() - since)
@@ -155,7 +154,7 @@ async def _crowded(
         await asyncio.gather(
             crowd.plans(seconds, rate),
             crowd.requests(max(int(seconds / ASKING_SECONDS), 4)),
-            *(crowd.long_plans(token, seconds, 10_000 * number) for number, token in enumerate(long)),
+            *(crowd.long_plans(token, seconds, account) for account, token in enumerate(long)),
         )
         spent = time.perf_counter() - begun
         return crowd, spent, await crowd.told()

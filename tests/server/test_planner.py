@@ -19,7 +19,7 @@ from tetraodon.server.refusal import Turned
 def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path / "ledger.db"))
     first = planner.read("ann", POLICY)
-    for helper in planner._quick.helpers + planner._long.helpers:
+    for helper in (helper for lane in planner._lanes for helper in lane.helpers):
         helper.limits = Limits(1e-6, 256)  # whatever is worked out now is killed
     assert planner.read("ann", POLICY) == first
     with pytest.raises(Turned, match="more time or memory"):
@@ -113,7 +113,8 @@ def test_the_time_that_was_used_is_forgotten() -> None:
 
 def test_work_that_takes_long_leaves_places_to_what_is_quick(tmp_path: Path) -> None:
     """Eight accounts whose work takes four seconds, one at a time: nobody else waits for two of them."""
-    planner, ended = Planner(str(tmp_path / "ledger.db"), quick=Limits(0.5, 4096)), list[str]()
+    lanes = [(Limits(0.5, 4096), 2), (Limits(60, 4096), 1)]
+    planner, ended = Planner(str(tmp_path / "ledger.db"), lanes), list[str]()
 
     def long(who: str) -> None:
         planner._worked_out(who, time.sleep, 4)
@@ -132,12 +133,12 @@ def test_work_that_takes_long_leaves_places_to_what_is_quick(tmp_path: Path) -> 
 
 def test_what_took_long_once_is_not_tried_as_quick_again(tmp_path: Path) -> None:
     """Neither for another account, nor with another budget."""
-    planner = Planner(str(tmp_path / "ledger.db"), quick=Limits(1e-6, 4096))
+    planner = Planner(str(tmp_path / "ledger.db"), [(Limits(1e-6, 4096), 2), (Limits(60, 4096), 1)])
     policy = planner.read("ann", POLICY)["document"]
     with td.Ledger(planner._ledger) as book:
         book.open("people", 1, policy)
     planner.plan("ann", policy, {"items": ITEMS, "epsilon": "1/2"}, 1000, 0)
-    planner._quick.helpers.clear()  # whatever is tried there fails now
+    planner._lanes[0].helpers.clear()  # whatever is tried there fails now
     found = planner.plan("bob", policy, {"items": ITEMS, "epsilon": "1/3"}, 1000, 0)
     assert found["plan"]["epsilon"] == pytest.approx(1 / 3)
     planner.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.context import ForkServerContext
 from typing import Any
@@ -15,11 +15,14 @@ from tetraodon.server.jobs import ask_job, made_up_job, plan_job, read_job
 from tetraodon.server.limited import Helper, Limits, Work, forkserver
 from tetraodon.server.refusal import Turned
 
-QUICK = Limits(seconds=3, megabytes=4096)
-LONG = Limits(seconds=60, megabytes=4096, nice=10)
-"""For what is not known to take long; and for what did, which is begun again and gives way to all else."""
-QUICK_AT_ONCE, LONG_AT_ONCE, MOST_OF_ONE = 2, 1, 4
-"""Processes at once, one for each account; and how many calls of an account may have one or wait for one."""
+LANES = (
+    (Limits(seconds=0.5, megabytes=4096), 2),
+    (Limits(seconds=5, megabytes=4096, nice=5), 1),
+    (Limits(seconds=60, megabytes=4096, nice=10), 1),
+)
+"""Limits, and processes at once: what takes longer than a lane allows is begun again in the next one."""
+MOST_OF_ONE = 4
+"""Calls of an account that may work or wait in a lane, where one of them works at a time."""
 WAITING_SECONDS = 90
 FORGOTTEN_SECONDS = 60
 """After how long half of the time that an account has used is forgotten."""
@@ -128,17 +131,18 @@ class Lane:
 class Planner:
     """Reads policies, plans, and asks releases, under limits, for an account each. Nothing here reads a table."""
 
-    def __init__(self, ledger: str, quick: Limits = QUICK, long: Limits = LONG) -> None:
+    def __init__(self, ledger: str, lanes: Sequence[tuple[Limits, int]] = LANES) -> None:
         self._ledger, self._lock = ledger, threading.Lock()
         context, used = forkserver(*PRELOADED), Used()
-        self._quick, self._long = Lane(context, quick, QUICK_AT_ONCE, used), Lane(context, long, LONG_AT_ONCE, used)
+        self._lanes = [Lane(context, limits, places, used) for limits, places in lanes]
         self._known: OrderedDict[str, Any] = OrderedDict()
-        self._slow: OrderedDict[str, None] = OrderedDict()
+        self._first: OrderedDict[str, int] = OrderedDict()  # the lane to begin in, where that is not the first one
 
     def close(self) -> None:
         """End the processes."""
-        for helper in self._quick.helpers + self._long.helpers:
-            helper.close()
+        for lane in self._lanes:
+            for helper in lane.helpers:
+                helper.close()
 
     def read(self, who: str, policy: str | Mapping[str, Any]) -> dict[str, Any]:
         """A policy in normal form, and its promise."""
@@ -179,21 +183,23 @@ class Planner:
             return dict(self._known[key])
 
     def _worked_out(self, who: str, work: Work, *arguments: Any, key: str = "", kind: str = "") -> Any:
-        """What comes of it, in a process with limits; what is not quick is begun again with more time, in its turn."""
-        with self._lock:
-            lanes = [self._long] if kind in self._slow else [self._quick, self._long]
-        for lane in lanes:
+        """What comes of it, in a process with limits; what takes too long is begun again in the next lane."""
+        for place, lane in enumerate(self._lanes):
+            if place < self._first.get(kind, 0):
+                continue
             with lane.helper(who) as helper:
                 if key and (known := self._recalled(key)) is not None:
                     return known
+                if place < self._first.get(kind, 0):  # that was found out while this call waited
+                    continue
                 outcome = helper.run(work, *arguments)
             if outcome.error is not None:
                 raise Relayed(outcome.error)
             if not outcome.died:
                 return outcome.value
-            if kind:
+            if kind and place + 1 < len(self._lanes):
                 with self._lock:
-                    _note(self._slow, kind, None)
+                    _note(self._first, kind, place + 1)
         raise Turned(422, "this takes more time or memory than the server gives", fix="ask for less at once")
 
 
