@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -53,11 +54,22 @@ def test_what_comes_of_it() -> None:
         assert helper.run(double, 21) == Outcome(value=42)
 
 
-def test_a_process_is_used_again_some_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def until_gone(process: int) -> None:
+    end = time.monotonic() + 60
+    with suppress(ProcessLookupError):
+        while time.monotonic() < end:
+            os.kill(process, 0)
+            time.sleep(0.01)
+
+
+def test_a_process_is_used_again_some_times_and_one_that_was_killed_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tetraodon.server.limited.MOST_RUNS", 2)
     with closing(Helper(forkserver(), ENOUGH)) as helper:
         first, second, third = (helper.run(process).value for _ in range(3))
         assert first == second != third
+        os.kill(third, signal.SIGKILL)
+        until_gone(third)
+        assert helper.run(double, 21) == Outcome(value=42)
     for one in (first, third):
         with pytest.raises(ProcessLookupError):
             os.kill(one, 0)

@@ -11,6 +11,7 @@ import pytest
 from tests.server.conftest import ITEMS, POLICY
 
 import tetraodon as td
+from tetraodon.ledger import document_hash
 from tetraodon.server.limited import Limits
 from tetraodon.server.planner import FORGOTTEN_SECONDS, MOST_OF_ONE, MOST_REMEMBERED, Planner, Relayed, Turns, Used
 from tetraodon.server.refusal import Turned
@@ -19,8 +20,8 @@ from tetraodon.server.refusal import Turned
 def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path / "ledger.db"))
     first = planner.read("ann", POLICY)
-    for helper in (helper for lane in planner._lanes for helper in lane.helpers):
-        helper.limits = Limits(1e-6, 256)  # whatever is worked out now is killed
+    planner.close()
+    planner._lanes.clear()  # nothing can be worked out any more
     assert planner.read("ann", POLICY) == first
     with pytest.raises(Turned, match="more time or memory"):
         planner.read("ann", POLICY | {"dataset": "other"})
@@ -133,11 +134,12 @@ def test_work_that_takes_long_leaves_places_to_what_is_quick(tmp_path: Path) -> 
 
 def test_what_took_long_once_is_not_tried_as_quick_again(tmp_path: Path) -> None:
     """Neither for another account, nor with another budget."""
-    planner = Planner(str(tmp_path / "ledger.db"), [(Limits(1e-6, 4096), 2), (Limits(60, 4096), 1)])
+    planner = Planner(str(tmp_path / "ledger.db"), [(Limits(0.5, 4096), 2), (Limits(60, 4096), 1)])
     policy = planner.read("ann", POLICY)["document"]
     with td.Ledger(planner._ledger) as book:
         book.open("people", 1, policy)
-    planner.plan("ann", policy, {"items": ITEMS, "epsilon": "1/2"}, 1000, 0)
+    kind = document_hash({"name": "plan_job", "alike": [policy, ITEMS]})
+    assert planner._worked_out("ann", time.sleep, 2, kind=kind) is None
     planner._lanes[0].helpers.clear()  # whatever is tried there fails now
     found = planner.plan("bob", policy, {"items": ITEMS, "epsilon": "1/3"}, 1000, 0)
     assert found["plan"]["epsilon"] == pytest.approx(1 / 3)

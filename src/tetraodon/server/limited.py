@@ -60,7 +60,7 @@ class Helper:
     """A process that runs one function after another and keeps what it has learnt; a new one follows one that died."""
 
     def __init__(self, context: ForkServerContext, limits: Limits) -> None:
-        self._context, self.limits = context, limits
+        self._context, self._limits = context, limits
         self._process: ForkServerProcess | None = None
         self._runs = 0
 
@@ -68,11 +68,12 @@ class Helper:
         """Run it, and wait; it is killed when its time is up. `beat` is called every few seconds meanwhile."""
         outcome = Outcome(died=True)
         try:
-            if self._process is None:
+            if self._process is None or not self._process.is_alive():
+                self.close()
                 self._start()
             self._runs += 1
             self._pipe.send((work, arguments))
-            left = self.limits.seconds
+            left = self._limits.seconds
             while not self._pipe.poll(min(left, BEAT)):
                 left -= BEAT
                 if left <= 0:
@@ -89,7 +90,7 @@ class Helper:
     def _start(self) -> None:
         self._pipe, theirs = self._context.Pipe()
         self._runs = 0
-        process = self._context.Process(target=_child, args=(theirs, self.limits), daemon=True)
+        process = self._context.Process(target=_child, args=(theirs, self._limits), daemon=True)
         try:
             process.start()
         except BaseException:
@@ -121,11 +122,13 @@ def _child(pipe: Pipe, limits: Limits) -> None:
     size = limits.megabytes * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
     with suppress(EOFError):  # nobody asks for more
         while True:
             work, arguments = pipe.recv()
             processor = int(time.process_time() + limits.seconds * (os.cpu_count() or 1)) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (processor, resource.RLIM_INFINITY))  # if nobody is left to kill it
+            if most == resource.RLIM_INFINITY or processor < most:  # if nobody is left to kill it
+                resource.setrlimit(resource.RLIMIT_CPU, (processor, most))
             pipe.send_bytes(json.dumps(_found(work, arguments), allow_nan=False).encode())
 
 
