@@ -76,6 +76,13 @@ def test_a_request_is_not_refused_because_the_ledger_was_away(open_world: World)
     assert len(world.office.ledger.entries("people")) == 1
 
 
+def open_again(world: World) -> None:
+    """Open a data set that late jobs have stopped."""
+    note_overruns(world.office.state)
+    if world.office.holdings.state_of("people") == STOPPED:
+        world.call("cora", "POST", "/v1/datasets/people/open")
+
+
 def test_a_job_whose_workers_die_is_ended_and_one_that_waits_is_not(open_world: World) -> None:
     """A worker that is killed says nothing of its job; one that finds no room says that it waits."""
     world, queue = open_world, Queue(open_world.office.state)
@@ -90,9 +97,7 @@ def test_a_job_whose_workers_die_is_ended_and_one_that_waits_is_not(open_world: 
     assert again is not None
     assert again.attempts == MOST_TAKEN
     world.clock.ahead += LEASE_SECONDS + 1
-    note_overruns(world.office.state)
-    if world.office.holdings.state_of("people") == STOPPED:
-        world.call("cora", "POST", "/v1/datasets/people/open")
+    open_again(world)
     assert world.worker().step()
     world.clock.ahead += 1200
     told = world.state_of(key)
@@ -176,6 +181,7 @@ def test_a_full_disk_leaves_charged_or_nothing_and_what_is_paid_for_is_finished(
         assert world.state_of(key)["note"] is None
         note = world.state_of(key, "carl")["note"]
         world.clock.ahead += 16  # the lease has run out, and there is room again
+        open_again(world)
         again = world.worker().step()
         world.clock.ahead += 60
         found = world.state_of(key)
