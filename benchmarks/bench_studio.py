@@ -101,7 +101,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
 
         def look(policy: Document, name: str) -> None:
             studio.bench.replace(_text(policy))
-            page.goto(f"http://127.0.0.1:{studio.door.port}/{name}")
+            page.goto(studio.door.pages + name)
 
         for words, policy in (("the demonstration", demo()), ("ten attributes", ten_attributes())):
             look(policy, "budget")

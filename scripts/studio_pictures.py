@@ -51,7 +51,7 @@ def main() -> None:
         page.goto(studio.address)
         for name, where, text, top in TAKEN:
             studio.bench.replace(text)
-            page.goto(f"http://127.0.0.1:{studio.door.port}/{where}")
+            page.goto(studio.door.pages + where)
             _settle(page, where)
             page.evaluate("top => document.querySelector(top).scrollIntoView()", top)
             page.wait_for_timeout(300)

@@ -1,5 +1,7 @@
 """`python -m scripts.server_trials load`: analysts plan at a steady rate and ask for more than there is, all at once.
 
+With `--fresh` no plan is asked twice; with `--heavy N` there are N more analysts who send one long plan after another.
+
 A server and a worker run in processes of their own. In the end no more is charged than the total, every request is told
 as done or refused, and every answer is there, charged once, and verifies.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -22,7 +25,7 @@ from typing import Any
 import httpx
 
 import tetraodon as td
-from scripts.server_trials.trial import Trial
+from scripts.server_trials.trial import WIDE, Trial
 
 ASKED: dict[str, Any] = {"items": [{"name": "ages", "histogram": "age"}]}
 ASKING_SECONDS = 10.0
@@ -31,12 +34,39 @@ PATIENCE = 1200.0
 UNTOLD = ("running", "approved")
 
 
+def long_items(account: int) -> list[dict[str, Any]]:
+    """Items that take long to plan; those of two accounts have other names."""
+    pairs = [(i, j) for i in range(WIDE) for j in range(i)][:100]
+    return [{"name": f"h{account}_{i}_{j}", "histogram": ["age", f"c{i}", f"c{j}"]} for i, j in pairs]
+
+
+def fresh(turn: int) -> dict[str, Any]:
+    """What nobody has asked before: some items of several kinds, and an epsilon of its own."""
+    dice = random.Random(turn)
+    low, high = sorted(dice.sample(range(20, 60), 2))
+    kinds = [
+        {"histogram": "age", "by": "sex"},
+        {"histogram": "age", "where": f"age < {high}"},
+        {"count": f"age between {low} and {high} and sex = 'Male'"},
+        {"cdf": "age"},
+        {"mean": "age", "by": "sex"},
+        {"quantiles": "age", "at": [0.25, 0.5]},
+    ]
+    items = [{"name": f"i{place}"} | kind for place, kind in enumerate(dice.sample(kinds, dice.randint(1, 3)))]
+    return {"items": items, "epsilon": f"{1 + turn}/100003"}
+
+
 class Crowd:
     """Analysts, a curator who approves whatever is asked, and what came of it."""
 
-    def __init__(self, client: httpx.AsyncClient, tokens: list[str], curators: list[str], each: Fraction) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, tokens: list[str], curators: list[str], each: Fraction, *, fresh: bool
+    ) -> None:
         self._client, self._tokens, self._curators, self._each = client, tokens, curators, each
+        self._fresh = fresh
         self.waits: list[float] = []
+        self.long: list[float] = []
+        self.long_ends: Counter[int] = Counter()
         self.ends: Counter[int] = Counter()
         self.asked: list[tuple[str, str]] = []
 
@@ -47,10 +77,24 @@ class Crowd:
         return answer
 
     async def plan(self, turn: int) -> None:
-        token, asked = self._tokens[turn % len(self._tokens)], ASKED | {"epsilon": f"{1 + turn % 20}/1000"}
+        token = self._tokens[turn % len(self._tokens)]
+        asked = fresh(turn) if self._fresh else ASKED | {"epsilon": f"{1 + turn % 20}/1000"}
         begun = time.perf_counter()
         await self.call(token, "POST", "/v1/datasets/one/plan", asked)
         self.waits.append(time.perf_counter() - begun)
+
+    async def long_plans(self, token: str, seconds: float, account: int) -> None:
+        """One long plan after the other, each with another error; whoever is told to wait does."""
+        begun, turn, items = time.perf_counter(), 0, long_items(account)
+        while time.perf_counter() < begun + seconds:
+            turn, since = turn + 1, time.perf_counter()
+            headers = {"Authorization": f"Bearer {token}"}
+            answer = await self._client.post(
+                "/v1/datasets/wide/plan", json={"items": items, "error": str(5 + turn / 1000)}, headers=headers
+            )
+            self.long_ends[answer.status_code] += 1
+            self.long.append(time.perf_counter() - since)
+            await asyncio.sleep(float(answer.headers.get("Retry-After", 0)))
 
     async def plans(self, seconds: float, rate: float) -> None:
         begun, running = time.perf_counter(), []
@@ -90,21 +134,41 @@ class Crowd:
 
 
 async def _crowded(
-    address: str, tokens: list[str], curators: list[str], seconds: float, rate: float, each: Fraction
+    address: str,
+    tokens: list[str],
+    curators: list[str],
+    seconds: float,
+    rate: float,
+    each: Fraction,
+    fresh: bool,
+    heavy: int,
 ) -> Any:
-    limits = httpx.Limits(max_connections=len(tokens))
-    async with httpx.AsyncClient(base_url=address, timeout=120, limits=limits) as client:
-        crowd = Crowd(client, tokens, curators, each)
+    tokens, long = tokens[: len(tokens) - heavy], tokens[len(tokens) - heavy :]
+    limits = httpx.Limits(max_connections=len(tokens) + heavy)
+    async with httpx.AsyncClient(base_url=address, timeout=240, limits=limits) as client:
+        crowd = Crowd(client, tokens, curators, each, fresh=fresh)
         for turn in range(20):  # warm: each of the plans once
             await crowd.plan(turn)
         crowd.waits.clear()
         begun = time.perf_counter()
-        await asyncio.gather(crowd.plans(seconds, rate), crowd.requests(max(int(seconds / ASKING_SECONDS), 4)))
+        await asyncio.gather(
+            crowd.plans(seconds, rate),
+            crowd.requests(max(int(seconds / ASKING_SECONDS), 4)),
+            *(crowd.long_plans(token, seconds, account) for account, token in enumerate(long)),
+        )
         spent = time.perf_counter() - begun
         return crowd, spent, await crowd.told()
 
 
-def load(trial: Trial, seconds: float, rate: float, folder: Path) -> str:
+def _long_rows(crowd: Crowd, heavy: int) -> dict[str, Any]:
+    if not heavy:
+        return {}
+    ends = ", ".join(f"{status}: {count}" for status, count in sorted(crowd.long_ends.items()))
+    median = round(statistics.median(crowd.long), 1)
+    return {"analysts with long plans": heavy, "long plans by status": ends, "half of them within, s": median}
+
+
+def load(trial: Trial, seconds: float, rate: float, folder: Path, *, fresh: bool, heavy: int) -> str:
     """A table of what was measured; fails where more was charged than there is, or something was lost."""
     people = [(f"a{i}", "analyst") for i in range(len(trial.office.ledger.allotments("one")))]
     made = [trial.office.accounts.new_token(trial.person(*one), "t", ["plan", "read", "request"], 1) for one in people]
@@ -122,7 +186,9 @@ def load(trial: Trial, seconds: float, rate: float, folder: Path) -> str:
         while not said.rstrip().endswith("}"):
             said += process.stdout.readline()
         tokens = [str(one["token"]) for one in made]
-        crowd, spent, states = asyncio.run(_crowded(json.loads(said)["address"], tokens, govern, seconds, rate, each))
+        crowd, spent, states = asyncio.run(
+            _crowded(json.loads(said)["address"], tokens, govern, seconds, rate, each, fresh, heavy)
+        )
     finally:
         os.kill(process.pid, signal.SIGINT)
         process.wait(60)
@@ -133,12 +199,13 @@ def load(trial: Trial, seconds: float, rate: float, folder: Path) -> str:
     assert all(check.passed for folder in out for check in td.verify(folder)), "an answer does not verify"
     cuts = statistics.quantiles(crowd.waits, n=20)
     rows = {
-        "analysts at once": len(people),
+        "analysts at once": len(people) - heavy,
         "seconds": round(spent),
         "plans": len(crowd.waits),
         "plans a second": round(len(crowd.waits) / spent, 1),
         "half of them within, ms": round(1000 * cuts[9]),
         "95% of them within, ms": round(1000 * cuts[18]),
+        **_long_rows(crowd, heavy),
         "requests, each sent twice": len(crowd.asked),
         "done, charged once and verified": states["done"],
         "refused": states["refused"],

@@ -21,6 +21,8 @@ POLICY: dict[str, Any] = {
 }
 ASKED = {"items": [{"name": "ages", "histogram": "age"}], "epsilon": "1/1000"}
 ANALYSTS = 50
+WIDE = 15
+"""How many more attributes the data set has about which long plans are."""
 
 
 class Hand:
@@ -35,8 +37,8 @@ class Hand:
 class Trial:
     """An office with two data sets that differ in one person's age by a secret step, two curators and analysts."""
 
-    def __init__(self, folder: Path, analysts: int) -> None:
-        self.clock, self.ledger, self.sources = Hand(), str(folder / "ledger.db"), folder / "sources.yaml"
+    def __init__(self, folder: Path, analysts: int, ledger: str = "") -> None:
+        self.clock, self.ledger, self.sources = Hand(), ledger or str(folder / "ledger.db"), folder / "sources.yaml"
         (folder / "releases").mkdir()
         self.office = Office.at(self.ledger, folder / "releases", self.clock)
         rows = [(20 + i % 40, ("Female", "Male")[i % 2]) for i in range(2000)]
@@ -49,8 +51,10 @@ class Trial:
         self.sources.write_text("\n".join([*lines, ""]))
         for name, role in (("carl", "curator"), ("cora", "curator"), *((f"a{i}", "analyst") for i in range(analysts))):
             self.office.accounts.add("trial", name, role, "")
-        for name in ("one", "other"):
-            policy = POLICY | {"dataset": name}
+        wide = {f"c{i}": {"integer": [0, 9]} for i in range(WIDE)} if analysts > 1 else {}
+        for name in ("one", "other", *(["wide"] if wide else [])):
+            attributes = POLICY["attributes"] | (wide if name == "wide" else {})
+            policy = POLICY | {"dataset": name, "attributes": attributes}
             self.office.holdings.propose(self.person("carl", "curator"), policy, 1000, 0, 2001, ["cora"])
             self.office.holdings.open(self.person("cora", "curator"), name)
             for i in range(analysts):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -44,6 +47,37 @@ def test_one_command_serves_and_ends_with_its_worker(tmp_path: Path) -> None:
         _, lines = running.communicate(timeout=60)
     assert [json.loads(line)["route"] for line in lines.splitlines() if "route" in line] == ["/v1/session"]
     assert "Traceback" not in lines
+
+
+def workers_of(server: subprocess.Popen[str]) -> list[int]:
+    """The workers that a server started and that live."""
+    tasks = (Path("/proc") / str(server.pid) / "task").iterdir()
+    children = {int(child) for task in tasks for child in (task / "children").read_text().split()}
+    return [one for one in children if b"work\0" in (Path("/proc") / str(one) / "cmdline").read_bytes()]
+
+
+def test_a_worker_that_is_killed_is_replaced_and_all_end_when_the_server_is_terminated(tmp_path: Path) -> None:
+    (tmp_path / "sources.yaml").write_text("people: people.csv\n")
+    words = ["serve", "--sources", "sources.yaml", "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tetraodon.cli.main", *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert "Serving at" in running.stdout.readline()
+        [first] = workers_of(running)
+        os.kill(first, signal.SIGKILL)
+        until = time.monotonic() + 30
+        while not (found := [one for one in workers_of(running) if one != first]):
+            assert time.monotonic() < until, "nobody replaced the worker"
+            time.sleep(0.1)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+        assert not (Path("/proc") / str(found[0])).exists()
+    assert (tmp_path / "releases").stat().st_mode & 0o777 == 0o750
 
 
 def test_a_password_is_reset_by_whoever_has_the_database(tmp_path: Path) -> None:
@@ -89,8 +123,18 @@ def test_the_units_of_systemd_call_what_there_is_and_share_no_secret(monkeypatch
         assert str(given["releases"]) == "/var/lib/tetraodon/releases"
         said[unit] |= {"ledger": given["ledger"], "sources": str(given["sources"] or "")}
     web, worker = (said[unit] for unit in UNITS)
-    assert web["ledger"] == worker["ledger"] == "postgresql+psycopg://tetraodon@localhost/ledger"
     assert (web["Group"], web["User"] == worker["User"]) == (worker["Group"], False)
     assert ("StateDirectory" in web, worker["StateDirectory"], worker["UMask"]) == (False, "tetraodon", "0027")
-    secret = {worker["sources"], worker["Environment"].removeprefix("TETRAODON_KEY=")}
+    secret = {worker["sources"], worker["Environment"].removeprefix("TETRAODON_KEY="), worker["EnvironmentFile"]}
     assert {path.removeprefix("-") for path in web["InaccessiblePaths"].split()} == secret
+    assert worker["InaccessiblePaths"] == f"-{web['EnvironmentFile']}"  # each has the password of its own role
+    assert web["MemoryMax"] == worker["MemoryMax"] == "12G"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_units_of_systemd_are_shut_in(unit: str) -> None:
+    """An exposure of 3 of 10 at most, by systemd's own count."""
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=30", str(ROOT / "deploy" / unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-500:]

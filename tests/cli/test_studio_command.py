@@ -25,7 +25,7 @@ def test_it_drafts_a_file_and_says_where_it_is(tmp_path: Path) -> None:
         found = json.loads(told)
         assert "CONFIRM" in (tmp_path / found["file"]).read_text()
         asked = urllib.request.Request(found["address"], headers={"Sec-Fetch-Site": "none"})
-        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        opener = urllib.request.build_opener()
         opener.addheaders = [("Sec-Fetch-Site", "none")]
         assert b"What can a record say?" in opener.open(asked, timeout=30).read()
         running.send_signal(signal.SIGINT)

@@ -154,6 +154,23 @@ def test_another_plan_is_refused_although_nothing_was_drawn(tmp_path: Path, out:
     assert [entry.charged for entry in ledger.entries("people")] == [1]
 
 
+def test_a_copy_of_what_was_begun_is_not_drawn_again_elsewhere(tmp_path: Path, out: Path) -> None:
+    """Charged and not drawn yet: each copy would draw its own numbers for the one charge."""
+    ledger = book(RELEASE, tmp_path)
+    interrupted(RELEASE, ledger, out, (LaplaceNoise, "draw"))
+    (tmp_path / "elsewhere").mkdir()
+    copies = [tmp_path / "other", tmp_path / "elsewhere" / "out"]
+    for copy in copies:
+        shutil.copytree(Place.of(out, "").pending, Place.of(copy, "").pending)
+    for copy in copies:
+        with pytest.raises(td.ReleaseError, match="begun at another place"):
+            RELEASE.run(ledger=ledger, out=copy, resume=True)
+        assert Place.of(copy, "").pending.exists()
+    (tmp_path / "link").symlink_to(tmp_path)
+    RELEASE.run(ledger=ledger, out=tmp_path / "link" / "out", resume=True)
+    assert [entry.state for entry in ledger.entries("people")] == ["settled"]
+
+
 def test_a_folder_that_is_gone_after_settling_is_not_made_again(tmp_path: Path, out: Path) -> None:
     ledger = book(RELEASE, tmp_path)
     interrupted(RELEASE, ledger, out, (Pending, "end"))

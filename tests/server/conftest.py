@@ -47,12 +47,13 @@ PROPOSAL = {"policy": POLICY, "total": "3", "rows": 1000, "curators": ["cora"]}
 
 @dataclass
 class Hand:
-    """A clock that is moved by hand, on top of the real one."""
+    """A clock that is moved by hand alone: how busy the machine is makes no answer late."""
 
+    begun: float = field(default_factory=time.time)
     ahead: float = 0.0
 
     def __call__(self) -> float:
-        return time.time() + self.ahead
+        return self.begun + self.ahead
 
 
 @dataclass

@@ -8,8 +8,9 @@ import argon2
 import pytest
 from tests.server.conftest import World
 
-from tetraodon.server.accounts import SCOPES, SESSION_SECONDS, Person
+from tetraodon.server.accounts import MOST_TOKENS, SCOPES, SESSION_SECONDS, Person
 from tetraodon.server.refusal import Turned
+from tetraodon.server.routes import COOKIE
 
 PASSWORD = "correct horse battery"
 
@@ -48,7 +49,7 @@ def test_a_session_ends_in_time_and_with_the_password_it_began_with(peopled: Wor
     secret = accounts.sign_in("eve", PASSWORD)
     person = accounts.of_session(secret)
     assert person is not None
-    assert (person.name, person.browser) == ("eve", True)
+    assert (person.name, person.token) == ("eve", "")
     peopled.clock.ahead += SESSION_SECONDS
     assert accounts.of_session(secret) is None
     peopled.clock.ahead -= SESSION_SECONDS
@@ -123,3 +124,47 @@ def test_accounts_that_cannot_be(world: World) -> None:
     for name, role, password in (*wrong, ("ann", "admin", "")):
         with pytest.raises(Turned):
             world.office.accounts.add("root", name, role, password)
+
+
+def test_removing_a_token_removes_those_made_with_it(world: World) -> None:
+    accounts, ann = world.office.accounts, world.person("ann")
+    chain = [accounts.new_token(ann, "first", ["read"], 30)]
+    for _ in range(2):
+        made_with = accounts.of_token(chain[-1]["token"])
+        assert made_with is not None
+        chain.append(accounts.new_token(made_with, "later", ["read"], 30))
+    other = accounts.new_token(ann, "other", ["read"], 30)
+    accounts.remove_token(ann, chain[0]["id"])
+    assert [accounts.of_token(one["token"]) for one in chain] == [None] * 3
+    assert accounts.of_token(other["token"]) is not None
+    assert world.told()[-3:] == ["token-removed"] * 3
+
+
+def test_expired_tokens_do_not_count_towards_the_limit(world: World) -> None:
+    accounts, ann = world.office.accounts, world.person("ann")
+    for number in range(MOST_TOKENS - 1):  # one is there
+        accounts.new_token(ann, f"t{number}", ["read"], 1)
+    with pytest.raises(Turned, match="too many"):
+        accounts.new_token(ann, "one more", ["read"], 1)
+    world.clock.ahead += 86_401
+    accounts.new_token(ann, "one more", ["read"], 1)
+    assert {one["label"] for one in accounts.own_tokens(ann)} == {"test", "one more"}
+
+
+def test_people_change_their_own_password_and_nobody_guesses_it(peopled: World) -> None:
+    accounts = peopled.office.accounts
+    cookie = accounts.sign_in("eve", PASSWORD)
+    token = peopled.office.accounts.new_token(Person("eve", "analyst", frozenset(SCOPES)), "t", ["read"], 1)["token"]
+    headers = {"Cookie": f"{COOKIE}={cookie}", "Sec-Fetch-Site": "same-origin", "Origin": peopled.origin}
+    for old, new, status in (("wrong", "another horse battery", 401), (PASSWORD, "short", 422)):
+        answer = peopled.http.post("/password", data={"password": old, "new": new}, headers=headers)
+        assert (answer.status_code, "Your password" in answer.text) == (status, True)
+    answer = peopled.http.post("/password", data={"password": PASSWORD, "new": "another horse"}, headers=headers)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+    assert (accounts.of_session(cookie), accounts.of_token(token)) == (None, None)
+    secret = answer.headers["set-cookie"].partition(";")[0].partition("=")[2]
+    assert accounts.of_session(secret) is not None
+    assert accounts.sign_in("eve", "another horse")
+    headers["Cookie"] = f"{COOKIE}={secret}"
+    tried = [peopled.http.post("/password", data={"password": "x"}, headers=headers).status_code for _ in range(12)]
+    assert 429 in tried

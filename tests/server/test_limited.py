@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from contextlib import closing, suppress
 
 import pytest
 
 from tetraodon.errors import DataRefusal, QueryError
-from tetraodon.server.limited import Limits, Outcome, forkserver, run_limited
+from tetraodon.server.limited import Helper, Limits, Outcome, forkserver
 
 ENOUGH = Limits(seconds=60, megabytes=2048)
 
@@ -36,23 +38,49 @@ def sleep() -> None:
     time.sleep(600)
 
 
+def process() -> int:
+    return os.getpid()
+
+
 def test_what_comes_of_it() -> None:
-    context = forkserver()
-    assert run_limited(context, ENOUGH, double, 21) == Outcome(value=42)
-    refused = run_limited(context, ENOUGH, refuse)
-    assert refused.error is not None
-    assert refused.cause is not None
-    assert (refused.error["type"], refused.cause["depends_on_data"]) == ("QueryError", True)
-    assert run_limited(context, ENOUGH, grow) == Outcome(died=True)
-    assert run_limited(context, ENOUGH, die) == Outcome(died=True)
+    with closing(Helper(forkserver(), ENOUGH)) as helper:
+        assert helper.run(double, 21) == Outcome(value=42)
+        refused = helper.run(refuse)
+        assert refused.error is not None
+        assert refused.cause is not None
+        assert (refused.error["type"], refused.cause["depends_on_data"]) == ("QueryError", True)
+        assert helper.run(grow) == Outcome(died=True)
+        assert helper.run(die) == Outcome(died=True)
+        assert helper.run(double, 21) == Outcome(value=42)
+
+
+def until_gone(process: int) -> None:
+    end = time.monotonic() + 60
+    with suppress(ProcessLookupError):
+        while time.monotonic() < end:
+            os.kill(process, 0)
+            time.sleep(0.01)
+
+
+def test_a_process_is_used_again_some_times_and_one_that_was_killed_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tetraodon.server.limited.MOST_RUNS", 2)
+    with closing(Helper(forkserver(), ENOUGH)) as helper:
+        first, second, third = (helper.run(process).value for _ in range(3))
+        assert first == second != third
+        os.kill(third, signal.SIGKILL)
+        until_gone(third)
+        assert helper.run(double, 21) == Outcome(value=42)
+    for one in (first, third):
+        with pytest.raises(ProcessLookupError):
+            os.kill(one, 0)
 
 
 def test_it_is_killed_when_its_time_is_up_and_says_meanwhile_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tetraodon.server.limited.BEAT", 0.1)
     beats: list[int] = []
     begun = time.monotonic()
-    found = run_limited(forkserver(), Limits(0.5, 2048), sleep, beat=lambda: beats.append(1))
-    assert found == Outcome(died=True)
+    with closing(Helper(forkserver(), Limits(0.5, 2048))) as helper:
+        assert helper.run(sleep, beat=lambda: beats.append(1)) == Outcome(died=True)
     assert beats
     assert time.monotonic() - begun < 60
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 from tests.server.conftest import World
@@ -80,3 +80,23 @@ def test_many_who_are_slow_do_not_shut_others_out(hasty: World) -> None:
     assert hasty.http.get("/openapi.json").status_code == 200
     for client in slow:
         client.close()
+
+
+def test_half_open_connections_of_one_address_do_not_shut_others_out(world: World) -> None:
+    """More than there may be in all: the oldest of the address give way, and a call is answered at once."""
+    with ExitStack() as opened:
+        clients = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", world.port), timeout=20)) for _ in range(520)
+        ]
+        body = b"POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{"
+        for number, client in enumerate(clients):
+            with suppress(ConnectionError):
+                client.sendall((b"", HEAD, body)[number % 3])
+        begun = time.monotonic()
+        assert world.http.get("/healthz").status_code == 200
+        assert time.monotonic() < begun + listening_module.HEADER_SECONDS / 2
+        clients[0].settimeout(5)
+        assert ended(clients[0]) == b""
+        clients[-3].settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            clients[-3].recv(1)

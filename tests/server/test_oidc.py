@@ -29,18 +29,26 @@ class Vouching:
     def __init__(self) -> None:
         self.key = ECKey.generate_key("P-256", {"kid": "1", "alg": "ES256"})
         self.signing, self.claims, self.asked = self.key, dict[str, Any](), dict[str, str]()
+        self.described: dict[str, Any] = {}
         outer = self
 
         class Answering(BaseHTTPRequestHandler):
             def log_message(self, *_: object) -> None: ...
 
             def do_GET(self) -> None:
+                if self.path == "/elsewhere":
+                    self.send_response(302)
+                    self.send_header("Location", f"{outer.issuer}/keys")
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
                 documents = {
                     "/.well-known/openid-configuration": {
                         "issuer": outer.issuer,
                         "authorization_endpoint": f"{outer.issuer}/authorize",
                         "token_endpoint": f"{outer.issuer}/token",
                         "jwks_uri": f"{outer.issuer}/keys",
+                        **outer.described,
                     },
                     "/keys": {"keys": [outer.key.as_dict(private=False)]},
                 }
@@ -91,7 +99,7 @@ def test_whoever_is_vouched_for_comes_back_with_a_name_once(vouching: Vouching) 
     elsewhere = Elsewhere(Provider(vouching.issuer, "us", "hush"), "https://here/oidc/back")
     secret, address = elsewhere.begin()
     back = vouching.send(address)
-    assert elsewhere.known(secret, back) == "ann"
+    assert elsewhere.known(secret, back) == "1"
     with pytest.raises(Turned, match="not vouched"):
         elsewhere.known(secret, back)
 
@@ -104,7 +112,12 @@ def test_what_does_not_come_back_as_it_was_sent_is_refused(vouching: Vouching) -
         {"nonce": "another"},
         {"nonce": None},
         {"exp": 1},
-        {"preferred_username": None},
+        {"sub": None},
+        {"sub": ""},
+        {"sub": 1},
+        {"azp": "others"},
+        {"aud": ["us", "others"]},
+        {"aud": ["us", "others"], "azp": "others"},
     ]
     for claims in wrong:
         vouching.claims = claims
@@ -116,20 +129,45 @@ def test_what_does_not_come_back_as_it_was_sent_is_refused(vouching: Vouching) -
     with pytest.raises(Turned, match="not vouched"):
         elsewhere.known(secret, vouching.send(address))
     vouching.signing = vouching.key
-    for change in ({"state": "another"}, {"code": "another"}):
+    for change in ({"state": "another"}, {"state": "é"}, {"code": "another"}):
         secret, address = elsewhere.begin()
         with pytest.raises(Turned, match="not vouched"):
             elsewhere.known(secret, vouching.send(address) | change)
+    for claims in ({"azp": "us"}, {"aud": ["us"]}, {"aud": ["us", "others"], "azp": "us"}):
+        vouching.claims = claims
+        secret, address = elsewhere.begin()
+        assert elsewhere.known(secret, vouching.send(address)) == "1"
     secret, address = elsewhere.begin()
     with pytest.raises(Turned, match="not vouched"):
         elsewhere.known("another browser", vouching.send(address))
+
+
+@pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint", "jwks_uri"])
+@pytest.mark.parametrize(
+    "value", [None, 1, "", "http://evil.example/x", "file:///etc/passwd", "https://", "http://[", {}]
+)
+def test_endpoints_that_are_missing_or_without_tls_are_refused(vouching: Vouching, name: str, value: Any) -> None:
+    elsewhere = Elsewhere(Provider(vouching.issuer, "us", "hush"), "https://here/oidc/back")
+    secret, address = elsewhere.begin()
+    back = vouching.send(address)
+    vouching.described = {name: value}
+    with pytest.raises(Turned, match=f"names no {name}"):
+        elsewhere.begin() if name == "authorization_endpoint" else elsewhere.known(secret, back)
+
+
+def test_a_redirect_of_the_provider_is_not_followed(vouching: Vouching) -> None:
+    elsewhere = Elsewhere(Provider(vouching.issuer, "us", "hush"), "https://here/oidc/back")
+    secret, address = elsewhere.begin()
+    vouching.described = {"jwks_uri": f"{vouching.issuer}/elsewhere"}
+    with pytest.raises(Turned, match="cannot be reached"):
+        elsewhere.known(secret, vouching.send(address))
 
 
 def test_the_file_of_a_provider(tmp_path: Path) -> None:
     path = tmp_path / "oidc.yaml"
     path.write_text("issuer: https://id.example\nclient_id: us\nclient_secret: hush\n")
     read = Provider.read(path)
-    assert (read.claim, "hush" in repr(read)) == ("preferred_username", False)
+    assert "hush" not in repr(read)
     for text in ("issuer: https://id.example\n", "issuer: http://id.example\nclient_id: us\nclient_secret: x\n"):
         path.write_text(text)
         with pytest.raises(PolicyError):
@@ -144,10 +182,22 @@ def test_a_browser_is_sent_away_and_signed_in_when_it_comes_back(vouching: Vouch
     sent = world.http.get("/oidc/start")
     cookie = {"Cookie": sent.headers["set-cookie"].partition(";")[0]}
     back = world.http.get("/oidc/back", params=vouching.send(sent.headers["location"]), headers=cookie)
+    assert (back.status_code, f"issuer {vouching.issuer}, subject 1" in back.text) == (403, True)  # ann is but a name
+    identity = {"identity": {"issuer": vouching.issuer, "subject": "1"}}
+    world.call("root", "PUT", "/v1/accounts/ann", identity)
+    world.call("root", "PUT", "/v1/accounts/amy", identity, 409)
+    assert world.http.get("/oidc/back?state=é").status_code == 401
+    sent = world.http.get("/oidc/start")
+    cookie = {"Cookie": sent.headers["set-cookie"].partition(";")[0]}
+    assert world.http.get("/oidc/back?state=é", headers=cookie).status_code == 401
+    vouching.claims = {"preferred_username": "carl"}
+    sent = world.http.get("/oidc/start")
+    cookie = {"Cookie": sent.headers["set-cookie"].partition(";")[0]}
+    back = world.http.get("/oidc/back", params=vouching.send(sent.headers["location"]), headers=cookie)
     assert back.status_code == 200
     session = {"Cookie": back.headers["set-cookie"].partition(";")[0]}
     assert world.http.get("/v1/me", headers=session).json()["name"] == "ann"
-    vouching.claims = {"preferred_username": "stranger"}
+    vouching.claims = {"sub": "2", "preferred_username": "ann"}
     sent = world.http.get("/oidc/start")
     cookie = {"Cookie": sent.headers["set-cookie"].partition(";")[0]}
     back = world.http.get("/oidc/back", params=vouching.send(sent.headers["location"]), headers=cookie)

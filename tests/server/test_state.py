@@ -11,6 +11,7 @@ from tests.services import needs_postgres
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.server.accounts import SCOPES, Accounts, Person
 from tetraodon.server.state import State
 
 
@@ -35,4 +36,26 @@ def test_what_was_done_stays_written(kind: str, tmp_path: Path) -> None:
     with Ledger(url) as ledger:
         ledger.open("people", 1, {"dataset": "people"})
         assert ledger.audit().head
+    state.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def test_tables_of_an_older_version_get_the_columns_that_they_lack(kind: str, tmp_path: Path) -> None:
+    url = str(tmp_path / "ledger.db") if kind == "sqlite" else fresh_database()
+    state = State(url)
+    ann, accounts = Person("ann", "analyst", frozenset(SCOPES)), Accounts(state)
+    accounts.add("root", "ann", "analyst", "correct horse battery")
+    token = accounts.new_token(ann, "old", ["read"], 30)["token"]
+    with state.writing() as connection:
+        connection.execute(text("ALTER TABLE server_tokens DROP COLUMN made_with"))
+        connection.execute(text("DROP TABLE server_identities"))
+    state.close()
+    state = State(url)
+    accounts = Accounts(state)
+    found = accounts.of_token(token)
+    assert found is not None
+    accounts.new_token(found, "new", ["read"], 30)
+    accounts.remove_token(ann, found.token)
+    assert accounts.own_tokens(ann) == []
+    assert accounts.sign_in("ann", "correct horse battery")
     state.close()

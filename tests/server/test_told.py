@@ -46,7 +46,7 @@ def test_nothing_moves_when_a_job_begins_or_ends(kind: str, tmp_path: Path, monk
     assert "taken" not in before[3]
     assert world.worker().step()
     assert world.office.ledger.account("people").left == 2
-    monkeypatch.setattr("tetraodon.server.planner.run_limited", None)  # nothing can be worked out any more
+    monkeypatch.setattr("tetraodon.server.limited.Helper.run", None)  # nothing can be worked out any more
     assert seen(world, "amy") == approved
     assert seen(world, "ann") == hers
     [entry] = world.office.ledger.entries("people")

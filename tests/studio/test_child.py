@@ -47,3 +47,22 @@ def test_a_release_from_the_page_verifies(studio: Studio, visitor: Visitor) -> N
     assert "sandbox" in headers["Content-Security-Policy"]
     assert "<html" in text
     td.verify(studio.bench.path.parent / "out")
+
+
+def test_addresses_with_a_password_are_on_no_command_line(studio: Studio, visitor: Visitor) -> None:
+    """The table is a pipe that nobody writes to, so that the child stays while its command line is read."""
+    table = Path(studio.bench.table)
+    table.unlink()
+    os.mkfifo(table)
+    assert visitor.send("run", confirm="people", back="release")[0] == 303
+    said = [
+        (Path("/proc") / child / "cmdline").read_bytes()
+        for task in Path("/proc/self/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
+    assert any(b"tetraodon.cli.main" in one for one in said)
+    assert not any(studio.bench.ledger.encode() in one or studio.bench.table.encode() in one for one in said)
+    while visitor.json("/status")["running"]:
+        with suppress(OSError):
+            os.close(os.open(table, os.O_WRONLY | os.O_NONBLOCK))
+        time.sleep(0.1)

@@ -8,6 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -22,6 +25,8 @@ Releases = Annotated[Path, typer.Option(help="The folder that releases are writt
 Sources = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Where the tables are; read by workers.", show_default=False)
 ]
+REPLACED_SECONDS = 2.0
+"""How long a worker that died is missing."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -69,25 +74,19 @@ def serve(
         from tetraodon.server.oidc import Provider
 
         provider = None if oidc is None else Provider.read(existing(oidc, option="--oidc"))
-        releases.mkdir(parents=True, exist_ok=True)
+        make_private(releases)
         office = Office.at(ledger, releases.resolve())
         door = _listen(host, port)
         origin = (address or f"http://{host}:{door.getsockname()[1]}").rstrip("/")
-        started = [_worker(ledger, releases, sources) for _ in range(workers) if sources is not None]
-        if as_json:
-            emit({"address": origin})
-        else:
-            say(f"Serving at {origin}. Ctrl-C ends it.")
-        sys.stdout.flush()
         config = listening(Service(office, origin, to_stderr, provider).app)
-        try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # after it, too, workers are ended
+        with closing(office), _workers(workers, ledger, releases, sources):
+            if as_json:
+                emit({"address": origin})
+            else:
+                say(f"Serving at {origin}. Ctrl-C ends it.")
+            sys.stdout.flush()
             uvicorn.Server(config).run(sockets=[door])
-        finally:
-            for process in started:
-                process.terminate()
-            for process in started:
-                process.wait()
-            office.close()
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -97,6 +96,13 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
         raise WrongUse(f"nothing can listen there ({error.strerror})", fix="choose another --host or --port") from None
+
+
+def make_private(releases: Path) -> None:
+    """Make the folder of releases, or close it to all who are neither its owner nor of its group."""
+    releases.mkdir(mode=0o750, parents=True, exist_ok=True)
+    if releases.stat().st_uid == os.geteuid():
+        releases.chmod(releases.stat().st_mode & 0o770)
 
 
 def _uvicorn() -> ModuleType:
@@ -109,11 +115,38 @@ def _uvicorn() -> ModuleType:
     return uvicorn
 
 
-def _worker(ledger: str, releases: Path, sources: Path) -> subprocess.Popen[bytes]:
-    """A worker beside the server. The ledger's address may hold a password, so it goes by the environment."""
+@contextmanager
+def _workers(number: int, ledger: str, releases: Path, sources: Path | None) -> Iterator[None]:
+    """Workers beside the server: one that dies is replaced, and all end with the server.
+
+    Why  requests would be running for ever if the only worker was killed. The ledger's address may hold a password, so
+         it goes by the environment.
+    """
     words = ["work", "--releases", str(releases), "--sources", str(sources)]
     command = [sys.executable, "-m", "tetraodon.cli.main", *words]
-    return subprocess.Popen(command, env=os.environ | {"TETRAODON_LEDGER": ledger}, stdin=subprocess.DEVNULL)
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, env=os.environ | {"TETRAODON_LEDGER": ledger}, stdin=subprocess.DEVNULL)
+
+    def replace_dead() -> None:
+        while not ending.wait(REPLACED_SECONDS):
+            for place, process in enumerate(started):
+                if process.poll() is not None:
+                    with suppress(OSError):  # no memory or no process is left: tried again
+                        started[place] = start()
+
+    ending, started = threading.Event(), [start() for _ in range(number)]
+    watcher = threading.Thread(target=replace_dead, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        watcher.join()
+        for process in started:
+            process.terminate()
+        for process in started:
+            process.wait()
 
 
 def work(
@@ -146,7 +179,7 @@ def work(
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         state = State(ledger)
-        releases.mkdir(parents=True, exist_ok=True)
+        make_private(releases)
         if as_json:
             emit({"releases": str(releases)})
         Worker(state, ledger, releases.resolve(), sources, Limits(seconds, megabytes)).serve()

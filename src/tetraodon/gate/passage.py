@@ -115,6 +115,12 @@ class Passage:
     def _look(self, place: Place, pending: Pending) -> None:
         self._begun = True  # until it is known that nothing here was charged
         intent = pending.intent()
+        if intent is not None and intent.get("place", place.real) != place.real:
+            raise ReleaseError(
+                "this interrupted release was begun at another place: a copy could be drawn a second time",
+                fix=f"resume it where it was begun, as {intent['place']}, and remove the copy",
+                where=str(pending.folder),
+            )
         entry = None if intent is None else self._entry_of(intent, pending)
         if entry is None:
             pending.forget()
@@ -236,7 +242,8 @@ class Passage:
         if self._pending is not None:
             mark = {"token": token, "request": self._request, "account": self._ledger.account(self._dataset).opened}
             self._begun = True
-            self._pending.begin(mark | {"force": self._force, "dataset": self._dataset})
+            place = self._pending.place.real
+            self._pending.begin(mark | {"force": self._force, "dataset": self._dataset, "place": place})
         for _ in range(TRIES):
             try:
                 return self._ledger.charge(self._dataset, bill)

@@ -63,6 +63,11 @@ class Place:
         """The folder beside it in which everything waits until it is written."""
         return self.path.parent / f".{self.path.name}.pending"
 
+    @property
+    def real(self) -> str:
+        """Its path without links: by it we know whether what waits beside it was begun here."""
+        return os.path.realpath(self.path)
+
     def check(self, *, force: bool) -> None:
         """Refuse early what cannot become ours."""
         if os.path.lexists(self.path) and not self.path.is_dir():

@@ -3,7 +3,8 @@
 `.NAME.pending/` is ours alone while we hold the lock on its file `lock`. In it, in the order of their coming:
 
 intent.json   written before the charge: a random token, which the ledger's entry has too; so the ledger can be asked
-              whether the charge was made, whenever we were killed
+              whether the charge was made, whenever we were killed. And the path of the output: a copy of this folder
+              elsewhere could be drawn a second time for one charge
 drawn/        the noisy numbers, on the disk before anything of them is published. They are put there in one step, and
               never replaced: numbers are drawn once for one charge
 draft/        the output folder while it is filled

@@ -6,17 +6,16 @@ import hashlib
 import math
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import Row, Table, delete, insert, select, update
+from sqlalchemy import Connection, Row, Table, delete, insert, select, update
 
 from tetraodon.server.refusal import Turned, conflict, not_there
-from tetraodon.server.state import State, people, sessions, tokens
+from tetraodon.server.state import State, identities, people, sessions, tokens
 
 ROLES: Final = ("analyst", "curator", "auditor", "admin")
 SCOPES: Final = ("read", "plan", "request", "govern", "accounts")
@@ -29,12 +28,11 @@ _NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who calls, in which role, and with which scopes; `browser` if by a cookie, or by which `token` and until when."""
+    """Who calls, in which role, and with which scopes; with a token, its id and when it expires."""
 
     name: str
     role: str
     scopes: frozenset[str]
-    browser: bool = False
     token: str = ""
     expires: float = math.inf
 
@@ -83,26 +81,52 @@ class Accounts:
             raise Turned(422, "the password is too short or too long", fix=fix)
         return hasher().hash(password)
 
-    def change(self, by: str, name: str, *, password: str | None = None, disabled: bool | None = None) -> None:
-        """Another password, or no way in any more. Any change ends all sessions and tokens: whoever has one of them may
-        be why it is made.
+    def change(
+        self,
+        by: str,
+        name: str,
+        *,
+        password: str | None = None,
+        disabled: bool | None = None,
+        identity: tuple[str, str] | None = None,
+    ) -> None:
+        """Another password, no way in any more, or the issuer and subject of another identity at an OpenID provider.
+        Any change ends all sessions and tokens: whoever has one of them may be why it is made.
         """
         values: dict[str, Any] = {}
         if password is not None:
             values["password"] = self._kept(password)
         if disabled is not None:
             values["disabled"] = int(disabled)
-        if not values:
-            raise Turned(422, "nothing is to be changed", fix="give a password, or say whether it is disabled")
+        if not values and identity is None:
+            fix = "give a password or an identity, or say whether it is disabled"
+            raise Turned(422, "nothing is to be changed", fix=fix)
         with self._state.writing() as connection:
-            if connection.execute(update(people).where(people.c.name == name).values(**values)).rowcount == 0:
+            if connection.execute(select(people.c.name).where(people.c.name == name)).one_or_none() is None:
                 raise not_there("account")
+            if values:
+                connection.execute(update(people).where(people.c.name == name).values(**values))
+            if identity is not None:
+                self._identify(connection, by, name, *identity)
             for table in (sessions, tokens):
                 connection.execute(delete(table).where(table.c.person == name))
             if password is not None:
                 self._state.note(connection, by, "password-changed", subject=name)
             if disabled is not None:
                 self._state.note(connection, by, "account-disabled" if disabled else "account-enabled", subject=name)
+
+    def _identify(self, connection: Connection, by: str, name: str, issuer: str, subject: str) -> None:
+        this = (identities.c.issuer == issuer) & (identities.c.subject == subject)
+        if connection.execute(select(identities).where(this, identities.c.person != name)).one_or_none():
+            raise conflict("another account has this identity", "disable that account, or give it another identity")
+        connection.execute(delete(identities).where(identities.c.person == name))
+        connection.execute(insert(identities).values(issuer=issuer, subject=subject, person=name))
+        self._state.note(connection, by, "identity-changed", subject=name)
+
+    def identified(self, issuer: str, subject: str) -> str:
+        """The name of the account that can be used by an identity; empty if there is none."""
+        row = self._state.one(identities, identities.c.issuer == issuer, identities.c.subject == subject)
+        return "" if row is None or not self.role_of(row.person) else str(row.person)
 
     def listed(self) -> list[dict[str, Any]]:
         rows = self._state.all(people)
@@ -111,7 +135,18 @@ class Accounts:
     # -- browsers ------------------------------------------------------------------------------------
 
     def sign_in(self, name: str, password: str) -> str:
-        """The secret of a new session. The same words, and the same work, whatever is wrong."""
+        """The secret of a new session."""
+        self._prove(name, password)
+        return self.begin(name, "sign-in")
+
+    def change_own(self, name: str, password: str, new: str) -> str:
+        """Another password for somebody who knows the old one, which ends their sessions and tokens; a new session."""
+        self._prove(name, password)
+        self.change(name, name, password=new)
+        return self.begin(name, "sign-in")
+
+    def _prove(self, name: str, password: str) -> None:
+        """Refuse a password that is not the account's. The same words, and the same work, whatever is wrong."""
         row = self._state.one(people, people.c.name == name)
         known = row is not None and bool(row.password) and not row.disabled
         try:
@@ -120,7 +155,6 @@ class Accounts:
             known = False
         if not known:
             raise Turned(401, "name or password is wrong", fix="try again, or ask an admin for a new password")
-        return self.begin(name, "sign-in")
 
     def begin(self, name: str, how: str) -> str:
         """A session for somebody who has shown who they are."""
@@ -138,7 +172,7 @@ class Accounts:
     def of_session(self, secret: str) -> Person | None:
         """Whose session it is, if it is one."""
         row = self._shown(sessions, secret)
-        return None if row is None else Person(row.name, row.role, frozenset(SCOPES), browser=True)
+        return None if row is None else Person(row.name, row.role, frozenset(SCOPES))
 
     # -- programs ------------------------------------------------------------------------------------
 
@@ -153,6 +187,7 @@ class Accounts:
         secret, key = f"td_{secrets.token_urlsafe(32)}", secrets.token_hex(8)
         expires = min(self._state.clock() + days * 86400, person.expires)
         with self._state.writing() as connection:
+            connection.execute(delete(tokens).where(tokens.c.expires <= self._state.clock()))
             mine = connection.execute(select(tokens.c.id).where(tokens.c.person == person.name)).all()
             if len(mine) >= MOST_TOKENS:
                 raise conflict("you have too many tokens", "remove some")
@@ -164,6 +199,7 @@ class Accounts:
                     label=label,
                     scopes=" ".join(sorted(wanted)),
                     expires=expires,
+                    made_with=person.token,
                 )
             )
             self._state.note(connection, person.name, "token-made", subject=key)
@@ -174,14 +210,18 @@ class Accounts:
         return [{"id": r.id, "label": r.label, "scopes": r.scopes.split(), "expires": r.expires} for r in rows]
 
     def remove_token(self, person: Person, key: str) -> None:
-        """Remove a token: any of one's own after signing in, and with a token that one alone."""
+        """Remove a token and all that were made with it: any of one's own after signing in, with a token that one."""
         if person.token not in ("", key):
             raise not_there("token")
         with self._state.writing() as connection:
-            mine = delete(tokens).where(tokens.c.id == key, tokens.c.person == person.name)
-            if connection.execute(mine).rowcount == 0:
+            this = select(tokens.c.id).where(tokens.c.id == key, tokens.c.person == person.name).cte(recursive=True)
+            removed = this.union(select(tokens.c.id).join(this, tokens.c.made_with == this.c.id))
+            found = connection.execute(select(removed.c.id)).scalars().all()
+            if not found:
                 raise not_there("token")
-            self._state.note(connection, person.name, "token-removed", subject=key)
+            connection.execute(delete(tokens).where(tokens.c.id.in_(found)))
+            for one in found:
+                self._state.note(connection, person.name, "token-removed", subject=one)
 
     def of_token(self, secret: str) -> Person | None:
         """Whose token it is, if it is one that has not expired."""
@@ -201,12 +241,3 @@ class Accounts:
         """The role of an account that can be used; empty if there is none."""
         row = self._state.one(people, people.c.name == name)
         return "" if row is None or row.disabled else str(row.role)
-
-
-def caller(accounts: Accounts, headers: Mapping[str, str], cookie: str) -> Person | None:
-    """Who calls, by a token or by the cookie of a browser; None if neither says."""
-    said = headers.get("authorization", "")
-    if said:
-        kind, _, secret = said.partition(" ")
-        return accounts.of_token(secret.strip()) if kind.lower() == "bearer" else None
-    return accounts.of_session(cookie) if cookie else None

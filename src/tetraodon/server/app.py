@@ -25,6 +25,7 @@ from tetraodon.errors import TetraodonError
 from tetraodon.server import pages
 from tetraodon.server.bodies import Body, Credentials, keepable
 from tetraodon.server.door import Doorway
+from tetraodon.server.listening import MOST_CONNECTIONS
 from tetraodon.server.office import Office
 from tetraodon.server.oidc import Elsewhere, Provider
 from tetraodon.server.openapi import openapi
@@ -58,7 +59,8 @@ class Service:
         self.office, self.doorway, self._log = office, Doorway(office.accounts, origin), log
         self._counts: Counter[tuple[str, int]] = Counter()
         self._lock, self._since = threading.Lock(), time.monotonic()
-        self.slow, self.quick = CapacityLimiter(40), CapacityLimiter(40)
+        self.slow = CapacityLimiter(MOST_CONNECTIONS)  # slow calls wait for their turn at the planner, and nowhere else
+        self.quick = CapacityLimiter(40)
         self._trying = CapacityLimiter(4)  # a password takes 64 MB and a core to be compared
         self.away = CapacityLimiter(4)  # who is sent elsewhere waits for somebody else's machine
         self._document = json.dumps(openapi()).encode()
@@ -167,6 +169,12 @@ class Service:
         self.doorway.may_try(name, headers)
         sign_in = self.office.accounts.sign_in
         return str(await to_thread.run_sync(sign_in, name, password, limiter=self._trying))
+
+    async def changed_password(self, name: str, password: str, new: str, headers: dict[str, str]) -> str:
+        """The secret of a new session, for whoever knows the old password and has set another."""
+        self.doorway.may_try(name, headers)
+        change = self.office.accounts.change_own
+        return str(await to_thread.run_sync(change, name, password, new, limiter=self._trying))
 
     async def _health(self, request: Request) -> Response:
         del request

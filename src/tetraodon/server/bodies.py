@@ -68,9 +68,21 @@ class NewAccount(Body):
     password: Annotated[str, Field(max_length=1000)]
 
 
+class Identity(Body):
+    """A person as an OpenID provider knows them: its issuer, and the claim `sub`."""
+
+    issuer: Line
+    subject: Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
 class ChangedAccount(Body):
     password: Annotated[str, Field(max_length=1000)] | None = None
     disabled: bool | None = None
+    identity: Identity | None = None
+
+    @property
+    def identified(self) -> tuple[str, str] | None:
+        return None if self.identity is None else (self.identity.issuer, self.identity.subject)
 
 
 class NewToken(Body):

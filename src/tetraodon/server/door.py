@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tetraodon.server.accounts import Accounts, Person, caller
+from tetraodon.server.accounts import Accounts, Person
 from tetraodon.server.refusal import Turned, not_allowed
 from tetraodon.server.routes import Entrance
 
@@ -62,12 +62,23 @@ class Doorway:
         return person
 
     def known(self, method: str, headers: Mapping[str, str], cookie: str) -> Person:
-        """Who calls, whatever they may."""
-        person = caller(self.accounts, headers, cookie)
+        """Who calls, by a token or by the cookie of a browser."""
+        said = headers.get("authorization", "")
+        if not said:
+            return self.in_browser(method, headers, cookie)
+        kind, _, secret = said.partition(" ")
+        return self._counted(self.accounts.of_token(secret.strip()) if kind.lower() == "bearer" else None)
+
+    def in_browser(self, method: str, headers: Mapping[str, str], cookie: str) -> Person:
+        """Who looks at a page. A token does not count: pages check roles, and no scopes."""
+        person = self.accounts.of_session(cookie) if cookie else None
+        if person is not None and not self.from_here(method, headers):
+            raise Turned(403, "this came from a page of somebody else", fix="use the server's own pages, or a token")
+        return self._counted(person)
+
+    def _counted(self, person: Person | None) -> Person:
         if person is None:
             raise Turned(401, "you are not signed in", fix="sign in, or send a token that has not expired")
-        if person.browser and not self.from_here(method, headers):
-            raise Turned(403, "this came from a page of somebody else", fix="use the server's own pages, or a token")
         if not self.calls.take(person.name):
             raise Turned(429, "you call too often", fix="wait a little", after=1)
         return person

@@ -1,21 +1,21 @@
-"""What forms on pages say, carried out by what the routes call: they can do no more, and no role more than there."""
+"""The table of forms: who may send each one, and the function that carries it out, the same that the routes call."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from pydantic import ValidationError
 
 from tetraodon.policy.source import read_source
 from tetraodon.server.accounts import SCOPES, Person
-from tetraodon.server.bodies import AskedItems, NewAccount, NewAllotment, NewToken, Petition, Proposal
+from tetraodon.server.bodies import AskedItems, ChangedAccount, NewAccount, NewAllotment, NewToken, Petition, Proposal
 from tetraodon.server.office import Office
 from tetraodon.server.refusal import Turned, not_allowed
+from tetraodon.server.routes import EVERYBODY, ONLY, PLANNERS
 
 MOST_WRITTEN = 20_000
 """Characters of items in a form: these are read in the process that serves everybody."""
@@ -47,93 +47,131 @@ def _items(fields: Mapping[str, str]) -> list[Any]:
     return json.loads(json.dumps(items))  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form: what it does, for which roles, and the page that is shown again with what it says."""
+
+    act: Callable[[Office, Sight], Done]
+    roles: frozenset[str]
+    page: str
+
+
 def done(office: Office, sight: Sight) -> Done:
-    """Carry out a form."""
+    """Carry out a form, if the role may send it."""
+    form = FORMS.get(sight.fields.get("form", ""))
+    if form is None or sight.who.role not in form.roles:
+        raise not_allowed()
     try:
-        found = _own(office, sight)
-        if found is None and sight.who.role in _OF_ROLES:
-            found = _OF_ROLES[sight.who.role](office, sight)
+        return form.act(office, sight)
     except ValidationError as error:
         wrong = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"]) or "it"
         raise Turned(422, f"the form is not as it should be: {wrong}", fix="fill in every field") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Turned(422, "the form is not as it should be", fix="fill in every field") from None
-    if found is None:
-        raise not_allowed()
-    return found
 
 
-def _own(office: Office, sight: Sight) -> Done | None:
-    """What everybody may do with what is theirs."""
-    fields, who = sight.fields, sight.who
-    match fields.get("form", ""):
-        case "plan":
-            return {}
-        case "token":
-            scopes = [scope for scope in SCOPES if fields.get(scope)]
-            wanted = {"label": fields.get("label", ""), "scopes": scopes, "days": fields.get("days", "")}
-            said = NewToken.model_validate(wanted)
-            return {"secret": office.accounts.new_token(who, said.label, list(said.scopes), said.days)["token"]}
-        case "remove-token":
-            office.accounts.remove_token(who, fields.get("token", ""))
-            return "/account"
-    return None
+# -- plans and requests ------------------------------------------------------------------------------
 
 
-def _petitioned(office: Office, sight: Sight) -> Done | None:
+def _plan(office: Office, sight: Sight) -> Done:
+    return {"plan": office.petitions.plan(sight.who, sight.fields.get("dataset", ""), asked(sight.fields))}
+
+
+def _request(office: Office, sight: Sight) -> Done:
     fields = sight.fields
-    if fields.get("form") != "request":
-        return None
     said = Petition.model_validate(asked(fields) | {"purpose": fields.get("purpose", "")})
     key = fields.get("key", "")[:100] or "page"
     office.petitions.make(sight.who, fields.get("dataset", ""), said.document(), said.purpose, key)
     return "/requests"
 
 
-def _governed(office: Office, sight: Sight) -> Done | None:
-    fields, who = sight.fields, sight.who
-    name = fields.get("dataset", "")
-    match fields.get("form", ""):
-        case "approve" | "reject" as word:
-            office.petitions.decide(who, fields.get("request", ""), approve=word == "approve")
-            return "/requests"
-        case "propose":
-            given = {key: fields.get(key, "") for key in ("policy", "total", "rows")}
-            proposed = Proposal.model_validate(given | {"curators": fields.get("curators", "").split()})
-            terms = proposed.total, fields.get("delta") or 0, proposed.rows
-            name = office.holdings.propose(who, proposed.policy, *terms, proposed.curators)["name"]
-        case "open":
-            office.holdings.open(who, name)
-        case "allot":
-            until = fields.get("expires", "")
-            said = {"amount": fields.get("amount", ""), "expires": f"{until}T00:00:00Z" if until else None}
-            allotted = NewAllotment.model_validate(said)
-            expires: datetime | None = allotted.until
-            office.holdings.allot(who, name, fields.get("user", ""), allotted.amount, expires)
-        case _:
-            return None
-    return f"/datasets/{quote(name)}"
+def _decide(office: Office, sight: Sight) -> Done:
+    approve = sight.fields["form"] == "approve"
+    office.petitions.decide(sight.who, sight.fields.get("request", ""), approve=approve)
+    return "/requests"
 
 
-def _managed(office: Office, sight: Sight) -> Done | None:
-    fields, by = sight.fields, sight.who.name
-    name = fields.get("user", "")
-    match fields.get("form", ""):
-        case "account":
-            given = {"name": name, "role": fields.get("role", ""), "password": fields.get("password", "")}
-            said = NewAccount.model_validate(given)
-            office.accounts.add(by, said.name, said.role, said.password)
-        case "password":
-            office.accounts.change(by, name, password=fields.get("password", ""))
-        case "disable" | "enable" as word:
-            office.accounts.change(by, name, disabled=word == "disable")
-        case _:
-            return None
+# -- data sets ---------------------------------------------------------------------------------------
+
+
+def _propose(office: Office, sight: Sight) -> Done:
+    fields = sight.fields
+    given: dict[str, Any] = {key: fields.get(key, "") for key in ("policy", "total", "rows")}
+    given |= {"delta": fields.get("delta") or 0, "curators": fields.get("curators", "").split()}
+    said = Proposal.model_validate(given)
+    terms = said.total, said.delta, said.rows
+    return _page_of(office.holdings.propose(sight.who, said.policy, *terms, said.curators)["name"])
+
+
+def _open(office: Office, sight: Sight) -> Done:
+    name = sight.fields.get("dataset", "")
+    office.holdings.open(sight.who, name)
+    return _page_of(name)
+
+
+def _allot(office: Office, sight: Sight) -> Done:
+    fields, name = sight.fields, sight.fields.get("dataset", "")
+    until = fields.get("expires", "")
+    given = {"amount": fields.get("amount", ""), "expires": f"{until}T00:00:00Z" if until else None}
+    said = NewAllotment.model_validate(given)
+    office.holdings.allot(sight.who, name, fields.get("user", ""), said.amount, said.until)
+    return _page_of(name)
+
+
+def _page_of(dataset: str) -> str:
+    return f"/datasets/{quote(dataset)}"
+
+
+# -- tokens and accounts -----------------------------------------------------------------------------
+
+
+def _new_token(office: Office, sight: Sight) -> Done:
+    fields = sight.fields
+    scopes = [scope for scope in SCOPES if fields.get(scope)]
+    said = NewToken.model_validate({"label": fields.get("label", ""), "scopes": scopes, "days": fields.get("days", "")})
+    return {"secret": office.accounts.new_token(sight.who, said.label, list(said.scopes), said.days)["token"]}
+
+
+def _remove_token(office: Office, sight: Sight) -> Done:
+    office.accounts.remove_token(sight.who, sight.fields.get("token", ""))
     return "/account"
 
 
-_OF_ROLES: dict[str, Callable[[Office, Sight], Done | None]] = {
-    "analyst": _petitioned,
-    "curator": _governed,
-    "admin": _managed,
+def _new_account(office: Office, sight: Sight) -> Done:
+    fields = sight.fields
+    given = {"name": fields.get("user", ""), "role": fields.get("role", ""), "password": fields.get("password", "")}
+    said = NewAccount.model_validate(given)
+    office.accounts.add(sight.who.name, said.name, said.role, said.password)
+    return "/account"
+
+
+def _change_account(office: Office, sight: Sight) -> Done:
+    fields, form = sight.fields, sight.fields["form"]
+    given: dict[str, Any] = {"disabled": form == "disable"}
+    if form == "password":
+        given = {"password": fields.get("password", "")}
+    elif form == "identity":
+        given = {"identity": {name: fields.get(name, "") for name in ("issuer", "subject")}}
+    said, name = ChangedAccount.model_validate(given), fields.get("user", "")
+    change = office.accounts.change
+    change(sight.who.name, name, password=said.password, disabled=said.disabled, identity=said.identified)
+    return "/account"
+
+
+FORMS: Final[Mapping[str, Form]] = {
+    "plan": Form(_plan, PLANNERS, "dataset"),
+    "request": Form(_request, ONLY["analyst"], "dataset"),
+    "approve": Form(_decide, ONLY["curator"], "requests"),
+    "reject": Form(_decide, ONLY["curator"], "requests"),
+    "propose": Form(_propose, ONLY["curator"], "datasets"),
+    "open": Form(_open, ONLY["curator"], "dataset"),
+    "allot": Form(_allot, ONLY["curator"], "dataset"),
+    "token": Form(_new_token, EVERYBODY, "account"),
+    "remove-token": Form(_remove_token, EVERYBODY, "account"),
+    "account": Form(_new_account, ONLY["admin"], "account"),
+    "password": Form(_change_account, ONLY["admin"], "account"),
+    "identity": Form(_change_account, ONLY["admin"], "account"),
+    "disable": Form(_change_account, ONLY["admin"], "account"),
+    "enable": Form(_change_account, ONLY["admin"], "account"),
 }
+"""Every form there is; another is not carried out."""

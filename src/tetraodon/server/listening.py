@@ -8,27 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any
+from collections import OrderedDict
+from ipaddress import IPv6Address, ip_address
+from typing import Any, ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_SECONDS, TAKING_SECONDS = 10.0, 60.0
 """How long a client may take for all of its headers, and for taking a part of an answer that waits for it."""
-MOST_CONNECTIONS = 500
+MOST_CONNECTIONS, MOST_IDLE = 500, 100
+"""Connections in all; and of one address, those on which the server waits for the client."""
 
 
 class PromptProtocol(H11Protocol):
     """HTTP, with a limit on the time that headers take, and on the time for which nothing of an answer is taken."""
 
     _waiting: asyncio.TimerHandle | None = None
+    _idle: ClassVar[dict[str, OrderedDict[PromptProtocol, None]]] = {}
+    _address = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._address = "" if self.client is None else _network(self.client[0])
         self._wait(HEADER_SECONDS)
+        self._count()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        self._count()
         if self.cycle is not None and not self.cycle.response_complete:
             self._done()
         elif self._waiting is None:  # the first part of another call, or what is left of a body that nobody reads
@@ -38,19 +46,42 @@ class PromptProtocol(H11Protocol):
         if not self.flow.write_paused:
             self._done()  # how long it may be silent now is uvicorn's limit
         super().on_response_complete()
+        self._count()
 
     def pause_writing(self) -> None:
         super().pause_writing()
         self._done()
         self._look_again()
+        self._count()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         self._done()
+        self._count()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._done()
+        self._served()
         super().connection_lost(exc)
+
+    def _count(self) -> None:
+        """Count the connection while the server waits for its client; too many of an address lose the oldest."""
+        here = self.cycle
+        if here is not None and not here.response_complete and not here.more_body and not self.flow.write_paused:
+            self._served()
+            return
+        idle = self._idle.setdefault(self._address, OrderedDict())
+        idle.setdefault(self)
+        if len(idle) > MOST_IDLE:
+            oldest, _ = idle.popitem(last=False)
+            oldest.transport.abort()
+
+    def _served(self) -> None:
+        """Count the connection no more."""
+        idle = self._idle.get(self._address, OrderedDict())
+        idle.pop(self, None)
+        if not idle:
+            self._idle.pop(self._address, None)
 
     def _wait(self, seconds: float) -> None:
         self._waiting = self.loop.call_later(seconds, self.transport.abort)
@@ -67,6 +98,19 @@ class PromptProtocol(H11Protocol):
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+
+def _network(address: str) -> str:
+    """The address of one client: of IPv6 the first half, since a client has all of the second.
+
+    >>> _network("192.0.2.1"), _network("2001:db8::1:2:3")
+    ('192.0.2.1', '2001:db8::')
+    """
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(IPv6Address(int(found) >> 64 << 64)) if found.version == 6 else address
 
 
 def listening(app: Any) -> uvicorn.Config:

@@ -36,5 +36,6 @@ class Office:
         return cls(state, book, accounts, planner, holdings, Petitions(state, holdings, planner), releases)
 
     def close(self) -> None:
+        self.planner.close()
         self.ledger.close()
         self.state.close()

@@ -8,11 +8,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from authlib.oidc.core import CodeIDToken
@@ -27,28 +27,27 @@ from tetraodon.server.refusal import Turned
 ALGORITHMS = ["RS256", "ES256", "PS256", "EdDSA"]
 """Signatures with public keys alone: no shared secret, and not none."""
 MOST_WAITING, MOST_BYTES, SECONDS = 10_000, 1_000_000, 15.0
-KEYS = {"issuer", "client_id", "client_secret", "claim"}
+KEYS = {"issuer", "client_id", "client_secret"}
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Who vouches for people. `claim` is what it calls them by, which is the name of their account here."""
+    """An OpenID provider, and our client there. It identifies a person by its issuer and a subject."""
 
     issuer: str
     client_id: str
     client_secret: str = field(repr=False)
-    claim: str = "preferred_username"
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.issuer)
-        if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "localhost"):
+        if not _private(self.issuer):
             raise PolicyError("the issuer is not reached over TLS", fix="write an https address")
 
     @classmethod
     def read(cls, path: Path) -> Provider:
-        """From a file with the lines `issuer`, `client_id`, `client_secret` and perhaps `claim`."""
+        """From a file with the lines `issuer`, `client_id` and `client_secret`."""
         said = read_source(path).data
-        if not isinstance(said, dict) or not KEYS - {"claim"} <= set(said) <= KEYS:
+        if not isinstance(said, dict) or set(said) != KEYS:
             raise PolicyError("this does not describe a provider", fix=f"write the keys {', '.join(sorted(KEYS))}")
         return cls(**{key: str(value) for key, value in said.items()})
 
@@ -66,13 +65,14 @@ class Elsewhere:
     """Sends people to the provider, and knows them when they come back, to our address `back`."""
 
     def __init__(self, provider: Provider, back: str) -> None:
+        self.issuer = provider.issuer
         self._provider, self._back = provider, back
         self._lock = threading.Lock()
         self._waiting: OrderedDict[str, Attempt] = OrderedDict()
 
     def begin(self) -> tuple[str, str]:
         """A secret for the browser's cookie, and where to send it."""
-        known = self._call(f"{self._provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+        address = _endpoint(self._described(), "authorization_endpoint")
         secret, attempt = secrets.token_urlsafe(32), Attempt(*(secrets.token_urlsafe(48) for _ in range(3)))
         with self._lock:
             self._waiting[secret] = attempt
@@ -88,17 +88,15 @@ class Elsewhere:
             "code_challenge": create_s256_code_challenge(attempt.verifier),
             "code_challenge_method": "S256",
         }
-        return secret, f"{known['authorization_endpoint']}?{urlencode(asked)}"
+        return secret, f"{address}{'&' if urlsplit(address).query else '?'}{urlencode(asked)}"
 
     def known(self, secret: str, query: Mapping[str, str]) -> str:
-        """The name of whoever comes back, once. Refused where anything is not as it was sent."""
+        """The subject of the person who comes back, once. Refused where anything is not as it was sent."""
         with self._lock:
             attempt = self._waiting.pop(secret, None)
-        if attempt is None or not secrets.compare_digest(query.get("state", ""), attempt.state):
+        if attempt is None or not secrets.compare_digest(query.get("state", "").encode(), attempt.state.encode()):
             raise _refused()
-        known = self._call(f"{self._provider.issuer.rstrip('/')}/.well-known/openid-configuration")
-        if known.get("issuer") != self._provider.issuer:
-            raise _refused()
+        known = self._described()
         sent = {
             "grant_type": "authorization_code",
             "code": query.get("code", ""),
@@ -107,34 +105,73 @@ class Elsewhere:
             "client_secret": self._provider.client_secret,
             "code_verifier": attempt.verifier,
         }
-        token = self._call(known["token_endpoint"], sent).get("id_token")
-        return self._name(token, attempt, self._call(known["jwks_uri"]))
+        token = self._call(_endpoint(known, "token_endpoint"), sent).get("id_token")
+        return self._subject(token, attempt, self._call(_endpoint(known, "jwks_uri")))
 
-    def _name(self, token: Any, attempt: Attempt, keys: Mapping[str, Any]) -> str:
+    def _subject(self, token: Any, attempt: Attempt, keys: Mapping[str, Any]) -> str:
+        """The subject of an ID token that was made for us alone, in this attempt."""
         wanted = {"iss": {"essential": True, "value": self._provider.issuer}}
         wanted["aud"] = {"essential": True, "value": self._provider.client_id}
         try:
             read = jwt.decode(str(token), KeySet.import_key_set(dict(keys)), algorithms=ALGORITHMS)  # type: ignore[arg-type]
             claims = CodeIDToken(read.claims, read.header, wanted, {"nonce": attempt.nonce})
             claims.validate(leeway=60)
-            name = claims[self._provider.claim]
-        except (JoseError, KeyError, ValueError, TypeError):
+        except (JoseError, KeyError, ValueError, TypeError, AttributeError):
             raise _refused() from None
-        if not claims.get("nonce") or not isinstance(name, str):
+        others = claims["aud"] not in (self._provider.client_id, [self._provider.client_id])
+        party = claims.get("azp", None if others else self._provider.client_id)
+        subject = claims.get("sub")
+        if not claims.get("nonce") or party != self._provider.client_id or not isinstance(subject, str) or not subject:
             raise _refused()
-        return name
+        return subject
+
+    def _described(self) -> dict[str, Any]:
+        """What the provider says of itself."""
+        found = self._call(f"{self._provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if found.get("issuer") != self._provider.issuer:
+            raise _refused()
+        return found
 
     @staticmethod
     def _call(address: str, sent: Mapping[str, str] | None = None) -> dict[str, Any]:
-        request = Request(str(address), None if sent is None else urlencode(sent).encode())
         try:
-            with urlopen(request, timeout=SECONDS) as answer:
+            request = Request(address, None if sent is None else urlencode(sent).encode())
+            with build_opener(_Staying).open(request, timeout=SECONDS) as answer:
                 found = json.loads(answer.read(MOST_BYTES))
-        except (URLError, OSError, ValueError):
-            raise Turned(502, "whoever vouches for you cannot be reached", fix="try again later") from None
+        except (OSError, HTTPException, ValueError, RecursionError):
+            raise _unusable("cannot be reached") from None
         if not isinstance(found, dict):
             raise _refused()
         return found
+
+
+class _Staying(HTTPRedirectHandler):
+    """Follows no redirect: it could lead to where there is no TLS."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _private(address: str) -> bool:
+    """Whether nobody can listen in on the way to an address: TLS, or this machine."""
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and (
+            parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+        )
+    except ValueError:
+        return False
+
+
+def _endpoint(described: Mapping[str, Any], name: str) -> str:
+    found = described.get(name)
+    if not isinstance(found, str) or not _private(found):
+        raise _unusable(f"names no {name} with an https address")
+    return found
+
+
+def _unusable(what: str) -> Turned:
+    return Turned(502, f"the OpenID provider {what}", fix="try again later, or ask whoever runs the server")
 
 
 def _refused() -> Turned:

@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
@@ -21,7 +21,7 @@ from tetraodon.policy.publisher import NOBODY
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.server.accounts import ROLES, Person
-from tetraodon.server.forms import Sight, asked, done
+from tetraodon.server.forms import FORMS, Sight, done
 from tetraodon.server.office import Office
 from tetraodon.server.petitions import moment
 from tetraodon.server.refusal import Turned, not_allowed, not_there, status_of
@@ -81,7 +81,8 @@ async def answered(service: Service, page: str, request: Request, content: bytes
     if page == "sign-in":
         return await _signing_in(service, request.method, fields, headers)
     try:
-        who = await to_thread.run_sync(service.doorway.known, request.method, headers, cookie, limiter=service.quick)
+        browser = service.doorway.in_browser
+        who = await to_thread.run_sync(browser, request.method, headers, cookie, limiter=service.quick)
     except Turned as turned:
         if turned.status == 401 and request.method == "GET":
             return _sent("/sign-in")
@@ -89,6 +90,8 @@ async def answered(service: Service, page: str, request: Request, content: bytes
     if page == "sign-out":
         await to_thread.run_sync(service.office.accounts.sign_out, cookie, limiter=service.quick)
         return _sent("/sign-in", cookie_for(""))
+    if page == "password":
+        return await _changing_password(service, who, fields, headers)
     sight = Sight(who, request.path_params, fields)
     limiter = service.slow if page == "act" else service.quick
     return await to_thread.run_sync(_seen, service.office, page, sight, limiter=limiter)
@@ -104,6 +107,17 @@ async def _signing_in(service: Service, method: str, fields: Mapping[str, str], 
     return _sent("/datasets", cookie_for(secret))
 
 
+async def _changing_password(
+    service: Service, who: Person, fields: Mapping[str, str], headers: dict[str, str]
+) -> Response:
+    old, new = fields.get("password", ""), fields.get("new", "")
+    try:
+        secret = await service.changed_password(who.name, old, new, headers)
+    except TetraodonError as error:
+        return await to_thread.run_sync(partial(_shown, service.office, "account", Sight(who, {}), error))
+    return _sent("/account", cookie_for(secret))
+
+
 def _elsewhere(service: Service, page: str, request: Request) -> Response:
     """To the provider, and back from there.
 
@@ -115,9 +129,13 @@ def _elsewhere(service: Service, page: str, request: Request) -> Response:
         if page == "oidc-start":
             secret, where = service.elsewhere.begin()
             return _sent(where, f"{ATTEMPT}={secret}; Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax")
-        name = service.elsewhere.known(request.cookies.get(ATTEMPT, ""), request.query_params)
-        if not service.office.accounts.role_of(name):
-            raise Turned(403, "there is no account for you here", fix="ask an admin for one")
+        subject = service.elsewhere.known(request.cookies.get(ATTEMPT, ""), request.query_params)
+        name = service.office.accounts.identified(service.elsewhere.issuer, subject)
+        if not name:
+            who = f"issuer {service.elsewhere.issuer}, subject {subject[:255]}"
+            raise Turned(
+                403, "there is no account for you here", fix=f"ask an admin to give yours this identity: {who}"
+            )
         secret = service.office.accounts.begin(name, "sign-in-elsewhere")
     except TetraodonError as error:
         return _sign_in(service, error)
@@ -133,25 +151,27 @@ def _sign_in(service: Service, error: TetraodonError | None = None) -> Response:
 
 
 def _seen(office: Office, page: str, sight: Sight) -> Response:
-    status, more = 200, dict[str, Any](error=None, secret=None)
-    if page == "act":
-        try:
-            found = done(office, sight)
-        except TetraodonError as wrong:
-            status, found = status_of(wrong), {"error": wrong}
-        if isinstance(found, str):
-            return _sent(found)
-        more |= found
-        page = "dataset" if sight.fields.get("dataset") else "requests"
-        page = SHOWN_AGAIN.get(sight.fields.get("form", ""), page)
-        sight = Sight(sight.who, {"dataset": sight.fields.get("dataset", "")}, sight.fields)
-    elif page == "datasets" and sight.who.role == "admin":
-        return _sent("/account")
+    if page != "act":
+        return _sent("/account") if page == "datasets" and sight.who.role == "admin" else _shown(office, page, sight)
+    try:
+        found = done(office, sight)
+    except TetraodonError as error:
+        found = {"error": error}
+    if isinstance(found, str):
+        return _sent(found)
+    form = FORMS.get(sight.fields.get("form", ""))
+    again = Sight(sight.who, {"dataset": sight.fields.get("dataset", "")}, sight.fields)
+    return _shown(office, "account" if form is None else form.page, again, **found)
+
+
+def _shown(office: Office, page: str, sight: Sight, error: TetraodonError | None = None, **more: Any) -> Response:
+    """A page, with what came of a form, or why nothing did."""
     try:
         name, values = PAGES[page](office, sight)
-    except TetraodonError as wrong:
-        return _html(page_html("refused", sight.who, error=wrong), status_of(wrong))
-    return _html(page_html(name, sight.who, **(more | values)), status)
+    except TetraodonError as unseen:
+        name, values, error = "refused", {}, error or unseen
+    values = {"plan": None, "secret": None} | values | more
+    return _html(page_html(name, sight.who, error=error, **values), 200 if error is None else status_of(error))
 
 
 def _html(text: str, status: int = 200) -> Response:
@@ -173,16 +193,11 @@ def dataset(office: Office, sight: Sight) -> tuple[str, dict[str, Any]]:
     """One data set: its promise, its budget over time, and the forms of whoever looks."""
     name, who = sight.path["dataset"], sight.who
     found = office.holdings.shown(who, name)
-    values: dict[str, Any] = {"found": found, "fields": sight.fields, "plan": None, "history": [], "steps": ""}
+    values: dict[str, Any] = {"found": found, "fields": sight.fields, "history": [], "steps": ""}
     values["key"] = secrets.token_hex(16)
     values["allotments"] = [] if who.role == "analyst" else office.holdings.allotments(who, name)
     if found["left"] is not None and who.role != "analyst":
         values |= _history(office, name)
-    if sight.fields.get("form") == "plan":
-        try:
-            values["plan"] = office.petitions.plan(who, name, asked(sight.fields))
-        except TetraodonError as error:
-            values["error"] = error
     return "dataset", values
 
 
@@ -239,9 +254,6 @@ TOKENS: Final = {
     "accounts": ("manage accounts", frozenset(("admin",))),
 }
 """What a token may be made for, in words, and by whom."""
-SHOWN_AGAIN: Final = {"propose": "datasets"} | dict.fromkeys(
-    ("token", "remove-token", "account", "password", "disable", "enable"), "account"
-)
 PAGES: dict[str, Page] = {
     "datasets": datasets,
     "dataset": dataset,
@@ -261,5 +273,6 @@ ROUTES: tuple[tuple[str, list[str], str], ...] = (
     ("/requests", ["GET"], "requests"),
     ("/audit", ["GET"], "audit"),
     ("/account", ["GET"], "account"),
+    ("/password", ["POST"], "password"),
     ("/act", ["POST"], "act"),
 )

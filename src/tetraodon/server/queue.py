@@ -63,12 +63,16 @@ class Queue:
             connection.execute(mine.values(state=RUNNING, leased=now + LEASE_SECONDS, attempts=attempts))
         return Job(row.id, row.dataset, row.person, json.loads(row.policy), row.slot, attempts)
 
-    def renew(self, job: Job, note: Mapping[str, Any] | None = None) -> None:
-        """Say that the worker lives; or, with a note for curators, why the job is left for another attempt."""
+    def renew(self, job: Job, note: Mapping[str, Any] | None = None, *, counted: bool = True) -> None:
+        """Say that the worker lives; or, with a note for curators, why the job is left for another attempt. This one is
+        not `counted` where it only waited.
+        """
         values: dict[str, Any] = {"leased": self._state.clock() + LEASE_SECONDS}
+        if note is not None:
+            values |= {"note": json.dumps(note), "attempts": job.attempts if counted else job.attempts - 1}
         with self._state.writing() as connection:
             mine = update(requests).where(requests.c.id == job.id, requests.c.state == RUNNING)
-            connection.execute(mine.values(**values | ({} if note is None else {"note": json.dumps(note)})))
+            connection.execute(mine.values(**values))
 
     def finish(
         self, job: Job, state: str, *, told: Mapping[str, Any] | None = None, note: Mapping[str, Any] | None = None

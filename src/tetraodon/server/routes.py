@@ -131,7 +131,8 @@ def new_account(office: Office, visit: Visit) -> dict[str, Any]:
 
 def change_account(office: Office, visit: Visit) -> dict[str, Any]:
     said, name = visit.said(bodies.ChangedAccount), visit.path["user"]
-    office.accounts.change(visit.who.name, name, password=said.password, disabled=said.disabled)
+    change = office.accounts.change
+    change(visit.who.name, name, password=said.password, disabled=said.disabled, identity=said.identified)
     return {"name": name}
 
 
@@ -251,8 +252,8 @@ DOORS: tuple[Entrance, ...] = (
         "POST", "/v1/accounts", new_account, "A new account.", ONLY[ADMIN], "accounts", bodies.NewAccount, status=201
     ),
     Entrance(
-        "PUT", "/v1/accounts/{user}", change_account, "Password, or disabled.", ONLY[ADMIN], "accounts",
-        bodies.ChangedAccount,
+        "PUT", "/v1/accounts/{user}", change_account, "Password, identity at an OpenID provider, or disabled.",
+        ONLY[ADMIN], "accounts", bodies.ChangedAccount,
     ),
     Entrance("GET", "/v1/datasets", listed, "The data sets that you may see.", READERS),
     Entrance(

@@ -23,8 +23,10 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     insert,
+    inspect,
     select,
 )
+from sqlalchemy.schema import CreateColumn
 
 from tetraodon.ledger.address import ledger_address
 from tetraodon.ledger.database import Database
@@ -61,6 +63,16 @@ tokens = Table(
     Column("label", Text, nullable=False),
     Column("scopes", Text, nullable=False),
     Column("expires", Float, nullable=False),
+    Column("made_with", Text, nullable=False, server_default=""),  # the token, if it was made with one
+)
+
+# Names at a provider can be changed by their owners; what a provider vouches for is its own identifier of a person.
+identities = Table(
+    "server_identities",
+    tables,
+    Column("issuer", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("person", Text, nullable=False, index=True),
 )
 
 datasets = Table(
@@ -139,8 +151,11 @@ class State:
         self._database = Database(ledger_address(ledger))
         self.clock = clock
         with self._database.writing(make=True) as connection:
-            tables.create_all(connection)
-            guard(connection)
+            if _lacking(connection):
+                tables.create_all(connection)
+                for column in _lacking(connection):
+                    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {CreateColumn(column)}")
+                guard(connection)
 
     def close(self) -> None:
         self._database.close()
@@ -186,6 +201,17 @@ class State:
             query = query.where(audit.c.dataset.in_(among))
         with self.reading() as connection:
             return [Deed(*row) for row in connection.execute(query)]
+
+
+def _lacking(connection: Connection) -> list[Column[Any]]:
+    """The columns that the database does not have yet: all of a new one, some of one that an older version made.
+
+    Why  a process that may not change tables, such as one with a role for charges alone, must be able to start.
+    """
+    there = inspect(connection)
+    names = set(there.get_table_names())
+    found = {(name, one["name"]) for name in names & set(tables.tables) for one in there.get_columns(name)}
+    return [column for table in tables.sorted_tables for column in table.c if (table.name, column.name) not in found]
 
 
 def guard(connection: Connection) -> None:

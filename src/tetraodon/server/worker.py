@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import LedgerError, TableError
 from tetraodon.policy.source import read_source
 from tetraodon.server.jobs import release_job, was_charged
-from tetraodon.server.limited import Limits, Outcome, forkserver, run_limited
+from tetraodon.server.limited import Helper, Limits, Outcome, forkserver
 from tetraodon.server.planner import PRELOADED, Relayed
 from tetraodon.server.queue import MOST_ATTEMPTS, Job, Queue
 from tetraodon.server.refusal import Turned
@@ -20,6 +20,8 @@ from tetraodon.server.state import State
 from tetraodon.server.told import DONE, FAILED, REFUSED, note_overruns
 
 PAUSE = 0.5
+MOST_TAKEN = 3 * MOST_ATTEMPTS
+"""How often a job is taken up again by workers that die before they can say what became of it."""
 LIMITS = Limits(seconds=3600, megabytes=8192)
 BEFORE_DATA = ("BudgetExhausted", "LedgerError", "Refused", "PolicyError", "QueryError", "DomainError", "NoiseError")
 """Errors that say nothing of the data if nothing was charged: then no table was opened yet."""
@@ -85,17 +87,22 @@ class Worker:
 
     def _run(self, job: Job) -> None:
         out = self._releases / job.id
+        if job.attempts > MOST_TAKEN:
+            self._end(job, out, Outcome(died=True))
+            return
         try:
             source = source_of(self._sources, job.dataset)
         except SourcesError as error:
             self._end(job, out, Outcome(error=error.document()))
             return
         arguments = (job.policy, source, self._ledger, str(out), job.owner)
-        outcome = run_limited(self._context, self._limits, release_job, *arguments, beat=lambda: self._queue.renew(job))
+        with closing(Helper(self._context, self._limits)) as helper:  # each release in a process of its own
+            outcome = helper.run(release_job, *arguments, beat=lambda: self._queue.renew(job))
         if outcome.value:
             self._queue.finish(job, DONE)
         elif _may_end_otherwise(outcome, job):
-            self._queue.renew(job, _why(outcome))  # whoever comes after the lease takes it up
+            waits = str(_why(outcome)["what"]).startswith((BUSY, FULL))
+            self._queue.renew(job, _why(outcome), counted=not waits)  # whoever comes after the lease takes it up
         else:
             self._end(job, out, outcome)
 
@@ -124,7 +131,7 @@ def _why(outcome: Outcome) -> Mapping[str, Any]:
 
 def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
     """Whether it is worth another attempt: one that we lost is still at it, there was no room, the ledger could not be
-    reached after the charge, or this was killed or overtaken.
+    reached, or this was killed or overtaken.
 
     Why  what is paid for is owed. Where there is no room it is tried until there is: it is late meanwhile, which the
          audit shows, and the third that is late stops the data set.
@@ -132,6 +139,5 @@ def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
     why = _why(outcome)
     if str(why["what"]).startswith((BUSY, FULL)):
         return True
-    passing = outcome.error is None or why["type"] == "Overtaken"
-    passing = passing or (outcome.cause is not None and why["type"] == "LedgerError")
+    passing = outcome.error is None or why["type"] in ("Overtaken", "LedgerError")
     return job.attempts < MOST_ATTEMPTS and passing

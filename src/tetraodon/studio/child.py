@@ -9,6 +9,10 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+RUN = "import json, sys; sys.argv[1:] = json.load(sys.stdin); from tetraodon.cli.main import main; main()"
+"""Runs a command whose words come by a pipe: addresses of a ledger or a table may hold a password, and everybody on a
+machine can read the command line of a process."""
+
 
 @dataclass
 class Child:
@@ -33,8 +37,8 @@ class Child:
     def _run(self, words: list[str], out: Path) -> None:
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "tetraodon.cli.main", *words],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-c", RUN],
+                input=json.dumps(words),
                 capture_output=True,
                 text=True,
                 check=False,

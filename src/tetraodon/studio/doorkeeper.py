@@ -1,14 +1,12 @@
-"""Who may come in: the browser that was given the one-time address, and no page of anybody else's."""
+"""Who may come in: the browser that was given the one-time address, and no page of another origin."""
 
 from __future__ import annotations
 
 import hmac
 import secrets
-from http.cookies import CookieError, SimpleCookie
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
 
-COOKIE = "tetraodon_studio"
 RULES = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -32,33 +30,46 @@ class Headers(Protocol):
 
 
 class Doorkeeper:
-    """Gives one address with a token, once, and knows the browser again by a cookie that scripts cannot read."""
+    """Gives one address with a token, once, in return for the secret path that all pages are under.
+
+    Why  a browser sends the cookies of 127.0.0.1 to every port of it, so another local server would get one. It sends
+         the path of an address to that port alone, and to no other page.
+    """
 
     def __init__(self, port: int) -> None:
         self.port = port
         self._token: str | None = secrets.token_urlsafe(32)
-        self._pass = secrets.token_urlsafe(32)
+        self.root = f"/{secrets.token_urlsafe(32)}/"
 
     @property
     def address(self) -> str:
         """Where a browser is sent first."""
         return f"http://127.0.0.1:{self.port}/?token={self._token}"
 
-    def welcome(self, target: str) -> str:
-        """The cookie for whoever has the token, which then is worth nothing; empty for everybody else."""
-        given = parse_qs(urlsplit(target).query).get("token", [""])[0]
-        if self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
-            return ""
-        self._token = None
-        return f"{COOKIE}={self._pass}; HttpOnly; SameSite=Strict; Path=/"
+    @property
+    def pages(self) -> str:
+        """The address that the names of pages are added to."""
+        return f"http://127.0.0.1:{self.port}{self.root}"
 
-    def lets_in(self, method: str, headers: Headers) -> bool:
-        """Whether a request comes from the studio's own pages in the browser that was welcomed.
+    def welcome(self, target: str) -> bool:
+        """Whether this is the address with the token, which then is worth nothing."""
+        given = parse_qs(urlsplit(target).query).get("token", [""])[0]
+        if self._token is None or not _same(given, self._token):
+            return False
+        self._token = None
+        return True
+
+    def lets_in(self, method: str, target: str, headers: Headers) -> bool:
+        """Whether a request comes from the studio's own pages, or from somebody who knows their address.
 
         Why  a page of another origin can send a browser here; it cannot choose these headers. A name that somebody
              makes lead to this machine is not this host.
         """
-        return self.for_us(headers) and self._same_site(method, headers) and self._knows(headers)
+        return self.for_us(headers) and self._same_site(method, headers) and _same(target[: len(self.root)], self.root)
+
+    def name(self, target: str) -> str:
+        """What is asked for under the secret path. Pre: it was let in."""
+        return urlsplit(target[len(self.root) :]).path
 
     def for_us(self, headers: Headers) -> bool:
         """Whether it was meant for this address, and not for a name that leads here."""
@@ -70,9 +81,6 @@ class Doorkeeper:
             return False
         return site in ("same-origin", "none") if method == "GET" else site == "same-origin"
 
-    def _knows(self, headers: Headers) -> bool:
-        try:
-            found = SimpleCookie(headers.get("Cookie") or "").get(COOKIE)
-        except CookieError:
-            return False
-        return found is not None and hmac.compare_digest(found.value.encode(), self._pass.encode())
+
+def _same(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())

@@ -26,7 +26,7 @@ from tetraodon.studio.locked_cells import played
 from tetraodon.studio.workbench import Workbench, plan_of
 
 MOST_BYTES = 2_000_000
-FIRST = "/columns"
+FIRST = "columns"
 
 
 class Studio:
@@ -125,22 +125,21 @@ class _Handler(BaseHTTPRequestHandler):
         del words
 
     def do_GET(self) -> None:
-        place, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query, max_num_fields=50)
-        if place == "/" and self.studio.door.for_us(self.headers):
-            cookie = self.studio.door.welcome(self.path)
-            if cookie:
-                self._send(303, b"", headers={"Set-Cookie": cookie, "Location": FIRST})
-                return
-        if not self.studio.door.lets_in("GET", self.headers):
+        door = self.studio.door
+        if urlsplit(self.path).path == "/" and door.for_us(self.headers) and door.welcome(self.path):
+            self._send(303, b"", headers={"Location": door.root + FIRST})
+            return
+        if not door.lets_in("GET", self.path, self.headers):
             self._refuse(403, "This page is for the browser that the studio opened. Start the studio anew.")
             return
         try:
-            self._show(place, query)
+            self._show(door.name(self.path), parse_qs(urlsplit(self.path).query, max_num_fields=50))
         except TetraodonError as error:
             self._json({"items": [], "problem": str(error)}, 400)
+        except ValueError:
+            self._refuse(400, "That is no address of the studio.")
 
-    def _show(self, place: str, query: forms.Fields) -> None:
-        name = place.strip("/") or FIRST.strip("/")
+    def _show(self, name: str, query: forms.Fields) -> None:
         studio = self.studio
         if name in pages.PAGES:
             self._html(pages.page(name, studio.bench, studio.child))
@@ -164,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, "The report is gone.")
 
     def do_POST(self) -> None:
-        if not self.studio.door.lets_in("POST", self.headers):
+        if not self.studio.door.lets_in("POST", self.path, self.headers):
             self.close_connection = True
             self._refuse(403, "This page is for the browser that the studio opened.")
             return
@@ -179,14 +178,14 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             self._refuse(400, "That is no form of the studio.")
             return
-        name, back = urlsplit(self.path).path.strip("/"), forms.one(fields, "back")
-        back = back if back in pages.PAGES else FIRST.strip("/")
+        name, back = self.studio.door.name(self.path), forms.one(fields, "back")
+        back = back if back in pages.PAGES else FIRST
         try:
             act(name, self.studio.bench, self.studio.child, fields)
         except TetraodonError as error:
             self._html(pages.page(back, self.studio.bench, self.studio.child, error), 400)
             return
-        self._send(303, b"", headers={"Location": f"/{back}"})
+        self._send(303, b"", headers={"Location": self.studio.door.root + back})
 
     # -- answers --------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@
       var mine = asked += 1;
       clearTimeout(waiting);
       waiting = setTimeout(function () {
-        fetch(address + "?" + new URLSearchParams(query), { credentials: "same-origin" })
+        fetch(address + "?" + new URLSearchParams(query))
           .then(function (answer) { return answer[read](); })
           .then(function (found) { if (mine === asked) { done(found); } })
           .catch(function () {});
@@ -39,7 +39,7 @@
   }
 
   function secrets(section) {
-    var form = section.querySelector("form"), picture = section.querySelector(".picture"), ask = asker("/strip", "text");
+    var form = section.querySelector("form"), picture = section.querySelector(".picture"), ask = asker("strip", "text");
     if (!form) { return; }
     var within = form.elements.within, output = form.querySelector("output");
     function shown(reach) {  // at once, by what is known already; the server's answer follows
@@ -67,7 +67,7 @@
   }
 
   function joint(section) {
-    var form = section.querySelector("form"), picture = section.querySelector(".picture"), ask = asker("/map", "text");
+    var form = section.querySelector("form"), picture = section.querySelector(".picture"), ask = asker("map", "text");
     function follow(event) {
       if (event.target.name === "reason" || !form.elements.within.value) { return; }
       ask(new FormData(form), function (html) { renew(picture, html, window.startMaps); });
@@ -85,7 +85,7 @@
     var data = JSON.parse(document.getElementById("figures").textContent), place = document.getElementById("curves");
     var slider = document.getElementById("epsilon-slider"), input = document.getElementById("epsilon");
     var guess = document.getElementById("guess"), certified = document.getElementById("certified");
-    var ask = asker("/figures", "json"), tall = 250, scale = null, held = null;
+    var ask = asker("figures", "json"), tall = 250, scale = null, held = null;
     if (!data.items.length) { return; }
 
     function items() { return data.items.filter(function (item) { return item.error > 0; }); }
@@ -226,7 +226,7 @@
   }
 
   function questions() {
-    var place = document.getElementById("could-be"), ask = asker("/simulate", "json"), pause = document.getElementById("pause");
+    var place = document.getElementById("could-be"), ask = asker("simulate", "json"), pause = document.getElementById("pause");
     var shape = document.getElementById("shape"), people = document.getElementById("people"), paused = false, waiting_;
     function drawn(found) {
       place.setAttribute("aria-live", paused ? "polite" : "off");
@@ -301,7 +301,7 @@
     form.addEventListener("input", show);
     show();
     balance.appendChild(document.createElement("p")).textContent = "What the errors need is being worked out.";
-    fetch("/needed", { credentials: "same-origin" }).then(function (answer) { return answer.json(); }).then(function (found) {
+    fetch("needed").then(function (answer) { return answer.json(); }).then(function (found) {
       var told = balance.lastChild;
       if (found.needed === null) {
         told.textContent = found.problem || "No error is wanted of any item yet, so that nothing is needed.";
@@ -341,7 +341,7 @@
     button.addEventListener("click", function () {
       var place = button.closest(".attack").querySelector("[aria-live]");
       place.textContent = "It is played.";
-      fetch("/attack?" + new URLSearchParams({ name: button.dataset.attack }), { credentials: "same-origin" })
+      fetch("attack?" + new URLSearchParams({ name: button.dataset.attack }))
         .then(function (answer) { return answer.text(); })
         .then(function (html) { place.innerHTML = html; })
         .catch(function () { place.textContent = "It could not be played."; });
@@ -353,9 +353,9 @@
   function waiting() {
     var status = document.getElementById("status");
     if (!status || !status.dataset.running) { return; }
-    fetch("/status", { credentials: "same-origin" })
+    fetch("status")
       .then(function (answer) { return answer.json(); })
-      .then(function (found) { if (found.running) { setTimeout(waiting, 500); } else { location.assign("/release"); } })
+      .then(function (found) { if (found.running) { setTimeout(waiting, 500); } else { location.assign("release"); } })
       .catch(function () { setTimeout(waiting, 2000); });
   }
 
@@ -365,7 +365,7 @@
     var main = document.getElementById("content");
     if (document.getElementById("differs")) { return; }
     if (document.hidden) { setTimeout(watch, 4000); return; }
-    fetch("/status", { credentials: "same-origin" }).then(function (answer) { return answer.json(); }).then(function (found) {
+    fetch("status").then(function (answer) { return answer.json(); }).then(function (found) {
       if (!found.changed) { setTimeout(watch, 4000); return; }
       var told = document.createElement("p"), link = document.createElement("a");
       told.className = "card warn";

@@ -90,6 +90,8 @@ def test_by_hand(text: str, test: Test) -> None:
         ("exists (select 1)", "a subquery is not offered here"),
         ("age > (select max(age) from people)", "a subquery is not offered here"),
         ("read_csv('x') = 1", "not offered"),
+        ("map {1: 2}", "`tomap` is not offered"),
+        ("age = map {1: 2}", "not offered"),
         ("getenv('HOME') = 'x'", "not offered"),
         ("age between symmetric 3 and 1", "`between` with `symmetric` is not offered"),
         ("age > ?", "`placeholder` is not offered"),

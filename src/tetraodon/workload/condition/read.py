@@ -178,7 +178,8 @@ class _Checker:
     def _require_offered(self, node: Any) -> None:
         if not isinstance(node, exp.Expression):  # a function without what it is a function of
             raise QueryError("a part of the condition is missing", fix=FIX)
-        same = (name for name in self.names.domain.names if name.lower() == node.sql().lower() and not bare(name))
+        said = node.sql("duckdb").lower()
+        same = (name for name in self.names.domain.names if name.lower() == said and not bare(name))
         name = None if type(node) in CONDITION_PARTS else next(same, None)
         fix = FIX if name is None else f"write {quoted(name)}, in double quotes, for the attribute"
         require_offered(node, CONDITION_PARTS, fix)
