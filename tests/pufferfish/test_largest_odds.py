@@ -22,7 +22,7 @@ def test_both_directions_are_the_largest_ratios():
     chance = random.Random(2)
     for _ in range(6):
         channel, prior = random_channel(WORLD, 3, chance, zeros=False), random_prior(WORLD, chance)
-        table, masks = Likelihoods(WORLD, channel.outputs, channel.matrix), masks_of(pairs.values().on(WORLD), WORLD)
+        table, masks = Likelihoods.of(WORLD, channel.outputs, channel.matrix), masks_of(pairs.values().on(WORLD), WORLD)
         peaks = for_prior(table, masks, prior)
         alive = [p for p in masks.pairs if prior.probability(p.first) and prior.probability(p.second)]
         ratios = [
@@ -43,7 +43,7 @@ def test_both_directions_are_the_largest_ratios():
 def test_the_larger_of_two_lists_is_kept():
     chance = random.Random(5)
     channel = random_channel(WORLD, 3, chance, zeros=False)
-    table, masks = Likelihoods(WORLD, channel.outputs, channel.matrix), masks_of(pairs.values().on(WORLD), WORLD)
+    table, masks = Likelihoods.of(WORLD, channel.outputs, channel.matrix), masks_of(pairs.values().on(WORLD), WORLD)
     one, two = (for_prior(table, masks, random_prior(WORLD, chance)) for _ in range(2))
     both = one.joined(two)
     assert both.forward.odds == max(one.forward.odds, two.forward.odds)
@@ -67,7 +67,7 @@ def test_each_direction_by_plain_loops():
     chance = random.Random(4)
     for _ in range(5):
         channel = random_channel(THREE, 3, chance, zeros=False)
-        table = Likelihoods(THREE, channel.outputs, channel.matrix)
+        table = Likelihoods.of(THREE, channel.outputs, channel.matrix)
         masks = masks_of(pairs.values().on(THREE), THREE)
         groups = [pair.about for pair in masks.pairs]
         peaks = for_blocks(table, masks, groups)
@@ -87,6 +87,6 @@ def test_each_direction_by_plain_loops():
 def test_a_pair_that_no_class_splits_is_skipped():
     world = World.of([(0, 0), (1, 1)])
     masks = masks_of(pairs.values().on(world), world)
-    table = Likelihoods(world, (0,), [[1], [1]])
+    table = Likelihoods.of(world, (0,), [[1], [1]])
     assert for_blocks(table, masks, [frozenset({0}), frozenset({1})]).skipped == (0, 1)
     assert np.array_equal(classes_of(world, None), [0, 0])
