@@ -15,7 +15,7 @@ from tetraodon.exponent import display, exp_above, exp_below, sign_of_sum
 from tetraodon.pufferfish.additive import Additive, Exponents
 from tetraodon.pufferfish.definition import Definition, SpelledOut
 from tetraodon.pufferfish.largest_odds import OddsPeak, Peaks, for_blocks, for_priors, near
-from tetraodon.pufferfish.likelihood import Likelihoods, whole_weights
+from tetraodon.pufferfish.likelihood import Likelihoods, SecretSums, whole_weights
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, log_range, no_loss, witness_of
@@ -94,17 +94,28 @@ def _against_priors(
     slack = 1 + 4 * table.error
     assert isinstance(best.odds, Fraction)
     low, high = log_range(best.odds / slack)[0], log_range(best.odds * slack)[1]
-    holds = all(
-        _direction_holds(mechanism, definition, table, masks, prior, forward)
-        for prior in priors
-        for forward in (True, False)
-    )
+    exponents = mechanism.exponents(mechanism.outputs)
+    holds = all(_prior_holds(exponents, definition, table, masks, prior) for prior in priors)
     witness = witness_of(table, masks, best, definition)
     return Verdict(definition, low, high, True, holds, witness, method, display(best.odds), skipped=skipped)
 
 
+def _prior_holds(exponents: Exponents, definition: Definition, table: Likelihoods, masks: Masks, prior: Prior) -> bool:
+    weights = prior.on(table.world)
+    sums, (whole, _) = SecretSums(table, masks.masks, weights), whole_weights(weights)
+    return all(
+        _direction_holds(exponents, definition, table.error, masks, sums, whole, forward) for forward in (True, False)
+    )
+
+
 def _direction_holds(
-    mechanism: Additive, definition: Definition, table: Likelihoods, masks: Masks, prior: Prior, forward: bool
+    exponents: Exponents,
+    definition: Definition,
+    error: Fraction,
+    masks: Masks,
+    sums: SecretSums,
+    weights: NDArray[Any],
+    forward: bool,
 ) -> bool:
     """Whether no output exceeds the bound; likelihoods too near to it are compared as sums of exponentials."""
     if definition.odds is None:
@@ -116,10 +127,9 @@ def _direction_holds(
             return True
         power, factor = Fraction(0), high if forward else 1 / low
         bound = factor
-    exponents, (weights, _) = mechanism.exponents(mechanism.outputs), whole_weights(prior.on(table.world))
     sides = (masks.first, masks.second) if forward else (masks.second, masks.first)
-    for pair, output, odds in near(table, masks, prior, forward, bound / (1 + 8 * table.error)):
-        if isinstance(odds, float) or odds > bound * (1 + 8 * table.error):
+    for pair, output, odds in near(sums, masks, forward, bound / (1 + 8 * error)):
+        if isinstance(odds, float) or odds > bound * (1 + 8 * error):
             return False
         one, other = (masks.masks[side[pair]] for side in sides)
         terms = _weight_by_exponent(exponents, weights, one, output, 1 / Fraction(weights[one].sum()))
