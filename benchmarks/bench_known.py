@@ -13,8 +13,8 @@ from __future__ import annotations
 import random
 import time
 
-from tests.theory.longest import longest_cycle, longest_path
-from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
+from tetraodon.pufferfish.longest import longest_cycle, longest_path
+from tetraodon.pufferfish.policy_graph import SINK, SOURCE, PolicyGraph
 
 COUNTS = 200
 SECONDS = 30.0

@@ -10,13 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.theory.longest import longest_cycle, longest_path
-from tests.theory.policy_graph import policy_graph, sparsity
 from tetraodon.certificate import oracle
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Within
 from tetraodon.policy.known import Known, Rectangle, known_query
 from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.pufferfish.longest import longest_cycle, longest_path
+from tetraodon.pufferfish.policy_graph import policy_graph, sparsity
 from tetraodon.questions import count, histogram
 from tetraodon.workload.contribution import One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Split, splits

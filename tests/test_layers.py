@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house import MODULES, ROOT, SOURCE, imports, path_of, room_of, syntax, taken
+from tests.house import MODULES, SOURCE, imports, path_of, room_of, syntax, taken
 from tetraodon.questions import KINDS
 
 LAYERS = (
@@ -104,7 +103,7 @@ UNREACHED = {
 
 
 def test_a_user_reaches_every_module() -> None:
-    """From the command line or from `td`. What only papers and tests need is tests/theory."""
+    """From the command line or from `td`. What only tests need is tests/theory."""
     seen: set[Path] = set()
     waiting = [SOURCE / "__init__.py", *(SOURCE / "cli").rglob("*.py")]
     waiting += (SOURCE / "engine").glob("*_source.py")  # engine/open_table.py finds them by their names
@@ -116,14 +115,6 @@ def test_a_user_reaches_every_module() -> None:
             waiting += used(module)
     left = {path_of(module) for module in set(MODULES) - seen if module.name != "__init__.py"}
     assert left == set(UNREACHED)
-
-
-def test_nothing_that_is_installed_needs_a_solver() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert not [name for name in project["dependencies"] if name.startswith("ortools")]
-    assert not [
-        path_of(module) for module in MODULES if any(n.startswith("ortools") for n, _ in imports(syntax(module)))
-    ]
 
 
 KNOWN_FIGURES = "figures that are known already are counts and histograms"

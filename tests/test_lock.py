@@ -36,7 +36,7 @@ def test_every_entry_has_its_hashes() -> None:
 def test_what_only_developers_need_is_left_out() -> None:
     for path in PARTS:
         names = {*entries(path.read_text(encoding="utf-8"))}
-        assert not names & {"pyspark", "mypy", "mkdocs", "pytest", "ortools", "polars", "scikit-learn", "dp-accounting"}
+        assert not names & {"pyspark", "mypy", "mkdocs", "pytest", "polars", "scikit-learn", "dp-accounting"}
 
 
 def test_what_an_extra_asks_for_is_found() -> None:

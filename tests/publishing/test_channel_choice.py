@@ -9,9 +9,9 @@ import pytest
 
 from tests.publishing.test_channel import copies_law
 from tetraodon.errors import Refused
-from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.adversary import Adversary, largest_ratio
 from tetraodon.publishing.channel import CopyChannel, SetChannel
-from tetraodon.publishing.channel_choice import best_channel, largest_ratio, paper_channel, withstands
+from tetraodon.publishing.channel_choice import best_channel, paper_channel, withstands
 
 F = Fraction
 D, GAMMA = F(1, 20), F(1, 2)

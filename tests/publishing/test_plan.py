@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 
 from tests.policy.test_build_attackers import CHAIN, read
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.adversary import Adversary, Kind, Rows
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.publishing.plan import FACTORS, boundary, other_attackers, plan_view
+from tetraodon.publishing.plan import FACTORS, boundary, nearest_possible, other_attackers, plan_view
 
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
 
@@ -64,17 +65,52 @@ def test_without_a_number_the_priors_bound_it() -> None:
 def test_what_cannot_be_published_is_refused() -> None:
     with pytest.raises(PolicyError, match="whom a view must withstand"):
         plan_view(load_policy({k: v for k, v in adult().document.items() if k != "adversary"}))
-    with pytest.raises(Refused, match=r"off by about .* n/sqrt\(m\)"):
+    with pytest.raises(Refused, match=r"a count of all 30 records .* off by about 36.*take a prior of at most"):
         plan_view(adult(), Adversary(k=10, gamma="0.2", records=30))
     with pytest.raises(Refused, match="more than the 13 that the policy asks for"):
         plan_view(adult(), Adversary(k=10, gamma="0.9", records=30162))
 
 
 def test_the_boundary_in_words() -> None:
-    """A threshold above 1 is not compared with a prior: it excludes nobody."""
-    assert boundary(plan_view(adult())).endswith("n/sqrt(m), but that is above 1 here and excludes nobody")
-    small = plan_view(adult(), Adversary(k=10, gamma="0.2", records=20_000))
-    assert boundary(small).endswith("n/sqrt(m), here about 0.79; the one assumed has 0.00031")
+    """A threshold above 1 is compared with no prior; what is impossible for these views is said in numbers."""
+    dense = boundary(plan_view(adult()))
+    assert "n/sqrt(m) ([RS07] Theorem 3.3), which is 1 or more here and rules out no prior; a count of all" in dense
+    assert "priors above about 0.08" in dense
+    assert "n/sqrt(m) ([RS07] Theorem 3.3), which is about 0.79 here" in boundary(
+        plan_view(adult(), Adversary(k=10, gamma="0.2", records=20_000))
+    )
+
+
+@pytest.mark.parametrize("kind", ["independent", "exclusive"])
+@pytest.mark.parametrize("rows", ["repeated", "distinct"])
+def test_the_nearest_attackers_are_possible_and_those_beyond_are_not(kind: Kind, rows: Rows) -> None:
+    start = plan_view(adult(), Adversary(k=10, gamma="0.2", records=3000, kind=kind, rows=rows), over_budget=True)
+    prior, gamma = nearest_possible(start)
+    assert prior is not None
+    assert gamma is not None
+    assert start.prior < prior < Fraction(1, 5)
+    assert start.prior < gamma < Fraction(1, 5)
+    for d, posterior, possible in (
+        (prior, Fraction(1, 5), True),
+        (start.prior, gamma, True),
+        (prior * Fraction(11, 10), Fraction(1, 5), False),
+        (start.prior, gamma * Fraction(10, 11), False),
+    ):
+        attacker = Adversary(d=d, gamma=posterior, records=3000, kind=kind, rows=rows)
+        if possible:
+            assert plan_view(adult(), attacker, over_budget=True).worst_error <= 3000
+        else:
+            with pytest.raises(Refused, match="a count of all 3,000 records"):
+                plan_view(adult(), attacker, over_budget=True)
+
+
+def test_a_refusal_names_attackers_that_are_not_refused() -> None:
+    with pytest.raises(Refused) as refused:
+        plan_view(adult(), Adversary(k=10, gamma="0.2", records=30))
+    found = re.search(r"prior of at most (\S+) or a posterior of at least ([\d.]+),", str(refused.value))
+    assert found is not None
+    for d, gamma in ((found[1], "0.2"), (Fraction(10 * 30, 648_023_040), found[2])):
+        assert plan_view(adult(), Adversary(d=d, gamma=gamma, records=30), over_budget=True).worst_error <= 30
 
 
 def test_other_attackers_are_planned_for() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tetraodon.errors import Refused
-from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.adversary import Adversary, largest_ratio
 from tetraodon.publishing.channel import CopyChannel, SetChannel
-from tetraodon.publishing.channel_choice import best_channel, largest_ratio
+from tetraodon.publishing.channel_choice import best_channel
 from tetraodon.publishing.series import Series, best_series
 from tetraodon.publishing.series import _tight as tight
 

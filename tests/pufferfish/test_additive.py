@@ -32,6 +32,19 @@ def test_noise_is_positive(kind, number):
         kind(number)
 
 
+@pytest.mark.parametrize("size", [1, 10**9, 10**30])
+def test_exponents_are_sums_of_distances_over_scales(size):
+    """In 64 bits, and beyond them."""
+    scales = (Fraction(2), Fraction(7, 3), Fraction(1, 11))
+    world = World.product((0, 1, 5), individuals=2)
+    mechanism = Additive(lambda d: (sum(d) * size, Fraction(d[0], 3), -d[1] * size), tuple(map(Laplace, scales)), world)
+    found = mechanism.exponents(mechanism.outputs)
+    for dataset, answer in enumerate(mechanism.answers):
+        for place, output in enumerate(mechanism.outputs):
+            by_hand = sum(abs(a - w) / scale for a, w, scale in zip(answer, output, scales, strict=True))
+            assert Fraction(int(found.steps[dataset, place]), found.unit) == by_hand
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_every_certificate_is_what_the_worst_attacker_sees(data):

@@ -19,11 +19,11 @@ import pytest
 
 import tetraodon as td
 from tests.pufferfish.oracle import two_point_priors, worst_odds
-from tests.theory.attacker import exclusive, independent
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise import gaussian_pmf
 from tetraodon.publishing.channel import SetChannel
 from tetraodon.pufferfish import Channel, Definition, Prior, Secret, World, pairs, scenarios, verify
+from tetraodon.pufferfish.view_attackers import exclusive, independent
 from tetraodon.research import frapp
 
 F = Fraction

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -38,7 +38,7 @@ class AnswerLaw:
     """
 
     first: int | tuple[int, ...]
-    weights: Floats
+    weights: Floats = field(repr=False)
     error: float = ROUNDING
 
     def __post_init__(self) -> None:

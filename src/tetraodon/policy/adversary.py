@@ -139,6 +139,15 @@ class Adversary:
         }
 
 
+def largest_ratio(d: Fraction, gamma: Fraction) -> Fraction:
+    """The likelihood ratio that takes a prior of d to a posterior of gamma.
+
+    >>> largest_ratio(Fraction(1, 10), Fraction(1, 2))
+    Fraction(9, 1)
+    """
+    return gamma * (1 - d) / (d * (1 - gamma))
+
+
 def _not_above(prior: Fraction, posterior: Fraction) -> PolicyError:
     return PolicyError(
         f"the posterior bound {float(posterior):g} is not above the prior {float(prior):.3g}: nothing could be learnt",

@@ -164,7 +164,7 @@ def _within(section: SecretSection, attribute: Attribute) -> Within | WithinOrMi
 
 
 def _within_share(share: Fraction, attribute: Attribute) -> WithinShare:
-    """Secrets of numbers above zero to within a share of themselves, as [KM12] section 7.1.2 has them.
+    """Secrets of numbers above zero to within a share of themselves.
 
     Why   the least number must have a neighbour: it would be told exactly otherwise, and nobody would notice.
     """

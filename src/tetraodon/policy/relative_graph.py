@@ -1,4 +1,7 @@
-"""Secrets to within a share of the value itself: nobody is to learn a wage to within 10% ([KM12] section 7.1.2)."""
+"""Secrets to within a share of the value itself: two wages at most 10% apart are not to be told apart.
+
+[KM12] section 7.1.2 compares neighbouring intervals, whose values are farther apart: docs/relative.md.
+"""
 
 from __future__ import annotations
 

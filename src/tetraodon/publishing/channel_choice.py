@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tetraodon.errors import Refused
-from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.adversary import Adversary, largest_ratio
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
 
 DIGITS = 9
@@ -15,15 +15,6 @@ DIGITS = 9
 SPARE = Fraction(103, 100)
 """The error may be this much of the least, if less is lost."""
 STEPS = 1000
-
-
-def largest_ratio(d: Fraction, gamma: Fraction) -> Fraction:
-    """The likelihood ratio that takes a prior of d to a posterior of gamma.
-
-    >>> largest_ratio(Fraction(1, 10), Fraction(1, 2))
-    Fraction(9, 1)
-    """
-    return gamma * (1 - d) / (d * (1 - gamma))
 
 
 def withstands(channel: ViewChannel, adversary: Adversary, d: Fraction) -> bool:

@@ -15,8 +15,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
 from tetraodon.noise.coins import Coins, system_coins
 from tetraodon.noise.elementary import rational_heads, uniform_below
-from tetraodon.policy.adversary import Adversary
-from tetraodon.publishing.channel_choice import largest_ratio
+from tetraodon.policy.adversary import Adversary, largest_ratio
 from tetraodon.publishing.columns import require_numbered
 from tetraodon.publishing.sampling import Cells
 from tetraodon.rational import Number, log_rounded_up, rational

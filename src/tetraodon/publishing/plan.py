@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -152,10 +153,16 @@ def plan_view(
         series=series,
     )
     if made.worst_error > made.most_records:
+        below, above = nearest_possible(made)
+        nearest = [
+            *([] if below is None else [f"a prior of at most {float(below):.3g}"]),
+            *([] if above is None else [f"a posterior of at least {float(above):.3g}"]),
+        ]
         raise Refused(
-            f"a count of all records would be off by about {made.worst_error:,.0f}, more than there are; "
-            f"{boundary(made)}",
-            fix="allow a larger posterior, assume an attacker who knows less, or declare fewer or coarser attributes",
+            f"a prior of {float(made.prior):.3g} stays at a posterior of {float(found.gamma):.3g} only under so much "
+            f"noise that a count of all {float(made.most_records):,.0f} records among {cells:,} possible tuples is "
+            f"off by about {made.worst_error:,.0f}",
+            fix=f"take {' or '.join(nearest) or 'another prior or posterior'}, or declare fewer or coarser attributes",
             where="adversary",
         )
     if not over_budget:
@@ -186,25 +193,67 @@ def other_attackers(plan: ViewPlan) -> list[list[OtherAttacker]]:
 
     Of a series there are none, since each takes a search of its own, and none where noise follows a source.
     """
-    found, cells = plan.adversary, plan.tuples
+    found = plan.adversary
     gammas = [found.gamma / 2, found.gamma, (1 + found.gamma) / 2]
     priors = [] if plan.series is not None or found.source else [plan.prior * factor for factor in FACTORS]
-    share = plan.most_records / cells
 
     def one(prior: Fraction, gamma: Fraction) -> OtherAttacker:
-        made = plan
-        if (prior, gamma) != (plan.prior, found.gamma):
-            if prior >= gamma:
-                return OtherAttacker(prior, gamma, None, None)
-            other = Adversary(d=prior, gamma=gamma, kind=found.kind, rows=found.rows)
-            try:
-                made = replace(plan, channel=best_channel(other, prior, share, COARSE))
-            except Refused:
-                return OtherAttacker(prior, gamma, None, None)
-        error = made.error()
-        return OtherAttacker(prior, gamma, *((None, None) if error > plan.most_records else (made.loss, error)))
+        made = _against(plan, prior, gamma)
+        return OtherAttacker(prior, gamma, *((made.loss, made.error()) if made else (None, None)))
 
     return [[one(prior, gamma) for gamma in gammas] for prior in priors]
+
+
+def _against(plan: ViewPlan, prior: Fraction, gamma: Fraction) -> ViewPlan | None:
+    """The same view for an attacker with another prior and posterior; None where no such view is of use."""
+    found, made = plan.adversary, plan
+    if prior >= gamma:
+        return None
+    if (prior, gamma) != (plan.prior, found.gamma):
+        other = Adversary(d=prior, gamma=gamma, kind=found.kind, rows=found.rows)
+        try:
+            made = replace(plan, channel=best_channel(other, prior, plan.most_records / plan.tuples, COARSE))
+        except Refused:
+            return None
+    return None if made.error() > plan.most_records else made
+
+
+def nearest_possible(plan: ViewPlan) -> tuple[Fraction | None, Fraction | None]:
+    """The largest prior at the plan's posterior, and the least posterior at its prior, for which a view is of use.
+
+    Each is within a few per cent of the edge, on its safe side; None where there is none, or no search for it: of a
+    series, of noise from a source, and where n is not public, which then depends on the prior.
+    """
+    if plan.series is not None or plan.adversary.source or plan.records is None:
+        return None, None
+    gamma = plan.adversary.gamma
+
+    def edge(start: Fraction, attacker: Callable[[Fraction], tuple[Fraction, Fraction]]) -> Fraction | None:
+        """The largest number that is possible, from a number on or below it: doubled, then halved in between."""
+
+        def possible(number: Fraction) -> bool:
+            return _against(plan, *attacker(number)) is not None
+
+        low = next((start / 2**k for k in range(13) if possible(start / 2**k)), None)
+        if low is None:
+            return None
+        while possible(2 * low):
+            low *= 2
+        high = 2 * low
+        for _ in range(5):
+            middle = Fraction(math.sqrt(low * high))
+            low, high = (middle, high) if possible(middle) else (low, middle)
+        return _digits(low, math.floor)
+
+    prior = edge(plan.prior, lambda d: (d, gamma))
+    odds_against = edge((1 - gamma) / gamma, lambda odds: (plan.prior, 1 / (1 + odds)))
+    return prior, None if odds_against is None else _digits(1 / (1 + odds_against), math.ceil)
+
+
+def _digits(number: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
+    """A number above zero with three digits, rounded to one side."""
+    unit = Fraction(10) ** (math.floor(math.log10(number)) - 2)
+    return rounded(number / unit) * unit
 
 
 def require_within_budget(plan: ViewPlan) -> None:
@@ -220,9 +269,19 @@ def require_within_budget(plan: ViewPlan) -> None:
 
 
 def boundary(plan: ViewPlan) -> str:
-    """Where privacy and utility part, in words ([RS07] Theorem 3.3)."""
+    """Which attackers no view withstands, in words: by [RS07] Theorem 3.3, and of views as they are made here.
+
+    Why   the theorem leaves a constant open and lets m grow, so that it rules out no (d, gamma) of one table. Of the
+          views that are made here it is known: those whose count of all records is off by more than there are.
+    """
     edge = float(plan.most_records) / math.sqrt(plan.tuples)
-    told = "no view at all is of use against an attacker whose prior is well above n/sqrt(m)"
-    if edge >= 1:
-        return f"{told}, but that is above 1 here and excludes nobody"
-    return f"{told}, here about {edge:.2g}; the one assumed has {float(plan.prior):.2g}"
+    here = "1 or more here and rules out no prior" if edge >= 1 else f"about {edge:.2g} here"
+    told = f"no view at all is of use against priors well above n/sqrt(m) ([RS07] Theorem 3.3), which is {here}"
+    prior, gamma = nearest_possible(plan)
+    if prior is None or gamma is None:
+        return told
+    return (
+        f"{told}; a count of all records is off by more than there are for priors above about {float(prior):.3g} with "
+        f"a posterior of {float(plan.adversary.gamma):.3g}, and for posteriors below about {float(gamma):.3g} with a "
+        f"prior of {float(plan.prior):.3g}"
+    )

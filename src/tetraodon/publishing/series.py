@@ -22,9 +22,9 @@ from tetraodon.errors import Refused
 from tetraodon.noise.coins import Coins
 from tetraodon.noise.elementary import rational_heads
 from tetraodon.noise.geometric import waiting_times
-from tetraodon.policy.adversary import Adversary
+from tetraodon.policy.adversary import Adversary, largest_ratio
 from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.channel_choice import SPARE, largest_ratio, rounded_above
+from tetraodon.publishing.channel_choice import SPARE, rounded_above
 from tetraodon.publishing.sampling import CHUNK, Cells, kept_cells, merged, view_cells
 
 

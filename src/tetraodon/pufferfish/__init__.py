@@ -1,7 +1,7 @@
 """Pufferfish: say the secrets and the attackers, verify any mechanism, see the attacker who breaks it."""
 
 from tetraodon.certificate.answer_laws import AnswerLaw, LawPair
-from tetraodon.pufferfish import named, pairs, scenarios
+from tetraodon.pufferfish import named, pairs, scenarios, view_attackers, view_privacy, view_usefulness
 from tetraodon.pufferfish.additive import Additive, DiscreteLaplace, Gaussian, Laplace
 from tetraodon.pufferfish.axioms import convexity_counterexample, k_anonymity, post_processing_counterexample
 from tetraodon.pufferfish.calibrated import Calibrated, Told, absolute_sum, relative_sum
@@ -21,8 +21,10 @@ from tetraodon.pufferfish.laws_of_sums import (
 )
 from tetraodon.pufferfish.least_noise import LeastNoise, least_accepted, least_noise, least_noise_on
 from tetraodon.pufferfish.long_chain import long_chain
+from tetraodon.pufferfish.longest import Longest, histogram_bound, longest_cycle, longest_path
 from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
 from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
+from tetraodon.pufferfish.policy_graph import PolicyGraph, Sparsity, policy_graph, sparsity
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.renyi import GaussianAnswer, gaussian_wasserstein, renyi_together
 from tetraodon.pufferfish.scenario import Composable, Scenario
@@ -51,13 +53,16 @@ __all__ = [
     "Laplace",
     "LawPair",
     "LeastNoise",
+    "Longest",
     "Mixed",
     "Optimal",
+    "PolicyGraph",
     "Prior",
     "Processed",
     "Scenario",
     "Secret",
     "Simulator",
+    "Sparsity",
     "Staircase",
     "Template",
     "Told",
@@ -77,6 +82,7 @@ __all__ = [
     "first_accepted",
     "gaussian_wasserstein",
     "hidden_chain_model",
+    "histogram_bound",
     "if_the_scenario_is_wrong",
     "ising_model",
     "k_anonymity",
@@ -85,11 +91,14 @@ __all__ = [
     "least_noise_on",
     "least_staircase",
     "long_chain",
+    "longest_cycle",
+    "longest_path",
     "meaning",
     "mixture",
     "named",
     "optimal_mechanism",
     "pairs",
+    "policy_graph",
     "post_processing_counterexample",
     "posterior",
     "readings",
@@ -98,7 +107,11 @@ __all__ = [
     "scenarios",
     "secret_share",
     "simulation",
+    "sparsity",
     "tree_laws",
     "verify",
+    "view_attackers",
+    "view_privacy",
+    "view_usefulness",
     "wasserstein",
 ]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.arrays import Ints
 from tetraodon.errors import NoiseError, PolicyError, Refused
 from tetraodon.exponent import DIGITS, exp_below
 from tetraodon.noise.laws import LAPLACE
@@ -77,6 +82,20 @@ def _positive(number: Any, name: str) -> Fraction:
 
 
 @dataclass(frozen=True)
+class Exponents:
+    """Whole numbers n, by dataset and output: the likelihood is a constant times e^(-n / unit)."""
+
+    steps: NDArray[Any]
+    unit: int
+
+    @property
+    def distinct(self) -> tuple[list[Fraction], Ints]:
+        """The different exponents n / unit, and the place of each entry among them."""
+        found, places = np.unique(self.steps, return_inverse=True)
+        return [Fraction(int(n), self.unit) for n in found], places.reshape(self.steps.shape)
+
+
+@dataclass(frozen=True)
 class Additive:
     """A query with independent noise on each of its answers; `noise` may list one kind for each answer.
 
@@ -119,10 +138,15 @@ class Additive:
             raise Refused("Gaussian noise has no rate of this kind", fix="ask for (epsilon, delta)")
         return tuple(kind.rate for kind in kinds if not isinstance(kind, Gaussian))
 
-    def exponent(self, dataset: int, output: Sequence[Fraction]) -> Fraction:
-        """The number r for which the likelihood of an output on a dataset is a constant times e^-r."""
-        pairs = zip(self.answers[dataset], output, self.rates, strict=True)
-        return sum((abs(w - answer) * rate for answer, w, rate in pairs), Fraction(0))
+    def exponents(self, outputs: Sequence[Sequence[Fraction]]) -> Exponents:
+        """How the likelihood of each output falls with the distance from the answer on each dataset."""
+        scales, sides = [], []
+        for axis, rate in enumerate(self.rates):
+            sides.append([[row[axis] * rate for row in rows] for rows in (self.answers, outputs)])
+            scales += [number.denominator for side in sides[-1] for number in side]
+        unit = math.lcm(*scales)
+        steps = [[_whole([int(number * unit) for number in side]) for side in both] for both in sides]
+        return Exponents(sum(np.abs(answers[:, None] - shown[None, :]) for answers, shown in steps), unit)
 
     @cached_property
     def outputs(self) -> tuple[tuple[Fraction, ...], ...]:
@@ -152,18 +176,11 @@ class Additive:
         """Likelihoods of some outputs, up to a common constant; just below the truth."""
         if len(outputs) * self.world.size > TABLE_LIMIT:
             raise Refused("the query has too many different answers to look at each", fix="take a smaller world")
-        known: dict[Fraction, Fraction] = {}
-        rows = []
-        for dataset in range(self.world.size):
-            row = []
-            for output in outputs:
-                power = self.exponent(dataset, output)
-                if power not in known:
-                    known[power] = exp_below(-power)
-                row.append(known[power])
-            rows.append(row)
+        exponents = self.exponents(outputs)
+        powers, places = exponents.distinct
         shown = tuple(output[0] if len(output) == 1 else output for output in outputs)
-        return Likelihoods(self.world, shown, rows, Fraction(1, 10 ** (DIGITS - 2)))
+        values = [exp_below(-power) for power in powers]
+        return Likelihoods(self.world, shown, values, places, Fraction(1, 10 ** (DIGITS - 2)))
 
     def with_(self, other: Additive) -> Additive:
         """Both noisy answers at once, from independent coins."""
@@ -180,6 +197,12 @@ class _Both:
 
     def __call__(self, dataset: Any) -> tuple[Fraction, ...]:
         return _vector(self.one(dataset)) + _vector(self.two(dataset))
+
+
+def _whole(numbers: list[int]) -> NDArray[Any]:
+    """Whole numbers in 64 bits, or of any size where sums of their differences might not fit."""
+    small = max(map(abs, numbers), default=0) < 1 << 40
+    return np.array(numbers, np.int64 if small else object)
 
 
 def _vector(answer: Any) -> tuple[Fraction, ...]:

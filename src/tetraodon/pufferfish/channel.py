@@ -50,6 +50,9 @@ class Channel:
                     fix="write probabilities that sum to one, as floats or as exact fractions such as 1/3",
                 )
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.datasets)} datasets, {len(self.outputs)} outputs)"
+
     @classmethod
     def of(cls, law: Callable[[Any], Mapping[Any, Any]], world: World) -> Channel:
         """A channel from a function that gives the law of the output on each dataset.

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from tetraodon.errors import PolicyError
 from tetraodon.exponent import DIGITS, exp_below
 from tetraodon.pufferfish.additive import Additive, Gaussian, Laplace
@@ -79,18 +81,15 @@ def likelihoods(mixed: Mixed) -> Likelihoods | None:
         return None
     outputs = tuple(itertools.product(*axes))
     heights = [weight * _height(part) for weight, part in zip(mixed.weights, mixed.parts, strict=True)]
-    powers: dict[Fraction, Fraction] = {}
-    rows = []
-    for dataset in range(mixed.world.size):
-        row = []
-        for output in outputs:
-            exponents = [part.exponent(dataset, output) for part in mixed.parts]
-            for power in exponents:
-                powers.setdefault(power, exp_below(-power))
-            row.append(sum((h * powers[p] for h, p in zip(heights, exponents, strict=True)), Fraction(0)))
-        rows.append(row)
+    values, places = [Fraction(0)], np.zeros((mixed.world.size, len(outputs)), np.int64)
+    for part, height in zip(mixed.parts, heights, strict=True):
+        powers, more = part.exponents(outputs).distinct
+        both, places = np.unique(places * len(powers) + more, return_inverse=True)
+        places = places.reshape(more.shape)
+        chances = [height * exp_below(-power) for power in powers]
+        values = [values[n // len(powers)] + chances[n % len(powers)] for n in both.tolist()]
     seen = tuple(output[0] if len(output) == 1 else output for output in outputs)
-    return Likelihoods(mixed.world, seen, rows, Fraction(1, 10 ** (DIGITS // 2)))
+    return Likelihoods(mixed.world, seen, values, places, Fraction(1, 10 ** (DIGITS // 2)))
 
 
 def _height(part: Additive) -> Fraction:

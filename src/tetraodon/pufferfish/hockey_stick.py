@@ -119,7 +119,7 @@ def _given_datasets(
         near = {(ranks[x].tobytes(), ranks[y].tobytes()): (x, y) for score, x, y in found if score >= top - SLACK}
         for x, y in near.values():
             prior = Prior(((table.world.datasets[x], half), (table.world.datasets[y], half)), "an informed attacker")
-            yield pair, prior, list(table.rows[x]), list(table.rows[y])
+            yield pair, prior, table.row(x), table.row(y)
 
 
 def _witness(table: Likelihoods, masks: Masks, worst: _Worst, output: int, definition: Definition) -> Witness:

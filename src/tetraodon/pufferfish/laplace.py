@@ -6,12 +6,16 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.arrays import Bools
 from tetraodon.errors import Refused
 from tetraodon.exponent import display, exp_above, exp_below, sign_of_sum
-from tetraodon.pufferfish.additive import Additive
+from tetraodon.pufferfish.additive import Additive, Exponents
 from tetraodon.pufferfish.definition import Definition, SpelledOut
 from tetraodon.pufferfish.largest_odds import OddsPeak, Peaks, for_blocks, for_priors, near
-from tetraodon.pufferfish.likelihood import Likelihoods
+from tetraodon.pufferfish.likelihood import Likelihoods, SecretSums, whole_weights
 from tetraodon.pufferfish.pair import Masks
 from tetraodon.pufferfish.prior import Prior
 from tetraodon.pufferfish.verdict import Verdict, log_range, no_loss, witness_of
@@ -57,8 +61,8 @@ def _against_sets(
 
 def _loss(mechanism: Additive, peak: OddsPeak) -> Fraction:
     places = [mechanism.world.index[dataset] for dataset, _ in peak.prior.weights]
-    output = mechanism.points[peak.output]
-    return abs(mechanism.exponent(places[0], output) - mechanism.exponent(places[1], output))
+    exponents = mechanism.exponents([mechanism.points[peak.output]])
+    return Fraction(abs(int(exponents.steps[places[0], 0]) - int(exponents.steps[places[1], 0])), exponents.unit)
 
 
 def _within(definition: Definition, forward: Fraction, backward: Fraction) -> bool:
@@ -90,17 +94,28 @@ def _against_priors(
     slack = 1 + 4 * table.error
     assert isinstance(best.odds, Fraction)
     low, high = log_range(best.odds / slack)[0], log_range(best.odds * slack)[1]
-    holds = all(
-        _direction_holds(mechanism, definition, table, masks, prior, forward)
-        for prior in priors
-        for forward in (True, False)
-    )
+    exponents = mechanism.exponents(mechanism.outputs)
+    holds = all(_prior_holds(exponents, definition, table, masks, prior) for prior in priors)
     witness = witness_of(table, masks, best, definition)
     return Verdict(definition, low, high, True, holds, witness, method, display(best.odds), skipped=skipped)
 
 
+def _prior_holds(exponents: Exponents, definition: Definition, table: Likelihoods, masks: Masks, prior: Prior) -> bool:
+    weights = prior.on(table.world)
+    sums, (whole, _) = SecretSums(table, masks.masks, weights), whole_weights(weights)
+    return all(
+        _direction_holds(exponents, definition, table.error, masks, sums, whole, forward) for forward in (True, False)
+    )
+
+
 def _direction_holds(
-    mechanism: Additive, definition: Definition, table: Likelihoods, masks: Masks, prior: Prior, forward: bool
+    exponents: Exponents,
+    definition: Definition,
+    error: Fraction,
+    masks: Masks,
+    sums: SecretSums,
+    weights: NDArray[Any],
+    forward: bool,
 ) -> bool:
     """Whether no output exceeds the bound; likelihoods too near to it are compared as sums of exponentials."""
     if definition.odds is None:
@@ -112,25 +127,26 @@ def _direction_holds(
             return True
         power, factor = Fraction(0), high if forward else 1 / low
         bound = factor
-    for pair, output, odds in near(table, masks, prior, forward, bound / (1 + 8 * table.error)):
-        if isinstance(odds, float) or odds > bound * (1 + 8 * table.error):
+    sides = (masks.first, masks.second) if forward else (masks.second, masks.first)
+    for pair, output, odds in near(sums, masks, forward, bound / (1 + 8 * error)):
+        if isinstance(odds, float) or odds > bound * (1 + 8 * error):
             return False
-        secrets = masks.pairs[pair] if forward else tuple(reversed(masks.pairs[pair]))
-        sums = [_sum(mechanism, prior, secret, output) for secret in secrets]
-        terms = dict(sums[0])
-        for exponent, weight in sums[1].items():
-            terms[exponent + power] = terms.get(exponent + power, Fraction(0)) - factor * weight
+        one, other = (masks.masks[side[pair]] for side in sides)
+        terms = _weight_by_exponent(exponents, weights, one, output, 1 / Fraction(weights[one].sum()))
+        for exponent, weight in _weight_by_exponent(
+            exponents, weights, other, output, -factor / Fraction(weights[other].sum())
+        ).items():
+            terms[exponent + power] = terms.get(exponent + power, Fraction(0)) + weight
         if sign_of_sum(terms) > 0:
             return False
     return True
 
 
-def _sum(mechanism: Additive, prior: Prior, secret: Any, output: int) -> dict[Fraction, Fraction]:
-    """P(output | secret) up to a constant: exponents and their weights."""
-    mass = prior.probability(secret)
-    terms: dict[Fraction, Fraction] = {}
-    for dataset, weight in prior.weights:
-        if secret.holds(dataset):
-            power = -mechanism.exponent(mechanism.world.index[dataset], mechanism.outputs[output])
-            terms[power] = terms.get(power, Fraction(0)) + weight / mass
-    return terms
+def _weight_by_exponent(
+    exponents: Exponents, weights: NDArray[Any], secret: Bools, output: int, factor: Fraction
+) -> dict[Fraction, Fraction]:
+    """P(output and secret) times a factor, as a sum of exponentials: exponents and their weights."""
+    steps, places = np.unique(exponents.steps[secret, output], return_inverse=True)
+    sums = np.zeros(len(steps), object)
+    np.add.at(sums, places, weights[secret])
+    return {Fraction(-int(n), exponents.unit): weight * factor for n, weight in zip(steps, sums, strict=True) if weight}

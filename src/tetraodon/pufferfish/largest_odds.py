@@ -98,11 +98,8 @@ def for_priors(table: Likelihoods, masks: Masks, priors: Sequence[Prior]) -> Pea
     return peaks
 
 
-def near(
-    table: Likelihoods, masks: Masks, prior: Prior, forward: bool, bound: Fraction
-) -> Iterator[tuple[int, int, Fraction | float]]:
-    """Every pair and output whose odds ratio in one direction reaches `bound`, with that ratio."""
-    sums = SecretSums(table, masks.masks, prior.on(table.world))
+def near(sums: SecretSums, masks: Masks, forward: bool, bound: Fraction) -> Iterator[tuple[int, int, Fraction | float]]:
+    """Every pair and output whose odds ratio in one direction reaches `bound` under a prior, with that ratio."""
     one, other = (masks.first, masks.second) if forward else (masks.second, masks.first)
     mass = np.array([float(m) if m else 1.0 for m in sums.mass])
     given = sums.floats / mass[:, None]

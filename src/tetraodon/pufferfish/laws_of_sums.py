@@ -125,6 +125,9 @@ class TreeModel:
     adds: tuple[tuple[int, ...], ...]
     error: float = ROUNDING
 
+    def __repr__(self) -> str:
+        return f"TreeModel({len(self.parents)} records)"
+
     def __post_init__(self) -> None:
         size = len(self.parents)
         if not size or self.parents[0] != -1 or len(self.edges) != size or len(self.adds) != size:

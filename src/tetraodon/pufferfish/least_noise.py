@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -39,7 +39,7 @@ UNKNOWN = Composable(False, None, "nothing is proved about a second release unde
 class LeastNoise(Calibrated):
     """One number with noise whose scale was searched for; `pairs` are the laws of the answer under the secrets."""
 
-    pairs: tuple[LawPair, ...] = ()
+    pairs: tuple[LawPair, ...] = field(default=(), repr=False)
     searched: Fraction = Fraction(0)
 
     @property

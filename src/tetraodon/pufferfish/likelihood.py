@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -30,22 +30,37 @@ TINY = 1e-140
 class Likelihoods:
     """Likelihoods of some outputs on every dataset; columns need not sum to anything.
 
-    `error` bounds the relative error of the entries: 0 for a rational channel.
+    `places` says which of the `values` each dataset and output has; added noise has few values on many datasets.
+    `error` bounds the relative error of the values: 0 for a rational channel.
     """
 
     world: World
     outputs: tuple[Any, ...]
-    rows: Sequence[Sequence[Fraction]]
+    values: Sequence[Fraction]
+    places: Ints
     error: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, world: World, outputs: tuple[Any, ...], rows: Sequence[Sequence[Fraction]]) -> Likelihoods:
+        """A table written out, with a row for each dataset."""
+        values = [number for row in rows for number in row]
+        return cls(world, outputs, values, np.arange(len(values)).reshape(world.size, len(outputs)))
+
+    def row(self, dataset: int) -> list[Fraction]:
+        """The likelihoods of all outputs on one dataset."""
+        return [self.values[place] for place in self.places[dataset].tolist()]
+
+    def entry(self, dataset: int, output: int) -> Fraction:
+        place: int = self.places[dataset, output]
+        return self.values[place]
 
     @cached_property
     def distinct(self) -> tuple[list[Fraction], Ints]:
         """The different entries from smallest to largest, and the rank of each entry among them."""
-        near = sorted({number for row in self.rows for number in row}, key=float)  # floats first: much faster
+        near = sorted(set(self.values), key=float)  # floats first: much faster
         found = [number for _, tied in itertools.groupby(near, key=float) for number in sorted(tied)]
-        place = {number: n for n, number in enumerate(found)}
-        ranks = [[place[number] for number in row] for row in self.rows]
-        return found, np.array(ranks, np.int64).reshape(self.world.size, len(self.outputs))
+        rank = {number: n for n, number in enumerate(found)}
+        return found, np.array([rank[number] for number in self.values], np.int64)[self.places]
 
     @cached_property
     def has_tiny(self) -> bool:
@@ -58,24 +73,25 @@ class Likelihoods:
 
     @cached_property
     def floats(self) -> Floats:
-        return np.array([[float(number) for number in row] for row in self.rows]).reshape(
-            self.world.size, len(self.outputs)
-        )
+        found: Floats = np.array([float(number) for number in self.values])[self.places]
+        return found
 
     @cached_property
     def denominator(self) -> int:
-        return math.lcm(*{number.denominator for row in self.rows for number in row})
+        return math.lcm(*{number.denominator for number in self.values})
 
     @cached_property
     def numerators(self) -> NDArray[Any]:
         common = self.denominator
-        rows = [[n.numerator * (common // n.denominator) for n in row] for row in self.rows]
-        return np.array(rows, dtype=object).reshape(self.world.size, len(self.outputs))
+        whole: NDArray[Any] = np.array([n.numerator * (common // n.denominator) for n in self.values], dtype=object)
+        return whole[self.places]
 
     def restricted(self, world: World) -> Likelihoods:
         """The same likelihoods on part of the world."""
+        if world == self.world:
+            return self
         keep = [self.world.index[dataset] for dataset in world.datasets]
-        return Likelihoods(world, self.outputs, [self.rows[n] for n in keep], self.error)
+        return replace(self, world=world, places=self.places[keep])
 
 
 class SecretSums:
@@ -87,8 +103,7 @@ class SecretSums:
     def __init__(self, table: Likelihoods, masks: Bools, weights: Sequence[Fraction]) -> None:
         self._table, self._masks, self._weights = table, masks, weights
         self._known: dict[tuple[int, int], Fraction] = {}
-        common = math.lcm(*{weight.denominator for weight in weights})
-        factors = np.array([int(weight * common) for weight in weights], dtype=object)
+        factors, common = whole_weights(weights)
         self._masses = whole_sums(masks, factors[:, None])[:, 0].tolist()
         self.mass = [Fraction(number, common) for number in self._masses]
         self._whole: NDArray[Any] | None = None
@@ -107,8 +122,7 @@ class SecretSums:
             return not bool(((self._whole > 0) & (self.floats <= TINY)).any())
         if any(weight and float(weight) <= TINY for weight in self._weights):
             return False
-        rows = self._table.rows
-        return not any(rows[n][w] for n, w in np.argwhere(self._table.floats <= TINY).tolist())
+        return not any(self._table.entry(n, w) for n, w in np.argwhere(self._table.floats <= TINY).tolist())
 
     def compared(self, one: int, other: int, output: int) -> tuple[Fraction | int, Fraction | int]:
         """Two numbers in the exact proportion of P(output | one) to P(output | other)."""
@@ -122,21 +136,25 @@ class SecretSums:
             return Fraction(self._whole[secret, output], self._unit)
         key = (secret, output)
         if key not in self._known:
-            terms = [
-                self._weights[n] * self._table.rows[n][output] for n in np.flatnonzero(self._masks[secret]).tolist()
-            ]
-            self._known[key] = total(terms)
+            datasets = np.flatnonzero(self._masks[secret]).tolist()
+            self._known[key] = total([self._weights[n] * self._table.entry(n, output) for n in datasets])
         return self._known[key]
 
 
 def _small(table: Likelihoods) -> bool:
     """Whether a common denominator of all entries stays handy."""
     common = 1
-    for denominator in {number.denominator for row in table.rows for number in row}:
+    for denominator in {number.denominator for number in table.values}:
         common = math.lcm(common, denominator)
         if common.bit_length() > SMALL_BITS:
             return False
     return True
+
+
+def whole_weights(weights: Sequence[Fraction]) -> tuple[NDArray[Any], int]:
+    """Fractions as whole numbers over a common denominator: they add up many times faster."""
+    common = math.lcm(*{weight.denominator for weight in weights})
+    return np.array([weight.numerator * (common // weight.denominator) for weight in weights], object), common
 
 
 def whole_sums(masks: Bools, numbers: NDArray[Any]) -> NDArray[Any]:

@@ -26,7 +26,7 @@ UNIT = 2**44
 VARIABLE_LIMIT = 250_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Optimal(Channel):
     """A channel that keeps a definition exactly and loses next to nothing against the best one.
 

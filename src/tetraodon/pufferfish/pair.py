@@ -54,6 +54,9 @@ class Explicit(SecretPairs):
 
     pairs: tuple[Pair, ...]
 
+    def __repr__(self) -> str:
+        return f"Explicit({self.text})"
+
     def on(self, world: World) -> tuple[Pair, ...]:  # noqa: ARG002 - the same in every world
         return self.pairs
 

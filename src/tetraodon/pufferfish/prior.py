@@ -39,6 +39,9 @@ class Prior:
         if len({dataset for dataset, _ in self.weights}) != len(self.weights):
             raise PolicyError("a dataset is listed twice in a prior", fix="list each dataset once")
 
+    def __repr__(self) -> str:
+        return f"Prior({self.name!r}, {len(self.weights)} datasets)"
+
     @classmethod
     def of(cls, weights: Mapping[Any, Number] | Iterable[tuple[Any, Number]], name: str = "the stated prior") -> Prior:
         """A prior from numbers as people write them: `0.1` is one tenth."""

@@ -10,7 +10,7 @@ low orders pays for what most of the mass travels, and not for W.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +41,7 @@ class GaussianAnswer:
     query: Callable[[Any], Any]
     sigma: Fraction
     definition: Definition
-    moved: tuple[Coupled, ...]
+    moved: tuple[Coupled, ...] = field(repr=False)
     composable: Composable
 
     @property

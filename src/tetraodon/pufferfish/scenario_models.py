@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -126,7 +126,7 @@ class Correlated(Finite):
     """Groups that are independent of each other, each with a stated joint distribution of its members' records."""
 
     members: tuple[tuple[int, ...], ...]
-    joints: tuple[tuple[tuple[tuple[Any, ...], Fraction], ...], ...]
+    joints: tuple[tuple[tuple[tuple[Any, ...], Fraction], ...], ...] = field(repr=False)
     source: str = BY_HAND
 
     def __post_init__(self) -> None:
@@ -163,7 +163,7 @@ class Network(Finite):
     """A Bayesian network over the individuals: the law of each record given the records of its parents."""
 
     parents: tuple[tuple[int, ...], ...]
-    tables: tuple[tuple[tuple[tuple[Any, ...], tuple[tuple[Any, Fraction], ...]], ...], ...]
+    tables: tuple[tuple[tuple[tuple[Any, ...], tuple[tuple[Any, Fraction], ...]], ...], ...] = field(repr=False)
     source: str = BY_HAND
 
     def __post_init__(self) -> None:

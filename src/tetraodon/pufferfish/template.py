@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -37,7 +37,7 @@ class Template:
     """
 
     world: World
-    constraints: tuple[tuple[tuple[int, Fraction], ...], ...]
+    constraints: tuple[tuple[tuple[int, Fraction], ...], ...] = field(repr=False)
     sufficient: bool = False
 
     def check(self, channel: Channel) -> Violation | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -54,7 +54,7 @@ class Verdict:
     odds: Fraction | float | None = None
     forward: Fraction | float | None = None
     backward: Fraction | float | None = None
-    skipped: tuple[Pair, ...] = ()
+    skipped: tuple[Pair, ...] = field(default=(), repr=False)
     delta: tuple[Fraction | float, Fraction | float] | None = None
     confidence: Fraction | None = None
 

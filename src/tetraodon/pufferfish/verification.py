@@ -51,7 +51,7 @@ def verify(
     if not isinstance(definition, Definition):
         raise QueryError("this is no definition", fix="write Definition(pairs, scenarios, epsilon=1)")
     if isinstance(mechanism, Channel):
-        return judge(Likelihoods(mechanism.world, tuple(mechanism.outputs), mechanism.matrix), definition)
+        return judge(Likelihoods.of(mechanism.world, tuple(mechanism.outputs), mechanism.matrix), definition)
     if isinstance(mechanism, Additive):
         question = ask(definition, mechanism.world)
         if any(isinstance(noise, Gaussian) for noise in mechanism.noises):

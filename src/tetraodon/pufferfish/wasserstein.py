@@ -15,6 +15,7 @@ from tetraodon.arrays import Ints
 from tetraodon.errors import Refused
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated
 from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.likelihood import whole_weights
 from tetraodon.pufferfish.pair import Pair, masks_of
 from tetraodon.pufferfish.world import World
 from tetraodon.rational import rational
@@ -112,18 +113,12 @@ def coupled_laws(query: Callable[[Any], Any], definition: Definition, world: Wor
     masks = masks_of(definition.pairs.on(world), world)
     found = []
     for prior in priors:
-        weights = _whole(prior.on(world))
+        weights, _ = whole_weights(prior.on(world))
         laws = [_law(answers, at[mask], weights[mask]) for mask in masks.masks]
         for number, (one, other) in enumerate(zip(masks.first.tolist(), masks.second.tolist(), strict=True)):
             if laws[one] and laws[other]:
                 found.append(Coupled(coupled(laws[one], laws[other]).distances, number, prior.name))
     return CoupledLaws(tuple(answers), tuple(masks.pairs), tuple(found))
-
-
-def _whole(weights: Sequence[Fraction]) -> NDArray[np.object_]:
-    """Whole numbers of any size in the same proportions: they add up many times faster than fractions."""
-    unit = math.lcm(*{weight.denominator for weight in weights})
-    return np.array([weight.numerator * (unit // weight.denominator) for weight in weights], np.object_)
 
 
 def _law(answers: Sequence[Fraction], at: Ints, weights: NDArray[np.object_]) -> dict[Fraction, Fraction]:

@@ -63,6 +63,9 @@ class World:
         values = [domain.value(cell) for cell in range(domain.size)]
         return cls.product(values, individuals=individuals, absent=absent, names=domain.names)
 
+    def __repr__(self) -> str:
+        return f"World({self.size} datasets)"
+
     def __iter__(self) -> Iterator[Dataset]:
         return iter(self.datasets)
 

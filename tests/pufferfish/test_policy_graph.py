@@ -6,12 +6,12 @@ import itertools
 import random
 
 import pytest
-
 from tests.known_worlds import line, one_at_a_time, random_case
-from tests.theory.policy_graph import SINK, SOURCE, policy_graph, sparsity
+
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import complete_graph
+from tetraodon.pufferfish.policy_graph import SINK, SOURCE, policy_graph, sparsity
 from tetraodon.questions import count, histogram
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from tetraodon.errors import PolicyError
-from tetraodon.publishing.channel import ViewChannel
-from tetraodon.publishing.channel_choice import largest_ratio
+from tetraodon.policy.adversary import largest_ratio
+
+if TYPE_CHECKING:
+    from tetraodon.publishing.channel import ViewChannel
 
 
 def after(prior: Fraction, ratio: Fraction) -> Fraction:

@@ -10,10 +10,13 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
+from typing import TYPE_CHECKING
 
-from tests.theory.attacker import Table, likelihood
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.publishing.channel import SetChannel
+from tetraodon.pufferfish.view_attackers import Table, likelihood
+
+if TYPE_CHECKING:
+    from tetraodon.publishing.channel import SetChannel
 
 SMALL = 12
 

@@ -12,11 +12,13 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.publishing.channel import SetChannel
 from tetraodon.rational import rational
+
+if TYPE_CHECKING:
+    from tetraodon.publishing.channel import SetChannel
 
 Tuple: TypeAlias = Hashable
 Table: TypeAlias = frozenset[Any]

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from tests.theory.attacker import Attacker, all_tables, exclusive, independent, likelihood
-from tests.theory.conversion import after
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.publishing.channel import SetChannel
+from tetraodon.pufferfish.view_attackers import Attacker, all_tables, exclusive, independent, likelihood
+from tetraodon.pufferfish.view_privacy import after
 
 F = Fraction
 CHANNEL = SetChannel(F(2, 5), F(1, 10))

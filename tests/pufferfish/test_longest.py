@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.theory.longest import Longest, histogram_bound, longest_cycle, longest_path
-from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
+from tetraodon.pufferfish.longest import Longest, histogram_bound, longest_cycle, longest_path
+from tetraodon.pufferfish.policy_graph import SINK, SOURCE, PolicyGraph
 
 
 def random_graph(rng: random.Random, size: int) -> PolicyGraph:
@@ -36,7 +33,7 @@ def by_looking(graph: PolicyGraph) -> tuple[int, int]:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_it_is_what_looking_finds(seed: int) -> None:
-    graph = random_graph(random.Random(seed), 5)
+    graph = random_graph(random.Random(seed), 3 + seed % 4)
     cycle, path = by_looking(graph)
     assert longest_cycle(graph) == Longest(cycle, cycle)
     assert longest_path(graph) == Longest(path, path)
@@ -57,23 +54,3 @@ def test_a_bound_when_time_runs_out_is_safe() -> None:
         arcs.add(tuple(rng.sample(range(150), 2)))  # type: ignore[arg-type]
     hasty = longest_cycle(PolicyGraph(150, frozenset(arcs)), seconds=0.01)
     assert hasty.found <= 150 == hasty.bound
-
-
-ROOT = Path(__file__).parents[2]
-PRESSED = """
-import os, signal
-from tests.theory.longest import longest_cycle
-from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
-ring = {(k, (k + 1) % 9) for k in range(9)} | {(k, (k * 4 + 2) % 9) for k in range(9)}
-arcs = {(a, b) for a, b in ring if a != b} | {(SOURCE, 0), (8, SINK), (SOURCE, SINK)}
-assert longest_cycle(PolicyGraph(9, frozenset(arcs))).found == 9
-try:
-    os.kill(os.getpid(), signal.SIGINT)
-except KeyboardInterrupt:
-    print("caught")
-"""
-
-
-def test_ctrl_c_is_still_ours_after_a_solve() -> None:
-    done = subprocess.run([sys.executable, "-c", PRESSED], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "caught\n"), done.stderr

@@ -1,19 +1,27 @@
-"""Longest simple cycles and paths of a policy graph, by OR-Tools CP-SAT, with a safe bound when time runs out."""
+"""Longest simple cycles and paths of a policy graph, alpha and xi, by branch and bound; a bound when time runs out.
+
+Cycles that share no vertex and together have the most arcs are an assignment, which is solved exactly; no single cycle
+has more arcs. Where the assignment has several cycles, a longest one leaves out some arc of any other.
+"""
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tests.theory.policy_graph import SINK, SOURCE, PolicyGraph
+from tetraodon.pufferfish.policy_graph import SINK, SOURCE, PolicyGraph
 
 SECONDS = 25.0
+Arcs: TypeAlias = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ def longest_cycle(graph: PolicyGraph, *, seconds: float = SECONDS) -> Longest:
     best, until = Longest(0, 0), time.monotonic() + seconds
     for part in _strong_parts(graph.size, inner):
         if len(part) > max(1, best.found):
-            arcs = {(a, b) for a, b in inner if a in part and b in part}
+            arcs = frozenset((a, b) for a, b in inner if a in part and b in part)
             here = _circuit(part, arcs, frozenset(), max(0.1, until - time.monotonic()))
             best = Longest(max(best.found, here.found), max(best.bound, here.bound))
     return best
@@ -51,7 +59,7 @@ def longest_path(graph: PolicyGraph, *, seconds: float = SECONDS) -> Longest:
     if not inside:
         return Longest(0, 0)
     back = (SINK, SOURCE)
-    closed = _circuit(sorted(reached), {*inside, back}, frozenset({back}), seconds)
+    closed = _circuit(sorted(reached), frozenset({*inside, back}), frozenset({back}), seconds)
     return Longest(closed.found - 1, closed.bound - 1)
 
 
@@ -64,44 +72,71 @@ def histogram_bound(graph: PolicyGraph, *, seconds: float = SECONDS) -> Longest:
     return Longest(2 * max(cycle.found, path.found), 2 * max(cycle.bound, path.bound))
 
 
-def _circuit(
-    vertices: Iterable[int], arcs: set[tuple[int, int]], needed: frozenset[tuple[int, int]], seconds: float
-) -> Longest:
-    """The longest circuit that uses the needed arcs and may leave vertices out."""
-    from ortools.sat.python import cp_model
+def _circuit(vertices: Iterable[int], arcs: Arcs, needed: Arcs, seconds: float) -> Longest:
+    """The longest circuit that uses the needed arcs and may leave vertices out.
 
-    vertices = list(vertices)
-    start = _inserted(vertices, arcs, needed)
-    if len(start) == len(vertices):
-        return Longest(len(start), len(start))
-    model = cp_model.CpModel()
+    Why   a circuit other than a cycle of the cover lacks an arc of that cycle. So the circuits are split by the first
+          arc of it that they lack, in an order that is fixed, and each part is covered again, most arcs first.
+    """
+    listed = list(vertices)
+    found = len(_inserted(listed, arcs, needed))
+    until, ties = time.monotonic() + seconds, itertools.count()
+    first = _cover(listed, arcs, needed)
+    waiting = [(-_size(first), next(ties), first, arcs, needed)] if first else []
+    while waiting:
+        bound, _, cycles, usable, forced = heapq.heappop(waiting)
+        if -bound <= found:
+            break
+        whole = [cycle for cycle in cycles if needed <= set(cycle)]
+        found = max([found, *map(len, whole)])
+        loose = [cycle for cycle in cycles if cycle not in whole] if needed else cycles
+        if -bound <= found or not loose:
+            continue
+        if time.monotonic() > until:
+            return Longest(found, max(found, -bound))
+        kept = forced
+        for arc in min(loose, key=len):
+            if arc not in forced:
+                part = _cover(listed, usable - {arc}, kept)
+                if part and _size(part) > found:
+                    heapq.heappush(waiting, (-_size(part), next(ties), part, usable - {arc}, kept))
+                kept = kept | {arc}
+    return Longest(found, found)
+
+
+def _size(cycles: list[list[tuple[int, int]]]) -> int:
+    return sum(map(len, cycles))
+
+
+def _cover(vertices: list[int], arcs: Arcs, needed: Arcs) -> list[list[tuple[int, int]]] | None:
+    """Cycles without a common vertex that have the most arcs, with the needed ones among them; None if there are none.
+
+    Why   each vertex is followed by another or, left out, by itself: an assignment.
+    """
     place = {vertex: number for number, vertex in enumerate(vertices)}
-    used = {arc: model.new_bool_var("") for arc in sorted(arcs)}
-    left_out = {vertex: model.new_bool_var("") for vertex in place}
-    model.add_circuit(
-        [(place[a], place[b], used[a, b]) for a, b in used] + [(n, n, left_out[v]) for v, n in place.items()]
-    )
-    for arc in needed:
-        model.add(used[arc] == 1)
-    for arc, variable in used.items():
-        model.add_hint(variable, arc in start)
-    model.maximize(sum(used.values()))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = 8
-    solver.parameters.random_seed = 2014
-    solver.parameters.catch_sigint_signal = False  # it would leave Ctrl-C to the system, which ends the process at once
-    status = solver.solve(model)
-    if status == cp_model.INFEASIBLE:
-        return Longest(0, 0)
-    found = round(solver.objective_value) if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else 0
-    bound = found if status == cp_model.OPTIMAL else min(len(place), int(solver.best_objective_bound + 1e-6))
-    return Longest(found, max(found, bound))
+    gains = np.full((len(vertices), len(vertices)), -len(vertices) - 1)
+    np.fill_diagonal(gains, 0)
+    for a, b in arcs:
+        gains[place[a], place[b]] = 1
+    for a, b in needed:
+        gains[place[a]] = -len(vertices) - 1
+        gains[place[a], place[b]] = 1
+    rows, following = linear_sum_assignment(gains, maximize=True)
+    if (gains[rows, following] < 0).any():
+        return None
+    left, cycles = {n for n in range(len(vertices)) if following[n] != n}, []
+    while left:
+        cycle, here = [], min(left)
+        while here in left:
+            left.remove(here)
+            there = int(following[here])
+            cycle.append((vertices[here], vertices[there]))
+            here = there
+        cycles.append(cycle)
+    return cycles
 
 
-def _inserted(
-    vertices: list[int], arcs: set[tuple[int, int]], needed: frozenset[tuple[int, int]]
-) -> set[tuple[int, int]]:
+def _inserted(vertices: list[int], arcs: Arcs, needed: Arcs) -> set[tuple[int, int]]:
     """A long circuit, grown from a short one by putting vertices between two neighbours until none fits."""
     pair = next(((a, b) for a, b in sorted(needed or arcs) if (b, a) in arcs), None)
     if pair is None:
