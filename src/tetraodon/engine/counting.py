@@ -178,7 +178,7 @@ class Engine:
 
     def _fractional(self, title: str) -> Sql | None:
         column = self._column(title)
-        return fractional(self._domain[title], column, name(column.place), self._dialect, self._table.decimal)
+        return fractional(self._domain[title], column, self._dialect.held(column), self._dialect, self._table.decimal)
 
     def _answered(self, title: str, place: Sql | None = None) -> Sql:
         column = self._column(title)
