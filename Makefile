@@ -8,11 +8,17 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # What Python compiled once is kept: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check bench bench-peers bench-check reproduce docs clean help
+# The newest Python that is here, and the tests of the rooms that need no service.
+NEWEST ?= $(shell ls /usr/bin/python3.?? /usr/local/bin/python3.?? $(HOME)/.pyenv/versions/*/bin/python3.?? 2>/dev/null \
+  | awk -F/ '{ print $$NF, $$0 }' | sort -V | tail -n 1 | cut -d ' ' -f 2)
+FAST := $(addprefix tests/,domain noise workload policy questions inference mechanism certificate gate ledger)
+
+.PHONY: demo test test-newest test-fast check bench bench-peers bench-check reproduce docs clean help
 
 help:
 	@echo "make demo    set up, release the bundled data, print where the report is"
 	@echo "make test    set up, install Java, Postgres and Chromium if they are missing, run all tests"
+	@echo "make test-newest   the same with the newest Python that is here, for the tests that need no service"
 	@echo "make check   set up, run ruff, mypy and the documentation checks"
 	@echo "make bench   set up, install Java if it is missing, run the benchmarks"
 	@echo "make bench-peers   set up, run the same work in other libraries, each in an environment of its own"
@@ -40,6 +46,13 @@ test: $(DEV)
 	$(BIN)/python -m scripts.services
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
+test-newest:
+	$(MAKE) test-fast VENV=.venv-newest PYTHON=$(or $(NEWEST),$(PYTHON))
+
+test-fast: $(DEV)
+	$(BIN)/python --version
+	TETRAODON_SKIP=postgres,spark,browser OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope $(FAST)
+
 check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -66,4 +79,4 @@ docs: $(DEV)
 	@echo "The site is in site/index.html"
 
 clean:
-	rm -rf $(VENV) .peers site demo build dist
+	rm -rf $(VENV) .venv-newest .peers site demo build dist

@@ -1,4 +1,4 @@
-"""What holds for all tests: none fails for being slow, a file's tests share a process, what is long begins first.
+"""What holds for all tests: a file's tests share a process, what is long begins first, hanging is a failure.
 
 Hypothesis tries the same examples in every run; `TETRAODON_EXAMPLES=searching` looks for others.
 """
@@ -6,6 +6,7 @@ Hypothesis tries the same examples in every run; `TETRAODON_EXAMPLES=searching` 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,10 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("searching", settings.get_profile("patient"), derandomize=False)
 settings.load_profile(os.environ.get("TETRAODON_EXAMPLES", "patient"))
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would the processes that tests start and stop with it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONG = (
     "spark",

@@ -49,7 +49,7 @@ def test_a_copy_is_as_good_and_a_stored_one_is_not() -> None:
         dataclasses.replace(real, seal=object())
     stored = pickle.loads(pickle.dumps(real))  # a file proves nothing: verify recomputes
     for found in (real, stored):
-        with pytest.raises(ValueError, match="seal"):
+        with pytest.raises((TypeError, ValueError), match="seal"):  # a TypeError from Python 3.13 on
             dataclasses.replace(found, epsilon=Fraction(0))
 
 

@@ -21,7 +21,9 @@ def test_it_drafts_a_file_and_says_where_it_is(tmp_path: Path) -> None:
         assert running.stdout is not None
         told = ""
         while not told.rstrip().endswith("}"):
-            told += running.stdout.readline()
+            line = running.stdout.readline()
+            assert line, "it ended"
+            told += line
         found = json.loads(told)
         assert "CONFIRM" in (tmp_path / found["file"]).read_text()
         asked = urllib.request.Request(found["address"], headers={"Sec-Fetch-Site": "none"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -26,7 +27,8 @@ def audited(world: World, *words: str) -> tuple[int, dict[str, object]]:
 
 def back_up(world: World, copy: Path) -> None:
     if world.ledger.startswith("sqlite"):
-        with sqlite3.connect(world.folder / "ledger.db") as source, sqlite3.connect(copy) as target:
+        places = world.folder / "ledger.db", copy
+        with closing(sqlite3.connect(places[0])) as source, closing(sqlite3.connect(places[1])) as target:
             source.backup(target)
     else:
         address = world.ledger.replace("postgresql+psycopg://", "postgresql://")
