@@ -19,7 +19,7 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.register_profile("searching", settings.get_profile("patient"), derandomize=False)
 settings.load_profile(os.environ.get("TETRAODON_EXAMPLES", "patient"))
 
-# A shell lets what it starts in the background ignore Ctrl-C, and so would the processes that tests start and stop with it.
+# A shell lets what it starts in the background ignore Ctrl-C, and so would processes that tests start and stop with it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

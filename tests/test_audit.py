@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.audit import audit, over_time
+from scripts.audit import audit, over_time, reading
 from scripts.audit.chosen import chosen_loss
 from scripts.audit.counting import quickly
 from scripts.audit.ranks import rank_loss
@@ -54,6 +54,11 @@ def test_charges_cover_what_selections_of_a_table_lose_over_time(part: int, tmp_
     done = look(tmp_path, range(40 * part, 40 * part + 40), make=over_time.case)
     counted = ("releases", "with a condition", "for an owner", "together", "neighbours", "files of an owner")
     assert min(done[what] for what in counted) > 0
+
+
+def test_one_record_decides_nothing_about_how_others_are_read(tmp_path: Path) -> None:
+    done = sum((audit.one(12, number, tmp_path, reading.case) for number in range(150)), Counter[str]())
+    assert set(reading.FORMS) <= done.keys()
 
 
 def test_earlier_releases_that_are_forgotten_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -243,8 +244,8 @@ def one(seed: int, number: int, folder: Path, make: Make = case) -> Counter[str]
         raise
 
 
-def run_cases(make: Make, description: str) -> bool:
-    """Make as many cases as the command line says. Whether anything was found."""
+def run_cases(make: Make, description: str, opening: Callable[[], AbstractContextManager[None]] = quickly) -> bool:
+    """Make as many cases as the command line says; `opening` says how tables are opened. Whether anything was found."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
@@ -252,7 +253,7 @@ def run_cases(make: Make, description: str) -> bool:
     wanted = parser.parse_args()
     numbers = range(wanted.cases) if wanted.only is None else [wanted.only]
     done, found = Counter[str](), 0
-    with tempfile.TemporaryDirectory() as place, quickly():
+    with tempfile.TemporaryDirectory() as place, opening():
         for number in numbers:
             try:
                 done += one(wanted.seed, number, Path(place), make)
