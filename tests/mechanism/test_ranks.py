@@ -100,7 +100,7 @@ def test_it_is_released_verified_and_read_back() -> None:
     assert len(made["some"].columns["x"]) == 1
     with pytest.raises(QueryError, match="not a table of counts"):
         made["all"].between(0, 10)
-    with pytest.raises(QueryError, match="knows x"):
+    with pytest.raises(QueryError, match="counts records by x"):
         made.ask("x < 10")
     report = Path("out/report.html").read_text(encoding="utf-8")
     assert "drawn at random" in report

@@ -237,7 +237,7 @@ def test_deltas_add_up_to_what_the_data_set_has(people: Path) -> None:
 def test_a_data_set_without_a_delta_tells_no_names(people: Path) -> None:
     document = BASE | {"dataset": "pure"}
     with td.Ledger(LEDGER) as ledger:
-        ledger.open("pure", 3, td.load_policy(document).document)
+        ledger.open("pure", 3, td.load_policy(document).document, delta=0)
     with pytest.raises(td.Refused, match="tells names, and its data set was opened without a delta"):
         td.release(td.plan(document), people, ledger=LEDGER)
 

@@ -30,7 +30,7 @@ DOES = {
     "remove-token": "DELETE /v1/tokens/{token}",
     "account": "POST /v1/accounts",
     "password": "PUT /v1/accounts/{user}",
-    "identity": "PUT /v1/accounts/{user}",
+    "openid": "PUT /v1/accounts/{user}",
     "disable": "PUT /v1/accounts/{user}",
     "enable": "PUT /v1/accounts/{user}",
 }

@@ -291,6 +291,8 @@ class Ledger:
 
     def taken(self, entry: Entry) -> Fraction:
         """By how much an entry raised what is spent of its account."""
+        if entry.loss.rho is None:  # nothing is asked
+            return entry.charged
         with self._database.reading() as connection:
             return taken_by(connection, entry)
 

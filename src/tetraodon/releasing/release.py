@@ -210,7 +210,9 @@ def _nobody_knows(answers: Sequence[Answer], names: tuple[str, ...]) -> QueryErr
         )
     return QueryError(
         f"no released table counts {f'records by {together}' if names else 'all records'}",
-        fix=f"ask about attributes that one of its tables has: {listing([*tables.values()]) or 'there is none'}",
+        fix=f"ask about attributes that one of its tables has: {listing(tables.values())}"
+        if tables
+        else "read its answers; it has no table of counts",
     )
 
 

@@ -150,7 +150,7 @@ def _change_account(office: Office, sight: Sight) -> Done:
     given: dict[str, Any] = {"disabled": form == "disable"}
     if form == "password":
         given = {"password": fields.get("password", "")}
-    elif form == "identity":
+    elif form == "openid":
         given = {"identity": {name: fields.get(name, "") for name in ("issuer", "subject")}}
     said, name = ChangedAccount.model_validate(given), fields.get("user", "")
     change = office.accounts.change
@@ -170,7 +170,7 @@ FORMS: Final[Mapping[str, Form]] = {
     "remove-token": Form(_remove_token, EVERYBODY, "account"),
     "account": Form(_new_account, ONLY["admin"], "account"),
     "password": Form(_change_account, ONLY["admin"], "account"),
-    "identity": Form(_change_account, ONLY["admin"], "account"),
+    "openid": Form(_change_account, ONLY["admin"], "account"),
     "disable": Form(_change_account, ONLY["admin"], "account"),
     "enable": Form(_change_account, ONLY["admin"], "account"),
 }
