@@ -13,6 +13,7 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.workload.contribution import AllRanges, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
 from tetraodon.workload.number import Number
+from tetraodon.workload.records_where import RecordsWhere
 
 DOMAIN = Domain((Attribute("g", Integers(-1, 2)), Attribute("a", Integers(0, 2)), Attribute("b", Integers(0, 1))))
 QUERIES = [
@@ -27,6 +28,11 @@ QUERIES = [
     LinearQuery(Number(DOMAIN["a"], DOMAIN["g"], centred=True)),
     LinearQuery(AllRanges("g", 4), (Split("b"),)),
     LinearQuery(Table(("a", "g"), np.arange(24).reshape(2, 12) - 7), (Split("b"),)),
+    # a table of those for whom a condition holds has a column for each of their cells, and for nobody else's
+    *(
+        RecordsWhere(where, (), DOMAIN).lifted(LinearQuery(Table(("a", "g"), np.arange(2 * cells).reshape(2, -1) - 5)))
+        for where, cells in (("g <= 0", 6), ("g >= 0", 9), ("g > 0 and a > 0 or g = 1 and b = 0", 6))
+    ),
 ]
 
 

@@ -216,6 +216,7 @@ ARROW: list[tuple[Callable[[Sequence[Any]], Any], Attribute, list[Any], list[Any
     (lambda cells: strings(cells).cast(pyarrow.large_string()), LETTER, [b"a", b"e", b"a"], [BROKEN, b"\xc3", b""]),
     *((moments("s", zone), DATE, [SECOND, SECOND, None], [FAR, -FAR, 2**63 - 1]) for zone in (None, "UTC")),
     *((moments("ms", z), DATE, [SECOND * 10**3, None, 0], [FAR, -FAR, -(2**63)]) for z in (None, "Asia/Tokyo")),
+    *((moments("ms", zone), DATE, [SECOND * 10**3, None, -(2**63) + 1], [FAR, 2**63 - 1, 0]) for zone in (None, "UTC")),
     *((moments("us", z), DATE, [SECOND * 10**6, None, 0], [2**63 - 2, -(2**63) + 2, 2**63 - 1]) for z in (None, "UTC")),
     *((moments("ns", zone), DATE, [SECOND * 10**9, None, 0], [2**63 - 1, -(2**63), 1]) for zone in (None, "UTC")),
     (

@@ -52,6 +52,16 @@ def test_every_table_is_that_of_all_records(name: str) -> None:
             assert model.counts(places) == pytest.approx(10 * counted(shares, places), abs=1e-9)
 
 
+def test_a_fit_begins_anew_where_another_one_leaves_no_shares() -> None:
+    """Two tables, of whose cells with any share none agree: all products round to zero, in silence."""
+    here, there = np.array([[0.0, -2000.0]] * 2), np.array([[-2000.0] * 2, [0.0] * 2])
+    tables: list[Places] = [(0, 1), (1, 2)]
+    before = GraphicalModel(JunctionTree(tables, (2, 2, 2)), dict(zip(tables, (here, there), strict=True)), 100.0)
+    noisy = [NoisyTable(one, np.full((2, 2), 25.0), 1.0) for one in tables]
+    model = fit_model(noisy, (2, 2, 2), 100.0, before)
+    assert model.counts((0, 1)) == pytest.approx(np.full((2, 2), 25), abs=2)
+
+
 def test_exact_counts_are_fitted_where_a_model_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphical_model, "ENOUGH", 0.0)  # there is no noise to follow
     terms = terms_of(TABLES["a ring"], 2)

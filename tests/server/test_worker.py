@@ -114,9 +114,10 @@ def test_the_file_of_sources(tmp_path: Path) -> None:
     path.write_text("a: postgresql://u:p@h/d#t\n")
     assert read_sources(path) == {"a": "postgresql://u:p@h/d#t"}
     (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
-    path.write_text(f"a: {tmp_path}/t.csv\nb: {tmp_path}/link.csv\nc: {tmp_path}/c.csv\n")
+    query = f"select * from '{tmp_path}/t.csv'"
+    path.write_text(f'a: {tmp_path}/t.csv\nb: {tmp_path}/link.csv\nc: {tmp_path}/c.csv\nq: "{query}"\n')
     assert source_of(path, "c") == f"{tmp_path}/c.csv"
-    for name, told in (("a", "two data sets"), ("b", "two data sets"), ("d", "does not know")):
+    for name, told in (("a", "two data sets"), ("b", "two data sets"), ("d", "does not know"), ("q", "is a query")):
         with pytest.raises(SourcesError, match=told):
             source_of(path, name)
     assert issubclass(SourcesError, td.TableError)

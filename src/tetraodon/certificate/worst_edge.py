@@ -214,15 +214,18 @@ def at_value(
     Why   a split by the attribute puts both records into the same part. What the attribute itself contributes is a
           constant; two records cancel it, unless another split tells them apart, and there only its length counts.
     """
-    found = [_one(query, weight, domain, name, code, squares) for query, weight in queries]
+    sizes = dict(zip(domain.names, domain.shape, strict=True))
+    found = [_one(query, weight, sizes, name, code, squares) for query, weight in queries]
     return tuple((query, weight) for query, weight in found if weight)
 
 
-def _one(query: LinearQuery, weight: Fraction, domain: Domain, name: str, code: int, squares: bool) -> Weighted:
+def _one(
+    query: LinearQuery, weight: Fraction, sizes: Mapping[str, int], name: str, code: int, squares: bool
+) -> Weighted:
     by = tuple(split for split in query.by if split.name != name)
     given = query.contribution
     if isinstance(given, Among) and name in given.names:
-        return _one_of_part(LinearQuery(given, by), weight, domain, name, code, squares)
+        return _one_of_part(LinearQuery(given, by), weight, name, code, squares)
     if name not in given.names:
         return LinearQuery(given, by), weight
     if given.names == (name,):
@@ -232,15 +235,14 @@ def _one(query: LinearQuery, weight: Fraction, domain: Domain, name: str, code: 
         rest, times = given.at(name, code)
         return LinearQuery(rest, by), weight * times ** (2 if squares else 1)
     if isinstance(given, Table):
-        sizes = [domain[other].size for other in given.names]
-        rows = given.matrix.reshape(len(given.matrix), *sizes)
+        rows = given.matrix.reshape(len(given.matrix), *(sizes[other] for other in given.names))
         rows = np.take(rows, code, axis=1 + given.names.index(name)).reshape(len(rows), -1)
         rest_names = tuple(other for other in given.names if other != name)
         return LinearQuery(Table(rest_names, rows, given.unit), by), weight if rows.any() else Fraction(0)
     raise Refused(f"what this query adds up cannot be looked at for one {name} alone", fix="ask for it by other means")
 
 
-def _one_of_part(query: LinearQuery, weight: Fraction, domain: Domain, name: str, code: int, squares: bool) -> Weighted:
+def _one_of_part(query: LinearQuery, weight: Fraction, name: str, code: int, squares: bool) -> Weighted:
     """The same for a query about a part of the records."""
     part = query.contribution
     assert isinstance(part, Among)
@@ -252,13 +254,14 @@ def _one_of_part(query: LinearQuery, weight: Fraction, domain: Domain, name: str
     here = replace(part, inner=One(), first=(), within=()).at(name, code)  # who is left, by what else is asked of them
     if here is None or not 0 <= fixed < part.within[place]:
         return query, Fraction(0)
-    inner, weight = _one(LinearQuery(part.inner), weight, domain, name, fixed, squares)
+    inside = dict(zip(part.inner.names, part.within, strict=True))  # its table is over what they can have
+    inner, weight = _one(LinearQuery(part.inner), weight, inside, name, fixed, squares)
     if not isinstance(here, Among):
         return LinearQuery(inner.contribution, query.by), weight
     rest = [other for other in part.inner.names if other != name]
     kept = [part.inner.names.index(other) for other in rest]
     names = (*rest, *(other for other in here.names if other not in rest))
-    sizes = tuple(here.sizes[here.names.index(other)] for other in names)
+    every = tuple(here.sizes[here.names.index(other)] for other in names)
     first, within = (tuple(ends[place] for place in kept) for ends in (part.first, part.within))
-    inside = replace(here, inner=inner.contribution, names=names, sizes=sizes, first=first, within=within)
-    return LinearQuery(inside, query.by), weight
+    left = replace(here, inner=inner.contribution, names=names, sizes=every, first=first, within=within)
+    return LinearQuery(left, query.by), weight

@@ -14,15 +14,18 @@ import pyarrow.parquet
 from tetraodon.engine.column import require
 from tetraodon.errors import TableError
 
-LAST_TICK = {"s": (2**63 - 2) // 10**6, "ms": (2**63 - 2) // 10**3}
-"""The last moment that DuckDB holds, whose own unit is microseconds."""
+TICKS = {"s": 10**6, "ms": 10**3}
+"""Of DuckDB's own, which are microseconds."""
+ENDLESS = pyarrow.array([-(2**63) + 1, 2**63 - 1])
+"""Moments of any unit that DuckDB takes for infinite ones."""
 LAST_DAY, MILLISECONDS = 2**31 - 2, 86_400_000
 
 
 def arrow_table(table: pyarrow.Table, wanted: Collection[str] = ()) -> pyarrow.Table:
     """The wanted columns, or all, in types and with values that DuckDB reads without an error.
 
-    A moment or day beyond DuckDB's range is the last one inside; a text that is no UTF-8 is missing.
+    A moment or day beyond DuckDB's range is the last one inside, but for an infinite moment, as where DuckDB reads the
+    file itself; a text that is no UTF-8 is missing.
     """
     names = chosen(wanted, table.column_names)
     return pyarrow.table({name: _readable(table.column(name)) for name in names})
@@ -61,10 +64,13 @@ def _readable(column: pyarrow.ChunkedArray) -> Any:
     types, kind = pyarrow.types, column.type
     if types.is_dictionary(kind):
         return column if _is_utf8(column) else _readable(column.cast(kind.value_type))
-    if types.is_timestamp(kind) and kind.unit in LAST_TICK:
-        return _clamped(column, LAST_TICK[kind.unit])
+    if types.is_timestamp(kind) and kind.unit in TICKS:
+        ticks, each = column.cast(pyarrow.int64()), TICKS[kind.unit]
+        inside = pyarrow.compute.multiply(_clamped(ticks, (2**63 - 2) // each), each)
+        endless = pyarrow.compute.is_in(ticks, ENDLESS)
+        return pyarrow.compute.if_else(endless, ticks, inside).cast(pyarrow.timestamp("us", kind.tz))
     if types.is_date64(kind):
-        return _clamped(column, LAST_DAY * MILLISECONDS)
+        return _clamped(column.cast(pyarrow.int64()), LAST_DAY * MILLISECONDS).cast(kind)
     if types.is_float16(kind):
         return column.cast(pyarrow.float32())
     if types.is_decimal256(kind):
@@ -93,11 +99,8 @@ def _decoded(cell: bytes | None) -> str | None:
     return None
 
 
-def _clamped(column: pyarrow.ChunkedArray, most: int) -> pyarrow.ChunkedArray:
+def _clamped(ticks: pyarrow.ChunkedArray, most: int) -> pyarrow.ChunkedArray:
     """Moments or days that are at most so many ticks away from 1970."""
-    compute, ticks = pyarrow.compute, column.cast(pyarrow.int64())
-    low, high = compute.min_max(ticks).as_py().values()
-    if low is None or (-most <= low and high <= most):
-        return column
+    compute = pyarrow.compute
     least = compute.max_element_wise(ticks, -most, skip_nulls=False)
-    return compute.min_element_wise(least, most, skip_nulls=False).cast(column.type)
+    return compute.min_element_wise(least, most, skip_nulls=False)

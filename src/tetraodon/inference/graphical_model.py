@@ -56,7 +56,10 @@ class JunctionTree:
         return table.reshape([self.sizes[place] if place in places else 1 for place in clique])
 
     def propagated(self, terms: Mapping[Places, Floats]) -> dict[Places, Floats]:
-        """The share of records in every cell of every part, by belief propagation: inwards, then outwards."""
+        """The share of records in every cell of every part, by belief propagation: inwards, then outwards.
+
+        Not a number where terms are so far apart that all shares of a part round to zero.
+        """
         found: dict[Places, Floats] = {}
         for clique in self.cliques:
             found[clique] = np.ones([self.sizes[place] for place in clique])
@@ -75,7 +78,8 @@ class JunctionTree:
                 there = summed(found[above], above, shared)
                 ratio = np.divide(there, told[clique], out=np.zeros_like(there), where=told[clique] > 0)
                 found[clique] *= self.wide(ratio, shared, clique)
-            found[clique] /= found[clique].sum()
+            with np.errstate(invalid="ignore"):
+                found[clique] /= found[clique].sum()
         return found
 
     def off(
@@ -179,13 +183,17 @@ def fit_model(
     tables = [*dict.fromkeys(one.places for one in noisy)]
     tree, known = JunctionTree(tables, sizes), before.terms if before else {}
     least = min(one.deviation for one in noisy)
-    terms = {one.places: known.get(one.places, _first(one, total)) for one in noisy}
+    afresh = {one.places: _first(one, total) for one in noisy}
+    terms = {places: known.get(places, first) for places, first in afresh.items()}
     wanted, size = ENOUGH * sum(one.counts.size for one in noisy) / 2, least**2 / total
     ahead, last, best, speed = terms, terms, math.inf, 0
     for _ in range(STEPS):
         loss, slopes = tree.off(tree.propagated(ahead), noisy, total)
         if loss <= best:
             best, there, steep, speed = loss, ahead, slopes, speed + 1
+        elif best == math.inf:  # where another one ended there are no shares in these parts
+            ahead = last = afresh
+            continue
         else:  # too far: back to the best place so far, and on from there in shorter steps
             size, speed, last = size * SLOWER, 0, there
         if best <= wanted:

@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from tetraodon.engine.row_query import is_query
 from tetraodon.errors import LedgerError, TableError
 from tetraodon.policy.source import read_source
 from tetraodon.server.jobs import release_job, was_charged
@@ -53,6 +54,8 @@ def source_of(path: Path, dataset: str) -> str:
     found = read_sources(path)
     if dataset not in found:
         raise SourcesError("the worker does not know where this table is", fix="name it in the file of sources")
+    if is_query(found[dataset]):  # it could hide that two data sets have a table
+        raise SourcesError("the source of this data set is a query", fix="name the table that it reads")
     mine = os.path.realpath(found[dataset])
     if sum(os.path.realpath(address) == mine for address in found.values()) > 1:
         raise SourcesError("two data sets have this table, each with a total", fix="name it for one of them")
