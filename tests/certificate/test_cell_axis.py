@@ -14,7 +14,7 @@ from tests.worlds import graphs, positive, queries
 import tetraodon as td
 from tetraodon.certificate import cell_axis, edge_loss
 from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Term
-from tetraodon.certificate.cell_axis import GridAxis
+from tetraodon.certificate.cell_axis import ClassAxis, GridAxis
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
@@ -137,6 +137,38 @@ def test_attributes_in_another_order_than_their_metric() -> None:
         assert peak.value == 9
         assert cell in (peak.x, peak.y)
         assert graph.is_edge(domain.value(peak.x), domain.value(peak.y))
+
+
+def squares(side: int) -> SecretGraph:
+    domain = Domain((Attribute("y", Integers(0, side - 1)), Attribute("x", Integers(0, side - 1))))
+    return SecretGraph(domain, tuple(Factor((name,), Everything(side)) for name in ("y", "x")), 2)
+
+
+def test_steps_are_listed_once_and_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, listed = squares(6), list[int]()
+    whole = GridAxis(squares(6), (Term(0, Number(graph.domain["x"]), 1),), ())
+    assert len(whole.patterns()) > 1
+    monkeypatch.setattr(cell_axis, "PIECE", 7)
+    list_all = SecretGraph.edge_cells
+    monkeypatch.setattr(SecretGraph, "edge_cells", lambda graph: (listed.append(1), list_all(graph))[1])
+    for weight in (1, 2):
+        axis = GridAxis(graph, (Term(0, Number(graph.domain["x"]), weight),), ())
+        assert axis.patterns() == whole.patterns()
+        for pattern in axis.patterns():
+            assert axis.peak(pattern, frozenset()).value == weight * whole.peak(pattern, frozenset()).value
+    assert max(len(x) for _, x, _ in axis._steps()) == 7
+    assert len(listed) == 1
+
+
+def test_classes_are_refused_before_all_that_queries_see_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a query times cells took gigabytes."""
+    graph = squares(6)
+    axis = ClassAxis(graph, (Term(0, Prefix("x", 6, 5), 1),), (Crossing(0, Split("y")),))
+    monkeypatch.setattr(cell_axis, "LISTED_LIMIT", 6 * 36)
+    assert len(axis._cells) == 36
+    monkeypatch.setattr(cell_axis, "LISTED_LIMIT", 6 * 36 - 1)
+    with pytest.raises(Refused, match="y, x together have too many values"):
+        ClassAxis(graph, axis.terms, axis.crossings).patterns()
 
 
 def test_too_many_cells_or_edges_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.errors import Refused
 from tetraodon.workload.among import Among, among_all
 from tetraodon.workload.contribution import Contribution, Number, One, Prefix, Table
 from tetraodon.workload.linear import LinearQuery, Split
@@ -88,3 +89,11 @@ def test_what_always_holds_is_the_contribution_itself() -> None:
     left = everybody.also("a", np.arange(4) > 1)
     assert isinstance(left, Among)
     assert left.alone(np.arange(4)).tolist() == [0, 0, 2, 1]
+
+
+def test_rows_that_are_too_large_are_refused_before_they_are_written() -> None:
+    """A thousand running counts of a thousand codes, of those of a hundred others: gigabytes."""
+    sizes = (1000, 100)
+    part = Among(Prefix("a", 1000, 1000), ("a", "b"), sizes, ("b",), np.ones(100, np.bool_).tobytes(), (0,), (1000,))
+    with pytest.raises(Refused, match="too large to be written out"):
+        part.columns()

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -26,8 +27,10 @@ from tetraodon.errors import Refused
 from tetraodon.policy.secret_graph import Factor
 
 CLASS_LIMIT = 4096
-REMEMBERED = 500_000
-"""Steps that a graph remembers; more are looked for again by each certificate."""
+LISTED_LIMIT = 100_000_000
+"""Numbers that are listed to tell classes of cells apart: what each query sees of every cell."""
+PIECE = 2**16
+"""Steps that are looked at together: few enough to stay in fast memory."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +123,13 @@ class GridAxis(CellAxis):
                 yield 1, order[x], order[y]
             return
         found = self.graph.remembered.get("steps")
-        if found is None:
-            found = list(self._by_cost())
-            if sum(len(x) for _, x, _ in found) <= REMEMBERED:
-                self.graph.remembered["steps"] = found
-        yield from found
+        if found is None:  # cells of lists of all pairs have short numbers: `MATRIX_LIMIT`
+            found = [(cost, x.astype(np.uint16), y.astype(np.uint16)) for cost, x, y in self._by_cost()]
+            self.graph.remembered["steps"] = found
+        for cost, x, y in found:
+            for start in range(0, len(x), PIECE):
+                part = slice(start, start + PIECE)
+                yield cost, x[part].astype(np.int64), y[part].astype(np.int64)
 
     def _by_cost(self) -> Iterator[tuple[int, Ints, Ints]]:
         """Edges between records, by how many factors they change."""
@@ -159,13 +164,17 @@ class ClassAxis(CellAxis):
     def _cells(self) -> Ints:
         """One or two cells of every class: two where the class has more than one, since it holds a step then."""
         terms = sorted(self.terms, key=lambda term: len(term.contribution.names))
-        written = [
-            term.contribution.columns() for term in terms
-        ]  # what is too large is refused before cells are listed
-        rows = [np.asarray(table[:, self._local(term)]) for table, term in zip(written, terms, strict=True)]
-        rows += [crossing.split.of(self._codes[crossing.split.name])[None, :] for crossing in self.crossings]
+        # what is too large is refused before cells are listed
+        written = [(term.contribution.columns(), term) for term in terms]
+        count = sum(len(table) for table, _ in written) + len(self.crossings)
+        if count * self.graph.domain.size > LISTED_LIMIT:
+            raise self._too_many()
         label = np.zeros(self.graph.domain.size, np.int64)
-        for row in np.concatenate(rows):
+        rows = chain(
+            (np.asarray(row)[local] for table, term in written for local in [self._local(term)] for row in table),
+            (crossing.split.of(self._codes[crossing.split.name]) for crossing in self.crossings),
+        )
+        for row in rows:
             kinds, kind = np.unique(row, return_inverse=True)  # entries may be long: number them first
             _, label = np.unique(label * len(kinds) + kind, return_inverse=True)
             if int(label.max()) >= CLASS_LIMIT:

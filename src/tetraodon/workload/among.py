@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tetraodon.arrays import Bools, Ints
+from tetraodon.workload.number import writable
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -83,8 +84,10 @@ class Among:
         return None
 
     def columns(self) -> Ints:
-        holds, cell = self._seen(np.arange(math.prod(self.sizes)))
-        return np.asarray(self.inner.columns()[:, cell] * holds)
+        inner, size = self.inner.columns(), math.prod(self.sizes)
+        writable(len(inner) * size)
+        holds, cell = self._seen(np.arange(size))
+        return np.asarray(inner[:, cell] * holds)
 
     # -- less of it ----------------------------------------------------------------------------
 

@@ -138,6 +138,19 @@ def test_variances_do_not_depend_on_how_many_are_worked_out_together(monkeypatch
     assert max(widths) == 3
 
 
+def test_many_sums_are_worked_out_from_what_bins_ask_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solving for each of five thousand running counts took seconds, for every epsilon that was tried."""
+    fit = SmoothFit(3000, 2.0, (Level(20, 3.0), Level(100, 4.0, 5.0)))
+    rows = np.tril(np.ones((3000, 3000)))[:512]
+    one_by_one = np.concatenate([fit.covariance_times(row[None]) for row in rows[::100]])
+    solved: list[int] = []
+    right = SmoothFit._right_of_bins
+    monkeypatch.setattr(SmoothFit, "_right_of_bins", lambda fit, b: (solved.append(b.shape[1]), right(fit, b))[1])
+    found = np.concatenate([fit.covariance_times(rows[start : start + 256]) for start in (0, 256)])
+    assert found[::100] == pytest.approx(one_by_one, rel=1e-9, abs=1e-9)
+    assert sum(solved) == fit._hats.shape[0] < len(rows)
+
+
 @given(fits())
 @settings(deadline=None)
 def test_many_running_counts_at_once_are_those_one_by_one(fit: SmoothFit) -> None:

@@ -68,7 +68,7 @@ def running_noise(at: Scaled) -> tuple[Floats, Floats]:
         variance = running_variance_bounds(fit) * at.above_discrete
         return variance, np.sqrt(variance / 2)
     variance, largest = np.zeros(fit.size), np.zeros(fit.size)
-    if isinstance(fit, BandedFit | RunningFit) and at.strategy.noise == GAUSSIAN:  # which asks for variances alone
+    if at.strategy.noise == GAUSSIAN:  # which asks for variances alone
         return fit.running_variances(np.arange(fit.size)) * at.above_discrete, largest
     codes = np.arange(fit.size)
     for start in range(0, fit.size, TOGETHER):

@@ -30,6 +30,8 @@ WRITTEN_OUT = 512
 """Counts whose covariance is written out."""
 NUMBERS = 2**21
 """How many numbers of right sides are solved for together: some 16 MB, copied a few times."""
+PULLED = 8
+"""How many bins there may be for each row, for what bins ask of each other to be worked out once for all rows."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,14 @@ class SmoothFit:
         """Cov(x) f for every row f: how the errors of all counts go with the error of f x.
 
         Why   the estimate moves by Cov(x) / leaves when the measured counts move ([HMD14] leaves this inference open).
-              For more rows than there are counts it is quicker to write the covariance out.
+              For more rows than there are counts it is quicker to write the covariance out, and for many rows, to know
+              what the finest bins ask of each other.
         """
         if len(functionals) > self.size <= WRITTEN_OUT:
             return np.asarray(functionals @ self._covariance)
+        if self._hats.shape[0] <= min(MOST_KNOTS, PULLED * len(functionals)):
+            pull = self._pulls @ (self._hats @ functionals.T)
+            return np.asarray(self.leaves * (functionals + (self._hats.T @ pull).T))
         nothing = np.zeros(len(functionals))
         return self.leaves * self.counts(functionals, {}, {}, nothing)
 
