@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from fractions import Fraction
 
 import psycopg
@@ -13,7 +15,9 @@ from tests.services import needs_postgres, postgres
 
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.address import ledger_address
 from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.database import Database
 
 pytestmark = needs_postgres
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
@@ -91,3 +95,19 @@ def test_a_server_that_is_gone_charges_nothing_and_tells_no_password() -> None:
         assert ledger.account("adult").charged == 0
     finally:
         server.close()
+
+
+def test_a_server_that_is_silent_is_not_waited_for_without_end(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by who connects, nor by who is connected when the network begins to drop everything."""
+    for query, wanted in (("", "30000"), ("?tcp_user_timeout=5000", "5000")):
+        with Database(ledger_address(address + query)).writing(make=True) as connection:
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            told = driver.info.get_parameters()
+        assert (told["tcp_user_timeout"], told["keepalives_idle"], told["connect_timeout"]) == (wanted, "10", "10")
+    monkeypatch.setattr("tetraodon.ledger.database.SILENCE", {"connect_timeout": 2})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        begun = time.monotonic()
+        with pytest.raises(LedgerError, match="refused to work"):
+            Ledger(f"postgresql+psycopg://u@127.0.0.1:{silent.getsockname()[1]}/d").entries("d")
+        assert time.monotonic() < begun + 30

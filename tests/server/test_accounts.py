@@ -6,11 +6,13 @@ from typing import Any
 
 import argon2
 import pytest
+from sqlalchemy import select
 from tests.server.conftest import World
 
 from tetraodon.server.accounts import MOST_TOKENS, SCOPES, SESSION_SECONDS, Person
 from tetraodon.server.refusal import Turned
 from tetraodon.server.routes import COOKIE
+from tetraodon.server.state import sessions
 
 PASSWORD = "correct horse battery"
 
@@ -138,6 +140,41 @@ def test_removing_a_token_removes_those_made_with_it(world: World) -> None:
     assert [accounts.of_token(one["token"]) for one in chain] == [None] * 3
     assert accounts.of_token(other["token"]) is not None
     assert world.told()[-3:] == ["token-removed"] * 3
+
+
+def test_nothing_is_made_with_what_was_ended_meanwhile(peopled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that was let in, or a password that was compared, before the token was removed or the password changed."""
+    accounts, ann, world = peopled.office.accounts, peopled.person("ann"), peopled
+    token = accounts.new_token(ann, "first", ["read"], 30)
+    session = accounts.begin("ann", "sign-in")
+    callers = [accounts.of_token(token["token"]), accounts.of_session(session)]
+    accounts.remove_token(ann, token["id"])
+    accounts.sign_out(session)
+    for caller in callers:
+        assert caller is not None
+        with pytest.raises(Turned, match="any more"):
+            accounts.new_token(caller, "later", ["read"], 30)
+    assert [one["label"] for one in accounts.own_tokens(ann)] == ["test"]
+    verify = argon2.PasswordHasher.verify
+
+    def overtaken(self: argon2.PasswordHasher, kept: str, given: str) -> bool:
+        monkeypatch.setattr(argon2.PasswordHasher, "verify", verify)
+        found = bool(verify(self, kept, given))
+        accounts.change("root", "eve", **changes.pop())
+        return found
+
+    changes: list[dict[str, Any]] = [{"password": "another horse"}, {"disabled": True}] * 2
+    while changes:
+        accounts.change("root", "eve", password=PASSWORD, disabled=False)
+        monkeypatch.setattr(argon2.PasswordHasher, "verify", overtaken)
+        new = ("a thief's horse",) if len(changes) > 2 else ()
+        with pytest.raises(Turned, match="wrong"):
+            (accounts.change_own if new else accounts.sign_in)("eve", PASSWORD, *new)
+    accounts.change("root", "eve", disabled=True)
+    with pytest.raises(Turned, match="wrong"):  # vouched for elsewhere
+        accounts.begin("eve", "sign-in-elsewhere")
+    with world.office.state.reading() as connection:
+        assert connection.execute(select(sessions)).all() == []
 
 
 def test_expired_tokens_do_not_count_towards_the_limit(world: World) -> None:

@@ -144,7 +144,17 @@ def test_what_does_not_come_back_as_it_was_sent_is_refused(vouching: Vouching) -
 
 @pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint", "jwks_uri"])
 @pytest.mark.parametrize(
-    "value", [None, 1, "", "http://evil.example/x", "file:///etc/passwd", "https://", "http://[", {}]
+    "value",
+    [
+        *(None, 1, "", "http://evil.example/x", "file:///etc/passwd", "https://", "http://[", {}),
+        *(
+            "https://例え.example/x",
+            "https://id.example/\ud800",
+            "https://id.example/\r\nX: y",
+            "https://id.example/#x",
+        ),
+        *("https://id.example:x/", f"https://id.example/{'x' * 3000}", "https://id.example/a b"),
+    ],
 )
 def test_endpoints_that_are_missing_or_without_tls_are_refused(vouching: Vouching, name: str, value: Any) -> None:
     elsewhere = Elsewhere(Provider(vouching.issuer, "us", "hush"), "https://here/oidc/back")

@@ -27,6 +27,8 @@ Sources = Annotated[
 ]
 REPLACED_SECONDS = 2.0
 """How long a worker that died is missing."""
+SERVER = "TETRAODON_SERVER"
+"""Tells a worker which process is its server."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -117,16 +119,17 @@ def _uvicorn() -> ModuleType:
 
 @contextmanager
 def _workers(number: int, ledger: str, releases: Path, sources: Path | None) -> Iterator[None]:
-    """Workers beside the server: one that dies is replaced, and all end with the server.
+    """Workers beside the server: one that dies is replaced, and all end with the server, however that ends.
 
     Why  requests would be running for ever if the only worker was killed. The ledger's address may hold a password, so
          it goes by the environment.
     """
+    told = os.environ | {"TETRAODON_LEDGER": ledger, SERVER: str(os.getpid())}
     words = ["work", "--releases", str(releases), "--sources", str(sources)]
     command = [sys.executable, "-m", "tetraodon.cli.main", *words]
 
     def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(command, env=os.environ | {"TETRAODON_LEDGER": ledger}, stdin=subprocess.DEVNULL)
+        return subprocess.Popen(command, env=told, stdin=subprocess.DEVNULL)
 
     def replace_dead() -> None:
         while not ending.wait(REPLACED_SECONDS):
@@ -182,7 +185,9 @@ def work(
         make_private(releases)
         if as_json:
             emit({"releases": str(releases)})
-        Worker(state, ledger, releases.resolve(), sources, Limits(seconds, megabytes)).serve()
+        worker = Worker(state, ledger, releases.resolve(), sources, Limits(seconds, megabytes))
+        server = os.environ.get(SERVER)
+        worker.serve(lambda: server in (None, str(os.getppid())))  # a server that was killed ends nobody
 
 
 def account(

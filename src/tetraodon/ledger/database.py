@@ -14,8 +14,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Final
 from weakref import finalize
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
@@ -29,6 +30,16 @@ from tetraodon.ledger.schema import check_version
 
 BUSY_SECONDS = 30
 PRAGMAS = ("foreign_keys=ON", "synchronous=EXTRA", "fullfsync=ON", "journal_mode=DELETE")
+SILENCE: Final[Mapping[str, int]] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+"""For how long a machine that does not answer any more is waited for, in libpq's words: some 30 seconds. A network that
+drops everything breaks no connection, and a worker would wait on it for hours. What an address says itself is kept.
+"""
 
 _READING = "tetraodon_reading"
 _WRITERS = int.from_bytes(b"tetraodo")
@@ -170,7 +181,11 @@ def _server(address: Address) -> Engine:
     # READ COMMITTED, whatever the server's default: after waiting for the lock, the next statement must see
     # the charges of whoever held it. A snapshot taken before the wait would not.
     # A connection that broke while it was kept is noticed before it is used (pool_pre_ping).
-    engine = create_engine(address.url, hide_parameters=True, isolation_level="READ COMMITTED", pool_pre_ping=True)
+    of_libpq = address.url.get_driver_name().startswith("psycopg")
+    settings = {name: value for name, value in SILENCE.items() if of_libpq and name not in address.url.query}
+    engine = create_engine(
+        address.url, hide_parameters=True, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=settings
+    )
 
     def begun(connection: Connection) -> None:
         if not connection.get_execution_options().get(_READING, False):

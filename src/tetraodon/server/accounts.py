@@ -28,13 +28,16 @@ _NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who calls, in which role, and with which scopes; with a token, its id and when it expires."""
+    """Who calls, in which role, and with which scopes; with a token, its id and when it expires. `shown` is the hash of
+    the session or token that they showed.
+    """
 
     name: str
     role: str
     scopes: frozenset[str]
     token: str = ""
     expires: float = math.inf
+    shown: str = ""
 
 
 @cache
@@ -89,9 +92,11 @@ class Accounts:
         password: str | None = None,
         disabled: bool | None = None,
         identity: tuple[str, str] | None = None,
+        kept: str | None = None,
     ) -> None:
         """Another password, no way in any more, or the issuer and subject of another identity at an OpenID provider.
-        Any change ends all sessions and tokens: whoever has one of them may be why it is made.
+        Any change ends all sessions and tokens: whoever has one of them may be why it is made. With `kept`, nothing is
+        changed unless that is what is kept of the password still.
         """
         values: dict[str, Any] = {}
         if password is not None:
@@ -102,8 +107,11 @@ class Accounts:
             fix = "give a password or an identity, or say whether it is disabled"
             raise Turned(422, "nothing is to be changed", fix=fix)
         with self._state.writing() as connection:
-            if connection.execute(select(people.c.name).where(people.c.name == name)).one_or_none() is None:
+            row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
+            if row is None:
                 raise not_there("account")
+            if kept is not None and (row.disabled or row.password != kept):
+                raise _wrong()
             if values:
                 connection.execute(update(people).where(people.c.name == name).values(**values))
             if identity is not None:
@@ -136,30 +144,35 @@ class Accounts:
 
     def sign_in(self, name: str, password: str) -> str:
         """The secret of a new session."""
-        self._prove(name, password)
-        return self.begin(name, "sign-in")
+        return self.begin(name, "sign-in", self._prove(name, password))
 
     def change_own(self, name: str, password: str, new: str) -> str:
         """Another password for somebody who knows the old one, which ends their sessions and tokens; a new session."""
-        self._prove(name, password)
-        self.change(name, name, password=new)
-        return self.begin(name, "sign-in")
+        self.change(name, name, password=new, kept=self._prove(name, password))
+        return self.sign_in(name, new)
 
-    def _prove(self, name: str, password: str) -> None:
-        """Refuse a password that is not the account's. The same words, and the same work, whatever is wrong."""
+    def _prove(self, name: str, password: str) -> str:
+        """What is kept of a password; refused, in the same words and after the same work, if it is no good."""
         row = self._state.one(people, people.c.name == name)
         known = row is not None and bool(row.password) and not row.disabled
         try:
             hasher().verify(row.password if row is not None and known else _nobody(), password[: LONGEST_PASSWORD + 1])
         except (Argon2Error, InvalidHashError):
             known = False
-        if not known:
-            raise Turned(401, "name or password is wrong", fix="try again, or ask an admin for a new password")
+        if row is None or not known:
+            raise _wrong()
+        return str(row.password)
 
-    def begin(self, name: str, how: str) -> str:
-        """A session for somebody who has shown who they are."""
+    def begin(self, name: str, how: str, kept: str | None = None) -> str:
+        """A session for somebody who has shown who they are: by a password of which this is `kept`, or elsewhere.
+
+        Why  a password takes a while to be compared: whatever was changed meanwhile ended all sessions.
+        """
         secret, now = secrets.token_urlsafe(32), self._state.clock()
         with self._state.writing() as connection:
+            row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
+            if row is None or row.disabled or kept not in (None, row.password):
+                raise _wrong()
             connection.execute(delete(sessions).where(sessions.c.expires <= now))
             connection.execute(insert(sessions).values(hash=digest(secret), person=name, expires=now + SESSION_SECONDS))
             self._state.note(connection, name, how)
@@ -172,14 +185,15 @@ class Accounts:
     def of_session(self, secret: str) -> Person | None:
         """Whose session it is, if it is one."""
         row = self._shown(sessions, secret)
-        return None if row is None else Person(row.name, row.role, frozenset(SCOPES))
+        return None if row is None else Person(row.name, row.role, frozenset(SCOPES), shown=row.hash)
 
     # -- programs ------------------------------------------------------------------------------------
 
     def new_token(self, person: Person, label: str, scopes: list[str], days: int) -> dict[str, Any]:
         """A token with some of the caller's scopes. Its secret is told once.
 
-        Post  one that is made with a token ends no later than that: whoever found a token cannot keep it alive.
+        Post  one that is made with a token ends no later than that, and none is made with one that was removed
+              meanwhile: whoever found a token cannot keep it alive.
         """
         wanted = frozenset(scopes)
         if not wanted or not wanted <= person.scopes:
@@ -188,6 +202,9 @@ class Accounts:
         expires = min(self._state.clock() + days * 86400, person.expires)
         with self._state.writing() as connection:
             connection.execute(delete(tokens).where(tokens.c.expires <= self._state.clock()))
+            shown = [connection.execute(select(t).where(t.c.hash == person.shown)).first() for t in (sessions, tokens)]
+            if person.shown and not any(shown):
+                raise Turned(401, "you are not signed in any more", fix="sign in, or send a token that is still there")
             mine = connection.execute(select(tokens.c.id).where(tokens.c.person == person.name)).all()
             if len(mine) >= MOST_TOKENS:
                 raise conflict("you have too many tokens", "remove some")
@@ -228,7 +245,7 @@ class Accounts:
         row = self._shown(tokens, secret)
         if row is None:
             return None
-        return Person(row.name, row.role, frozenset(row.scopes.split()), token=row.id, expires=row.expires)
+        return Person(row.name, row.role, frozenset(row.scopes.split()), row.id, row.expires, row.hash)
 
     def _shown(self, table: Table, secret: str) -> Row[Any] | None:
         """The session or token with this secret, and its account, if both can be used now."""
@@ -241,3 +258,7 @@ class Accounts:
         """The role of an account that can be used; empty if there is none."""
         row = self._state.one(people, people.c.name == name)
         return "" if row is None or row.disabled else str(row.role)
+
+
+def _wrong() -> Turned:
+    return Turned(401, "name or password is wrong", fix="try again, or ask an admin for a new password")

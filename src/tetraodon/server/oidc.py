@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -27,6 +28,8 @@ from tetraodon.server.refusal import Turned
 ALGORITHMS = ["RS256", "ES256", "PS256", "EdDSA"]
 """Signatures with public keys alone: no shared secret, and not none."""
 MOST_WAITING, MOST_BYTES, SECONDS = 10_000, 1_000_000, 15.0
+ADDRESS = re.compile(r"[!-\"$-~]{1,2000}")
+"""What a header can hold, without a fragment."""
 KEYS = {"issuer", "client_id", "client_secret"}
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -156,9 +159,9 @@ def _private(address: str) -> bool:
     """Whether nobody can listen in on the way to an address: TLS, or this machine."""
     try:
         parts = urlsplit(address)
-        return bool(parts.hostname) and (
-            parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-        )
+        here = parts.port != 0 and parts.hostname in LOOPBACK  # a port that is none is a ValueError
+        private = parts.scheme == "https" or (parts.scheme == "http" and here)
+        return bool(parts.hostname and private and ADDRESS.fullmatch(address))
     except ValueError:
         return False
 
