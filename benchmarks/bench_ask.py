@@ -21,12 +21,11 @@ from benchmarks.runs import row
 from reproduce.fig_boundary import ADVERSARY, ROWS, policy, rows
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise.coins import system_coins
-from tetraodon.publishing.channel import SetChannel
-from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.plan import plan_view
-from tetraodon.publishing.sampling import view_cells
-from tetraodon.publishing.tuple_files import write_tuples
-from tetraodon.publishing.view import View
+from tetraodon.views.channel import SetChannel
+from tetraodon.views.plan import plan_view
+from tetraodon.views.sampling import view_cells
+from tetraodon.views.tuple_files import cells_of, write_tuples
+from tetraodon.views.view import View
 
 
 def questions() -> list[str]:

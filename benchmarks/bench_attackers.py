@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import real
-from tetraodon.certificate.markov_quilt import exact_influences, quilt_budget, spread
+from tetraodon.certificate.correlated_records import exact_influences, quilt_budget, spread
 from tetraodon.policy.attackers import Chain, Matrix, transition_matrix
 
 STEP = 0.2

@@ -17,9 +17,9 @@ import polars as pl
 import tetraodon as td
 from benchmarks.data import real
 from tetraodon.gate import without_ledger
-from tetraodon.releasing.combined import combine
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.counting import count
+from tetraodon.releases.estimates import combine
+from tetraodon.releases.run import noisy
 
 ADULT = ("age", "education", "hours_per_week", "marital_status", "occupation", "race", "sex", "workclass")
 TARGET = 0.9

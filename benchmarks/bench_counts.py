@@ -19,10 +19,10 @@ import polars as pl
 
 import tetraodon as td
 from benchmarks.data import real
-from tetraodon.arrays import Floats
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.many_ranges import many_rectangles, running_map
-from tetraodon.releasing.release import Release
+from tetraodon.exact.arrays import Floats
+from tetraodon.releases.answer import many_rectangles, running_map
+from tetraodon.releases.counting import count
+from tetraodon.releases.release import Release
 
 ATTRIBUTES = ("age", "education", "hours_per_week", "marital_status", "occupation", "race", "sex", "workclass")
 SIZES = ((0, 0), (1, 1), (2, 2), (3, 5), (6, 10), (11, 30), (31, 100), (101, 1000), (1001, 10**9))

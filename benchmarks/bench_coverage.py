@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import tetraodon as td
-from tetraodon.releasing.release import Release
+from tetraodon.releases.release import Release
 
 RECORDS, RELEASES = 1_500, 1_000
 POLICY: dict[str, Any] = {

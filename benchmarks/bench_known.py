@@ -13,8 +13,7 @@ from __future__ import annotations
 import random
 import time
 
-from tetraodon.pufferfish.longest import longest_cycle, longest_path
-from tetraodon.pufferfish.policy_graph import SINK, SOURCE, PolicyGraph
+from tetraodon.pufferfish.policy_graph import SINK, SOURCE, PolicyGraph, longest_cycle, longest_path
 
 COUNTS = 200
 SECONDS = 30.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from scripts.services import Postgres
 
 import tetraodon as td
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 
 PROCESSES = 4
 POLICY = {"dataset": "d", "attributes": {"sex": ["f", "m"]}, "budget": {"epsilon": 1}}

@@ -37,8 +37,8 @@ ASK = MEASURED.format(
 from fractions import Fraction
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.publishing.channel import CopyChannel
-from tetraodon.publishing.view import View
+from tetraodon.views.channel import CopyChannel
+from tetraodon.views.view import View
 sizes = {"a": 100, "b": 100, "c": 1000}
 domain = Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in sizes.items()))
 td.research.domain_count(domain, asked)  # what is imported on the first question is no part of it

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.noise import discrete_gaussian, discrete_laplace
-from tetraodon.noise.gaussian import gaussian_sampler
-from tetraodon.noise.laplace import laplace_sampler
+from tetraodon.noise.discrete import gaussian_sampler, laplace_sampler
 
 COUNT = 1 << 20
 

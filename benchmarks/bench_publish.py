@@ -32,8 +32,8 @@ from reproduce.fig_boundary import (
     policy,
     rows,
 )
-from tetraodon.publishing.channel import SetChannel
-from tetraodon.publishing.plan import ViewPlan, plan_view
+from tetraodon.views.channel import SetChannel
+from tetraodon.views.plan import ViewPlan, plan_view
 
 
 def experiment(repeats: int) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tetraodon.certificate.markov_quilt import quilt_budget
+from tetraodon.certificate.correlated_records import quilt_budget
 from tetraodon.policy.attackers import Chain
 from tetraodon.pufferfish import (
     Additive,

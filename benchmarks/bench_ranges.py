@@ -24,12 +24,12 @@ import tetraodon as td
 from benchmarks.runs import row
 from reproduce.fig_ranges import policy
 from tetraodon.gate import without_ledger
-from tetraodon.inference.monotone import monotone_counts
+from tetraodon.inference.consistency import monotone_counts
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.estimates import raw_table
-from tetraodon.releasing.many_ranges import many_ranges
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.answer import many_ranges
+from tetraodon.releases.counting import count
+from tetraodon.releases.estimates import raw_table
+from tetraodon.releases.run import noisy
 
 SIZE = 4357
 TARGETS = {1: 1.0, 10: 0.40, 50: 0.34, 100: 0.34, 500: 0.34, 1000: 0.34, SIZE: 0.25}

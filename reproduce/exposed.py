@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from reproduce.figure import Check, Table
 from tetraodon.domain import Domain
 from tetraodon.noise.coins import Coins, system_coins
-from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.distinct_tuples import shown
-from tetraodon.publishing.exposure import BELIEF, MOST_EXPOSED, Exposure, exposure, suspect
-from tetraodon.publishing.plan import ViewPlan
-from tetraodon.publishing.sampling import Cells, view_cells
+from tetraodon.views.exposure import BELIEF, MOST_EXPOSED, Exposure, exposure, shown, suspect
+from tetraodon.views.plan import ViewPlan
+from tetraodon.views.sampling import Cells, view_cells
+from tetraodon.views.tuple_files import cells_of
 
 Ints = NDArray[np.int64]
 

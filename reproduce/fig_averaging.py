@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reproduce.figure import Chart, Check, Figure, Progress, Table
 from tetraodon.attacks.attack import Attack
-from tetraodon.attacks.known_sums import ATTACK
+from tetraodon.attacks.on_mechanisms import KNOWN_SUMS as ATTACK
 
 
 def run(quick: bool, progress: Progress) -> Figure:  # noqa: ARG001 - the attack is quick as it is

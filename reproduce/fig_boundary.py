@@ -21,10 +21,10 @@ from reproduce.figure import Chart, Check, Figure, Progress, Table, lines
 from reproduce.three_way import compared
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.noise.coins import system_coins
-from tetraodon.publishing.channel import SetChannel
-from tetraodon.publishing.columns import cells_of, codes_of
-from tetraodon.publishing.plan import ViewPlan, plan_view
-from tetraodon.publishing.sampling import view_cells
+from tetraodon.views.channel import SetChannel
+from tetraodon.views.plan import ViewPlan, plan_view
+from tetraodon.views.sampling import view_cells
+from tetraodon.views.tuple_files import cells_of, codes_of
 
 NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)

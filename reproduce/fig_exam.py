@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 
 from reproduce.figure import Check, Figure, Progress, Table, lines
-from tetraodon.attacks.exam import EPSILON, sitting
+from tetraodon.attacks.on_mechanisms import EXAM_EPSILON as EPSILON
+from tetraodon.attacks.on_mechanisms import sitting
 from tetraodon.pufferfish import Additive, Definition, Laplace, Prior, pairs, scenarios, verify
 
 PRINTED, SAFE = "scale 1/epsilon", "scale n/epsilon, every prior"

@@ -18,11 +18,11 @@ import tetraodon as td
 from benchmarks.data import adult, real
 from reproduce.figure import Check, Figure, Progress, Table, lines, mean_over_ranges
 from tetraodon.gate import without_ledger
-from tetraodon.inference.monotone import monotone_counts
+from tetraodon.inference.consistency import monotone_counts
 from tetraodon.noise import discrete_laplace
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.estimates import raw_table
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.counting import count
+from tetraodon.releases.estimates import raw_table
+from tetraodon.releases.run import noisy
 
 FANOUT = 16
 RANGES = 10_000

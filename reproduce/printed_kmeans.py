@@ -9,7 +9,7 @@ import numpy as np
 
 from reproduce.points import Floats, Points
 from tetraodon.policy.attribute_graph import Blocks, Everything
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 

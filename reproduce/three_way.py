@@ -15,11 +15,10 @@ import tetraodon as td
 from reproduce.figure import Check, Table
 from tetraodon.inference.estimate import Estimate
 from tetraodon.noise.coins import system_coins
-from tetraodon.publishing.columns import cells_of, codes_of
-from tetraodon.publishing.plan import ViewPlan
-from tetraodon.publishing.sampling import Cells, view_cells
-from tetraodon.publishing.tuple_files import write_tuples
-from tetraodon.publishing.view import View
+from tetraodon.views.plan import ViewPlan
+from tetraodon.views.sampling import Cells, view_cells
+from tetraodon.views.tuple_files import cells_of, codes_of, write_tuples
+from tetraodon.views.view import View
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

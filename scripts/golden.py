@@ -21,8 +21,8 @@ from typing import Any
 import tetraodon as td
 from scripts.audit.worlds import make_world
 from scripts.fuzz.plans import policy as any_policy
-from tetraodon.publishing.plan import ViewPlan, plan_view
-from tetraodon.releasing.documents import certificate_document
+from tetraodon.releases.codec import certificate_document
+from tetraodon.views.plan import ViewPlan, plan_view
 
 Document = dict[str, Any]
 FILE = Path(__file__).parent.parent / "tests" / "data" / "golden.jsonl"

@@ -38,18 +38,18 @@ from pyarrow import parquet
 
 import tetraodon as td
 from tetraodon.ledger import Ledger
-from tetraodon.publishing.plan import plan_view
+from tetraodon.views.plan import plan_view
 
 SOURCE = Path(td.__file__).parent
 TRACED = (
     "gate/*.py",
     "ledger/*.py",
-    "releasing/run.py",
-    "releasing/folder.py",
-    "publishing/publish.py",
-    "publishing/folder.py",
-    "publishing/series_state.py",
-    "publishing/tuple_files.py",
+    "releases/run.py",
+    "releases/folder.py",
+    "views/publish.py",
+    "views/folder.py",
+    "views/series_state.py",
+    "views/tuple_files.py",
 )
 RELEASE = {
     "dataset": "people",

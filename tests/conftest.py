@@ -32,10 +32,10 @@ LONG = (
     "tests/test_every_mechanism_verified.py",
     "tests/test_docs.py",
     "tests/test_killed_lines.py",
-    "tests/releasing/test_coverage.py",
+    "tests/releases/test_coverage.py",
     "tests/certificate/known/test_largest_push.py",
-    "tests/releasing/test_rows_per_person.py",
-    "tests/releasing/test_ask.py",
+    "tests/releases/test_rows_per_person.py",
+    "tests/releases/test_ask.py",
 )
 """Services and files whose tests take longest together. A name that is missing here only costs time."""
 

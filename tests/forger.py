@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tetraodon.ledger import document_hash
 from tetraodon.ledger.signing import Signer
-from tetraodon.releasing.manifest import file_hash
+from tetraodon.releases.folder import file_hash
 
 STRANGER = Signer(Ed25519PrivateKey.from_private_bytes(bytes(32)))
 

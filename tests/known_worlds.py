@@ -15,12 +15,11 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Within
 from tetraodon.policy.known import Known, Rectangle, known_query
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.pufferfish.longest import longest_cycle, longest_path
-from tetraodon.pufferfish.policy_graph import policy_graph, sparsity
-from tetraodon.questions import count, histogram
-from tetraodon.workload.contribution import One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Split, splits
-from tetraodon.workload.number import Number
+from tetraodon.pufferfish.policy_graph import longest_cycle, longest_path, policy_graph, sparsity
+from tetraodon.query.contribution import One, Prefix, Table
+from tetraodon.query.kinds import count, histogram
+from tetraodon.query.linear import LinearQuery, Split, splits
+from tetraodon.query.number import Number
 
 
 @dataclass(frozen=True)

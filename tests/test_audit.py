@@ -23,14 +23,15 @@ from scripts.audit.ranks import rank_loss
 
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.engine import Individuals, csv_file
+from tetraodon.engine import Individuals
+from tetraodon.engine import csv_table as csv_file
 from tetraodon.errors import TableError
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.releasing import counting as releasing_counting
-from tetraodon.releasing import pricing
-from tetraodon.workload.chosen_tables import ChosenTables
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.ranks import Ranks
+from tetraodon.query.aim import ChosenTables
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.ranks import Ranks
+from tetraodon.releases import counting as releasing_counting
+from tetraodon.releases import pricing
 
 PARTS, CASES = 10, int(os.environ.get("TETRAODON_AUDIT_CASES", "1000"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.components import components
+from tetraodon.exact.arrays import components
 
 
 def reached(start: int, links: list[tuple[int, int]]) -> set[int]:

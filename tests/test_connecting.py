@@ -10,7 +10,7 @@ import pytest
 
 import tetraodon as td
 from tests.server.conftest import ITEMS, POLICY, World
-from tetraodon.connecting import TRIES
+from tetraodon.client import TRIES
 from tetraodon.errors import BudgetExhausted, LedgerError, PolicyError, Refused, ReleaseError
 from tetraodon.server.door import Buckets
 
@@ -73,7 +73,7 @@ def test_what_the_server_is_too_busy_for_is_asked_again_after_as_long_as_it_says
         slept.append(seconds)
         now[0] += seconds
 
-    monkeypatch.setattr("tetraodon.connecting.time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr("tetraodon.client.time", SimpleNamespace(sleep=sleep))
     assert [server.call("GET", "/v1/me")["name"] for _ in range(2)] == ["ann"] * 2
     assert slept == [1]
     object.__setattr__(served.service.doorway, "calls", Buckets(rate=0, burst=0))

@@ -25,10 +25,10 @@ import yaml
 from typer.testing import CliRunner
 
 from tetraodon import errors
-from tetraodon.cli.command_boundary import INTERNAL, INTERRUPTED, REFUSED, WRONG_USE
+from tetraodon.cli.console import INTERNAL, INTERRUPTED, REFUSED, WRONG_USE
 from tetraodon.cli.main import app
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.policy.schema import policy_schema
+from tetraodon.policy.document import policy_schema
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -15,15 +15,16 @@ import pytest
 
 import tetraodon as td
 from tetraodon import pufferfish as pf
-from tetraodon.certificate.against_attackers import certify_release
-from tetraodon.mechanism.exact import EXACT
-from tetraodon.mechanism.kmeans.plan import plan_kmeans
+from tetraodon.certificate.correlated_records import certify_release
+from tetraodon.mechanism.direct import EXACT
+from tetraodon.mechanism.kmeans.estimator import plan_kmeans
 from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
 from tetraodon.pufferfish.scenario import Scenario
-from tetraodon.questions import (
+from tetraodon.query.contribution import One, WeightedSums
+from tetraodon.query.kinds import (
     Cdf,
     Count,
     Histogram,
@@ -37,9 +38,8 @@ from tetraodon.questions import (
     Variance,
     linear,
 )
-from tetraodon.workload.contribution import One, WeightedSums
-from tetraodon.workload.linear import LinearQuery, Measurement, splits
-from tetraodon.workload.weighed_margins import WeighedMargins
+from tetraodon.query.linear import LinearQuery, Measurement, splits
+from tetraodon.query.weighted_margins import WeighedMargins
 
 HUSHED = Fraction(1, 10_000)
 QUERIES: dict[str, Query] = {

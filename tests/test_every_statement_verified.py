@@ -17,8 +17,8 @@ from pyarrow import parquet
 
 import tetraodon as td
 from tests.forger import changed, forge
-from tests.publishing.test_publish import POLICY as VIEW
-from tests.publishing.test_publish import people
+from tests.views.test_publish import POLICY as VIEW
+from tests.views.test_publish import people
 
 RELEASE = {
     "dataset": "d",

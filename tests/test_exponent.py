@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.exponent import (
-    display,
-    exp_above,
-    exp_below,
-    is_at_most_exp,
-    log_above,
-    log_below,
-    sign_of_sum,
-)
+from tetraodon.exact.exponent import display, exp_above, exp_below, is_at_most_exp, log_above, log_below, sign_of_sum
 
 TINY = Fraction(1, 10**30)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tetraodon import foreign
+from tetraodon import untrusted_files as foreign
 from tetraodon.errors import ReleaseError
 
 

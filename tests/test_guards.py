@@ -8,15 +8,13 @@ import re
 from tests.house import MODULES, calls, imports, path_of, room_of, syntax, taken
 
 SEARCHES = {
-    "noise/dice.py": "repeatable dice for attacks and views that are played on made-up data",
-    "certificate/known/answer_space.py": "fixed patterns of signs for a bound from below, which is reported as such",
-    "certificate/known/sign_patterns.py": "fixed patterns of signs for a bound from below, which is reported as such",
-    "mechanism/kmeans/centres.py": "starts of a search over points and weights that are public by then",
-    "certificate/known/symmetric_sequences.py": "which of several alike sequences stands for all: any of them would do",
-    "inference/graphical_model.py": "made-up records that follow a model of what was told by then",
-    "inference/made_up_records.py": "made-up records that follow what is public by then",
-    "mechanism/chosen_tables.py": "made-up records that follow what was told by then",
-    "mechanism/kmeans/lloyd_steps.py": "starts of a search that sees no data",
+    "noise/repeatable_coins.py": "repeatable dice for attacks and views that are played on made-up data",
+    "certificate/known/push.py": "fixed patterns of signs for a bound from below, which is reported as such",
+    "mechanism/kmeans/synopsis.py": "starts of a search over points and weights that are public by then",
+    "certificate/known/sequences.py": "which of several alike sequences stands for all: any of them would do",
+    "inference/graphical_model.py": "synthetic records that follow a model of published numbers",
+    "mechanism/aim.py": "made-up records that follow what was told by then",
+    "mechanism/kmeans/lloyd.py": "starts of a search that sees no data",
 }
 """Modules that may use a seeded generator, because nothing they draw decides what is promised or released."""
 
@@ -53,21 +51,19 @@ def test_randomness_comes_from_the_coins_alone() -> None:
 
 DRAWING = {
     "tetraodon.noise": {"discrete_laplace", "discrete_gaussian"},
-    "tetraodon.noise.laplace": {"discrete_laplace"},
-    "tetraodon.noise.gaussian": {"discrete_gaussian"},
+    "tetraodon.noise.discrete": {"discrete_laplace", "discrete_gaussian"},
     "tetraodon.noise.coins": {"system_coins"},
 }
 """What draws noise without being asked for a permit."""
 OWN_COINS = {
-    "gate/permit.py": "this is the permit",
-    "publishing/perturbation.py": "anybody may replace values of their own record; `perturb` tosses a permit's coins",
-    "publishing/frapp.py": "a method of others, for comparison; nothing is published",
-    "publishing/source_noise.py": "noise from a source that the caller holds; nothing is published",
-    "publishing/estimate.py": "samples the domain to answer from a view that is public",
+    "gate/release_transaction.py": "this is the permit",
+    "views/perturbation.py": "people perturb their own record; `perturb` tosses a permit's coins",
+    "views/source_noise.py": "noise from a source that the caller holds; nothing is published",
+    "views/estimate.py": "samples the domain to answer from a view that is public",
 }
 UNCHARGED = {
     "mechanism/kmeans/estimator.py": "an estimator charges no ledger, and says so",
-    "releasing/simulated.py": "made-up people have no secrets",
+    "releases/simulated.py": "made-up people have no secrets",
 }
 """Modules that may draw without a charge."""
 

@@ -7,47 +7,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.house import MODULES, SOURCE, imports, path_of, room_of, syntax, taken
-from tetraodon.questions import KINDS
+from tetraodon.query.kinds import KINDS
 
 LAYERS = (
-    {
-        "arrays",
-        "components",
-        "displayed",
-        "errors",
-        "exponent",
-        "lazy_names",
-        "one_release",
-        "one_thread",
-        "rational",
-        "server_address",
-        "whole_sums",
-        "wording",
-        "zcdp",
-        "papers",
-        "demo",
-        "foreign",
-    },
+    {"database_url", "display", "errors", "lazy_names", "papers", "demo", "untrusted_files"},
+    {"exact"},
     {"domain", "noise"},
-    {"workload", "engine"},
-    {"questions"},
+    {"engine", "query"},
     {"policy"},
     {"certificate", "inference", "report"},
     {"ledger"},
     {"gate"},
     {"mechanism", "pufferfish"},
-    {"releasing"},
-    {"publishing"},
-    {"verifying", "attacks", "notebook"},
-    {"connecting", "research", "studio"},
+    {"releases"},
+    {"views"},
+    {"attacks", "notebook"},
+    {"client", "research", "studio"},
     {"server"},
     {"cli"},
 )
 NARROW = {
-    "engine": {"domain", "errors", "rational", "server_address", "whole_sums", "arrays"},
-    "ledger": {"certificate", "errors", "policy", "rational", "server_address", "zcdp"},
-    "report": {"arrays", "domain", "errors", "policy"},
-    "noise": {"arrays", "errors", "rational"},
+    "engine": {"domain", "errors", "exact", "database_url"},
+    "ledger": {"certificate", "errors", "exact", "policy", "database_url"},
+    "report": {"display", "domain", "errors", "exact", "policy"},
+    "noise": {"errors", "exact"},
 }
 
 
@@ -67,7 +50,7 @@ def allowed(room: str, name: str) -> bool:
         return True
     other = name.removeprefix("tetraodon").removeprefix(".").split(".")[0]
     if other in ("", "__version__"):  # only what is written or shown says our version
-        return rank(room) >= rank("releasing")
+        return rank(room) >= rank("releases")
     below = rank(other) < rank(room) or (rank(room) == rank(other) == 0)
     return other == room or (below and other in NARROW.get(room, {other}))
 
@@ -108,7 +91,7 @@ def test_a_user_reaches_every_module() -> None:
     seen: set[Path] = set()
     waiting = [SOURCE / "__init__.py", *(SOURCE / "cli").rglob("*.py")]
     waiting += (SOURCE / "engine").glob("*_source.py")  # engine/open_table.py finds them by their names
-    waiting.append(SOURCE / "notebook.py")  # displayed.py finds it by its name
+    waiting.append(SOURCE / "notebook.py")  # display.py finds it by its name
     while waiting:
         module = waiting.pop()
         if module not in seen and module.exists():
@@ -120,16 +103,16 @@ def test_a_user_reaches_every_module() -> None:
 
 KNOWN_FIGURES = "figures that are known already are counts and histograms"
 KINDS_ELSEWHERE = {
-    "certificate/known/unlisted_domain.py": KNOWN_FIGURES,
-    "mechanism/free_totals.py": KNOWN_FIGURES,
-    "policy/build_known.py": KNOWN_FIGURES,
+    "certificate/known/unlisted.py": KNOWN_FIGURES,
+    "mechanism/direct.py": KNOWN_FIGURES,
+    "policy/build.py": KNOWN_FIGURES,
     "policy/canonical.py": KNOWN_FIGURES,
     "policy/known.py": KNOWN_FIGURES,
-    "policy/table_in_words.py": KNOWN_FIGURES,
-    "mechanism/chosen_tables.py": "made-up records are answered in a way of their own",
+    "policy/promise_words.py": KNOWN_FIGURES,
+    "mechanism/aim.py": "made-up records are answered in a way of their own",
     "mechanism/kmeans/__init__.py": "clusters are answered in a way of their own",
-    "releasing/chart.py": "clusters are drawn in a way of their own",
-    "releasing/columns.py": "clusters are answered in a way of their own",
+    "releases/report.py": "clusters are drawn in a way of their own",
+    "releases/answer.py": "clusters are answered in a way of their own",
 }
 """Modules that name a kind of question. A new kind should need none: the rooms ask a question for its parts."""
 
@@ -139,8 +122,8 @@ def test_a_kind_of_question_is_known_in_its_own_file() -> None:
     found = {
         path_of(module)
         for module in MODULES
-        if room_of(module) != "questions"
-        and kinds & {name for home, name in taken(module) if home.startswith("tetraodon.questions")}
+        if room_of(module) != "query"
+        and kinds & {name for home, name in taken(module) if home.startswith("tetraodon.query.")}
     }
     assert found == set(KINDS_ELSEWHERE)
 
@@ -161,7 +144,7 @@ SLOW = {
     "vl_convert",
 }
 """Libraries that are worth importing late: most commands do not need them, or not everybody has them."""
-SLOW_MODULES = {"tetraodon.engine.arrow_cells", "tetraodon.engine.frame_cells"}
+SLOW_MODULES = {"tetraodon.engine.frames"}
 """Modules of ours that begin by importing one."""
 
 

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 import tetraodon as td
-from tests.releasing.conftest import POLICY
-from tests.releasing.made import release_with, silent
+from tests.releases.conftest import POLICY
+from tests.releases.made import release_with, silent
 from tetraodon.inference.estimate import Estimate
 from tetraodon.notebook import html
-from tetraodon.releasing.plan_table import plan_rows
-from tetraodon.releasing.release import Release
+from tetraodon.releases.planning import plan_rows
+from tetraodon.releases.release import Release
 
 TABLE = pl.DataFrame(
     {

@@ -11,9 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from tetraodon.exact.zcdp import (
+    LARGEST,
+    delta_of_normal,
+    epsilon_at,
+    epsilon_once,
+    finest,
+    rho_at,
+    rounding_loss,
+    sqrt_above,
+)
 from tetraodon.noise import gaussian_pmf
-from tetraodon.one_release import LARGEST, delta_of_normal, epsilon_once, finest, rounding_loss
-from tetraodon.zcdp import epsilon_at, rho_at, sqrt_above
 
 scales = st.fractions(Fraction(1, 2), 8, max_denominator=20)
 deltas = st.integers(2, 9).map(lambda power: Fraction(1, 10**power))

@@ -12,8 +12,8 @@ import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import tetraodon as td
-from tetraodon.one_thread import on_one_thread, searching
-from tetraodon.releasing import plan as room
+from tetraodon.exact.arrays import on_one_thread, searching
+from tetraodon.releases import plan as room
 
 
 def threads() -> list[int]:
@@ -33,7 +33,7 @@ ALONE = """
 import sys
 import numpy as np
 from threadpoolctl import threadpool_info
-from tetraodon.one_thread import on_one_thread, searching
+from tetraodon.exact.arrays import on_one_thread, searching
 def threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 assert set(on_one_thread(threads)()) == {1}

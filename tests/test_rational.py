@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import (
+from tetraodon.exact.rational import (
     ROUNDING,
     Number,
     confidence_level,

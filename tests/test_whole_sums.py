@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tetraodon.whole_sums import LARGEST, MOST_ROWS, add_up, fits, with_noise
+from tetraodon.exact.arrays import LARGEST, MOST_ROWS, add_up, fits, with_noise
 
 CELLS = st.tuples(st.integers(0, 2), st.integers(-(2**60), 2**60), st.integers(0, 2**33))
 

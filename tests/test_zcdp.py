@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
-from tetraodon.zcdp import best_order, epsilon_at, epsilon_at_order, rho_at, sqrt_above
+from tetraodon.exact.zcdp import best_order, epsilon_at, epsilon_at_order, rho_at, sqrt_above
 
 deltas = st.integers(1, 12).map(lambda power: Fraction(1, 10**power))
 losses = st.fractions(Fraction(1, 10**6), 50, max_denominator=10**6)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.number import Number
-from tetraodon.workload.smooth import Hats, Ramps
-from tetraodon.workload.soft import Product, Soft
+from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Table
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.number import Number
+from tetraodon.query.smooth import Hats, Ramps
+from tetraodon.query.soft_bins import Product, Soft
 
 positive = st.fractions(min_value=Fraction(1, 9), max_value=9, max_denominator=9)
 

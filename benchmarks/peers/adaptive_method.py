@@ -22,9 +22,9 @@ from itertools import combinations
 import numpy as np
 
 from benchmarks.peers.tree_method import rho_of
-from tetraodon.arrays import Floats, Ints
+from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.inference.graphical_model import GraphicalModel, JunctionTree, NoisyTable
-from tetraodon.workload.cliques import Places, cells_of
+from tetraodon.query.aim import Places, cells_of
 
 STEPS, PATIENCE, ENOUGH = 1000, 25, 1e-4
 """Steps of a fit at most; it ends before if so many steps in a row lower its loss by less than this part of it."""

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 import tetraodon as td
 from benchmarks.data import real
 from benchmarks.peers.sparse_methods import adaptive_grid, dawa, deviations, privtree
-from tetraodon.certificate.divided_loss import begun_with
+from tetraodon.certificate.nonlinear_loss import begun_with
 from tetraodon.gate import without_ledger
-from tetraodon.releasing.estimates import estimate
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.estimates import estimate
+from tetraodon.releases.run import noisy
 
 Counts = NDArray[np.int64]
 LINE, SIDE = 4096, 256

@@ -28,9 +28,9 @@ from benchmarks.peers.rows import OURS, Row, absolute, all_of, compared, compare
 from benchmarks.peers.sparse_errors import sparse_errors
 from benchmarks.peers.tables import tables
 from tetraodon.gate import without_ledger
-from tetraodon.releasing.counting import count as counted
-from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.counting import count as counted
+from tetraodon.releases.release import infer
+from tetraodon.releases.run import noisy
 
 STATES = [f"S{number:02d}" for number in range(51)]
 

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.zcdp import rho_at
+from tetraodon.exact.zcdp import rho_at
 
 Codes = NDArray[np.int64]
 Pair = tuple[int, int]

@@ -31,8 +31,8 @@ from tetraodon.certificate.certificate import Certificate, Dataset
 from tetraodon.ledger import Account, document_hash
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.pricing import governing_certificate
+from tetraodon.releases.plan import Plan
+from tetraodon.releases.pricing import governing_certificate
 
 NEIGHBOURS = 2
 OTHER_FILES = Fraction(1, 4)

@@ -15,7 +15,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from tetraodon.noise.laws import NoiseLaw
-from tetraodon.workload.chosen_tables import ChosenTables
+from tetraodon.query.aim import ChosenTables
 
 Rows = Sequence[tuple[int, ...]]
 """The bin of each attribute, and how many records have these."""

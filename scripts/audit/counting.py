@@ -16,15 +16,14 @@ from scipy.optimize import linprog
 
 from scripts.audit.chosen import chosen_loss
 from scripts.audit.ranks import rank_loss
-from tetraodon.certificate.choice_loss import choices_of
-from tetraodon.certificate.rank_loss import ranks_of
-from tetraodon.engine import duckdb_table
+from tetraodon.certificate.nonlinear_loss import choices_of, ranks_of
+from tetraodon.engine import duckdb_source as duckdb_table
 from tetraodon.errors import DataRefusal
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing import counting
-from tetraodon.releasing.plan import Plan
-from tetraodon.workload.flows import PARTS, Flows
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.edge_flows import PARTS, Flows
+from tetraodon.query.linear import Measurement
+from tetraodon.releases import counting
+from tetraodon.releases.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

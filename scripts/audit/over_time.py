@@ -27,9 +27,9 @@ from scripts.audit.worlds import World, make_world
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.account import JOINTLY
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.same_data import check_same_data
-from tetraodon.releasing.selection import selected
+from tetraodon.releases.counting import selected
+from tetraodon.releases.plan import Plan
+from tetraodon.releases.reprice import check_same_data
 
 MOST = 4
 """Releases of one table."""

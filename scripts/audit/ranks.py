@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from tetraodon.workload.ranks import Ranks
+from tetraodon.query.ranks import Ranks
 
 Cell = Sequence[tuple[int, int]]
 """Codes with how many records have each."""

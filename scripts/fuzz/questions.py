@@ -118,7 +118,7 @@ GOOD = ("x > 3 and c = 'a'", "y between 0.25 and 0.5 or c like 'i%'", "not (x in
 
 def case(dice: random.Random, folder: Path) -> object:  # noqa: ARG001
     """One question: words by chance, or a good one with words changed, nested or repeated."""
-    from tetraodon.workload.condition.read import truth_table
+    from tetraodon.query.condition.read import truth_table
 
     kind = dice.random()
     if kind < 0.4:

@@ -14,18 +14,15 @@ from tetraodon.inference.estimate import Estimate
 from tetraodon.ledger import shown_above
 from tetraodon.policy.explain import Explanation, explain
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.chart import chart_spec, chart_svg
-from tetraodon.releasing.checking import CURATOR_ONLY, Checked
-from tetraodon.releasing.names_answer import NamesAnswer
-from tetraodon.releasing.names_report import names_table
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.plan_table import PLAN_HEADS, plan_rows
-from tetraodon.releasing.release import Release
-from tetraodon.releasing.report import answer_table
-from tetraodon.releasing.words import error, proof, witness
+from tetraodon.releases.answer import Answer
+from tetraodon.releases.counting import CURATOR_ONLY, Checked
+from tetraodon.releases.names import NamesAnswer
+from tetraodon.releases.plan import Plan
+from tetraodon.releases.planning import PLAN_HEADS, plan_rows
+from tetraodon.releases.release import Release
+from tetraodon.releases.report import answer_table, chart_spec, chart_svg, error, names_table, proof, witness
 from tetraodon.report.page import PageTable, page_html
-from tetraodon.report.rounding import date_text
+from tetraodon.report.picture import date_text
 
 MOST_ROWS = 12
 MOST_CHARTS = 12

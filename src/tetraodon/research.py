@@ -5,22 +5,27 @@ secret graph itself, marginals for many histograms together, FRAPP and other way
 like the data, the release of one number of a Pufferfish mechanism, and how many tuples of a domain of any size satisfy
 a condition.
 """
-# ruff: noqa: I001  (a name that is exported is imported as itself)
 
 from typing import TYPE_CHECKING
-
-from tetraodon.lazy_names import lazy_names, public_names
+from tetraodon.lazy_names import lazy_names
+from tetraodon.lazy_names import public_names
 
 if TYPE_CHECKING:
-    from tetraodon.certificate import Sensitivity as Sensitivity, oracle as oracle
+    from tetraodon.certificate import Sensitivity as Sensitivity
+    from tetraodon.certificate import oracle as oracle
     from tetraodon.certificate.added_noise import certify_added_noise as certify_added_noise
     from tetraodon.mechanism.marginals import marginals as marginals
-    from tetraodon.policy.secret_graph import ABSENT as ABSENT, SecretGraph as SecretGraph
-    from tetraodon.publishing.domain_count import domain_count as domain_count
-    from tetraodon.publishing.frapp import frapp as frapp
-    from tetraodon.publishing.perturbation import Perturbation as Perturbation, perturbation as perturbation
-    from tetraodon.publishing.source_noise import source_channel as source_channel
-    from tetraodon.releasing.release_number import release_number as release_number
+    from tetraodon.policy.secret_graph import ABSENT as ABSENT
+    from tetraodon.policy.secret_graph import SecretGraph as SecretGraph
+    from tetraodon.views.domain_count import domain_count as domain_count
+    from tetraodon.views.perturbation import frapp as frapp
+    from tetraodon.views.perturbation import Perturbation as Perturbation
+    from tetraodon.views.perturbation import perturbation as perturbation
+    from tetraodon.views.source_noise import source_channel as source_channel
+    from tetraodon.releases.pufferfish_number import release_number as release_number
+
+# ruff: noqa: I001  (a name that is exported is imported as itself)
+
 
 _NAMES = {
     "tetraodon.certificate": "Sensitivity",
@@ -28,11 +33,10 @@ _NAMES = {
     "tetraodon.certificate.oracle": "oracle",
     "tetraodon.mechanism.marginals": "marginals",
     "tetraodon.policy.secret_graph": "ABSENT SecretGraph",
-    "tetraodon.publishing.domain_count": "domain_count",
-    "tetraodon.publishing.frapp": "frapp",
-    "tetraodon.publishing.perturbation": "Perturbation perturbation",
-    "tetraodon.publishing.source_noise": "source_channel",
-    "tetraodon.releasing.release_number": "release_number",
+    "tetraodon.views.domain_count": "domain_count",
+    "tetraodon.views.perturbation": "frapp Perturbation perturbation",
+    "tetraodon.views.source_noise": "source_channel",
+    "tetraodon.releases.pufferfish_number": "release_number",
 }
 __all__ = public_names(_NAMES)
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.brothers import GAMMA, D, family
-from tetraodon.attacks.noisy_view import IN, OUT
+from tetraodon.attacks.on_views import BROTHERS_GAMMA as GAMMA
+from tetraodon.attacks.on_views import IN, OUT, D, family
 from tetraodon.pufferfish import Secret
 
 

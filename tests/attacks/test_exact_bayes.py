@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.attacks.exact_bayes import belief, noisy_count, strongest_belief
+from tetraodon.attacks.attack import belief, noisy_count, strongest_belief
 from tetraodon.pufferfish import Channel, Prior, Secret, World, named, verify
 
 WORLD = World.product((0, 1), individuals=2)

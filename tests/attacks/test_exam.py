@@ -7,7 +7,7 @@ import math
 import pytest
 from tests.attacks.stories import story
 
-from tetraodon.attacks.exam import sitting
+from tetraodon.attacks.on_mechanisms import sitting
 
 
 def test_only_the_number_is_in_doubt() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.floating_point import GRAIN, possible, textbook
-from tetraodon.noise.dice import Dice
+from tetraodon.attacks.on_mechanisms import GRAIN, possible, textbook
+from tetraodon.noise.repeatable_coins import Dice
 
 
 def test_the_truth_is_never_ruled_out() -> None:

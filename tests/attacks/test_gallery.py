@@ -9,7 +9,7 @@ import pytest
 from tests.attacks.stories import story
 
 from tetraodon.attacks import GALLERY, find
-from tetraodon.attacks.picture import svg
+from tetraodon.attacks.attack import svg
 from tetraodon.errors import QueryError
 from tetraodon.papers import PAPERS
 

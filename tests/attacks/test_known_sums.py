@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from tests.attacks.stories import story
 
-from tetraodon.attacks.known_sums import policy, recover
+from tetraodon.attacks.on_mechanisms import policy, recover
 from tetraodon.certificate import sensitivity
-from tetraodon.questions import histogram
+from tetraodon.query.kinds import histogram
 
 
 def test_without_noise_the_table_comes_back() -> None:

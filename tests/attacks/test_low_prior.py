@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.low_prior import SCORES, after_the_table, of_joe
-from tetraodon.attacks.noisy_view import keeping_half, view
+from tetraodon.attacks.on_views import SCORES, after_the_table, keeping_half, of_joe, view
 from tetraodon.pufferfish import named, verify
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.markov_chain import HOURS, day
+from tetraodon.attacks.on_mechanisms import HOURS, day
 from tetraodon.pufferfish import Additive, Definition, Laplace, World, pairs, verify
 
 

@@ -6,7 +6,8 @@ import itertools
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.minimality import PEOPLE, STREET, publish
+from tetraodon.attacks.on_views import MINIMALITY_PEOPLE as PEOPLE
+from tetraodon.attacks.on_views import STREET, publish
 
 
 def test_what_is_published_is_diverse() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tetraodon.attacks.noisy_view import IN, OUT, keeping_half, view, views
+from tetraodon.attacks.on_views import IN, OUT, keeping_half, view, views
 from tetraodon.pufferfish import named, verify
 
 SIXTEENTH = keeping_half(Fraction(1, 16))

@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 import tetraodon as td
-from tetraodon.attacks.on_release import Finding, attack_release
-from tetraodon.attacks.reconstructing import reconstruct
-from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.attacks.on_release import Finding, attack_release, reconstruct
+from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.noise import laplace_pmf
 
 BASE: dict[str, Any] = {

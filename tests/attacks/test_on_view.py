@@ -14,9 +14,9 @@ import tetraodon as td
 from tetraodon.attacks.on_view import link
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import DomainError, QueryError, TableError
-from tetraodon.publishing.channel import CopyChannel, SetChannel, ViewChannel
-from tetraodon.publishing.tuple_files import write_tuples
-from tetraodon.publishing.view import View
+from tetraodon.views.channel import CopyChannel, SetChannel, ViewChannel
+from tetraodon.views.tuple_files import write_tuples
+from tetraodon.views.view import View
 
 DOMAIN = td.load_policy(
     {"dataset": "town", "attributes": {"sex": ["F", "M"], "ill": "boolean"}, "budget": {"epsilon": 1}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tetraodon.attacks.picture import bars, dots, lines, svg
+from tetraodon.attacks.attack import bars, dots, lines, svg
 
 ROWS = [{"n": 1, "odds": 2.0, "who": "a"}, {"n": 10, "odds": 200.0, "who": "b"}]
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.random_record import one_of_them
+from tetraodon.attacks.on_mechanisms import one_of_them
 
 
 def test_one_record_in_full() -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.attacks.test_on_release import released
 
-from tetraodon.attacks.reconstructing import ENOUGH, at_most_one, expected_records, reconstruct
+from tetraodon.attacks.on_release import ENOUGH, at_most_one, expected_records, reconstruct
 from tetraodon.noise import gaussian_pmf, laplace_pmf
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Measurement, Split
 
 QUERY = LinearQuery(One(), (Split("a"),))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from tests.attacks.stories import story
 
-from tetraodon.attacks.reconstruction import recovered
-from tetraodon.noise.dice import Dice
+from tetraodon.attacks.on_mechanisms import recovered
+from tetraodon.noise.repeatable_coins import Dice
 
 
 def test_more_answers_read_more_records() -> None:

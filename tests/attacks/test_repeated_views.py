@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.noisy_view import views
-from tetraodon.attacks.repeated_views import GAMMA, ONCE, SIX_TIMES, D
+from tetraodon.attacks.on_views import ONCE, SIX_TIMES, views
+from tetraodon.attacks.on_views import REPEATED_D as D
+from tetraodon.attacks.on_views import REPEATED_VIEWS_GAMMA as GAMMA
 from tetraodon.pufferfish import named, verify
 
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.timing import RATIO, naive, watched
-from tetraodon.noise.dice import Dice
+from tetraodon.attacks.on_mechanisms import RATIO, naive, watched
+from tetraodon.noise.repeatable_coins import Dice
 
 
 def test_steps_tell_the_size_of_the_noise() -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tests.attacks.stories import story
 
-from tetraodon.attacks.two_hospitals import BOB, DISEASES, FIRST, SECOND, beliefs, likelihood
+from tetraodon.attacks.on_views import BOB, DISEASES, FIRST, SECOND, beliefs, likelihood
 
 
 def test_the_likelihood_counts_the_others() -> None:

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.peers import adaptive_method
 from benchmarks.peers.adaptive_method import adaptive, table_of
 from tetraodon.inference.graphical_model import NoisyTable
-from tetraodon.workload.cliques import Places
+from tetraodon.query.aim import Places
 
 
 def people() -> np.ndarray:

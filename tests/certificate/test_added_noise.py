@@ -14,8 +14,8 @@ import tetraodon as td
 from tetraodon.certificate.added_noise import certify_added_noise
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError, Refused
-from tetraodon.workload.flows import PARTS, FlowLine, Flows
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.query.edge_flows import PARTS, FlowLine, Flows
+from tetraodon.query.linear import LinearQuery, Measurement
 
 GRAPHS: dict[str, list[tuple[int, int]]] = {
     "path": [(0, 1), (1, 2), (2, 3), (3, 4)],

@@ -15,7 +15,8 @@ from tests.policy.test_build_attackers import CHAIN, read
 
 import tetraodon as td
 from tetraodon import pufferfish as pf
-from tetraodon.certificate.against_attackers import (
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.correlated_records import (
     _beside_names,
     adds_up,
     certify_release,
@@ -23,16 +24,15 @@ from tetraodon.certificate.against_attackers import (
     require_independent,
     secret_pairs,
 )
-from tetraodon.certificate.certificate import Certificate
 from tetraodon.errors import Refused
+from tetraodon.exact.zcdp import rho_at
 from tetraodon.noise import gaussian_pmf
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Additive, DiscreteLaplace
-from tetraodon.questions import cdf, histogram, linear, total
-from tetraodon.workload.linear import Measurement
-from tetraodon.zcdp import rho_at
+from tetraodon.query.kinds import cdf, histogram, linear, total
+from tetraodon.query.linear import Measurement
 
 QUERIES = {
     "histogram": (histogram("x"), lambda rows: tuple(sum(row == v for row in rows) for v in range(3))),

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tetraodon.certificate.answer_laws import AnswerLaw, LawPair, certify_laws, largest_loss
+from tetraodon.certificate.table_secret_loss import AnswerLaw, LawPair, certify_laws, largest_loss
 from tetraodon.errors import NoiseError, Refused
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 

@@ -19,9 +19,9 @@ from tetraodon.certificate.axis import (
     weighted,
 )
 from tetraodon.domain import Attribute, Integers
-from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
-from tetraodon.workload.number import Number
-from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.query.contribution import AllRanges, Contribution, One, Prefix, Table
+from tetraodon.query.number import Number
+from tetraodon.query.smooth import Hats, Ramps
 
 huge = st.one_of(st.integers(-9, 9), st.integers(-(2**62), 2**62))
 

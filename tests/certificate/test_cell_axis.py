@@ -12,18 +12,18 @@ from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive, queries
 
 import tetraodon as td
-from tetraodon.certificate import cell_axis, edge_loss
-from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Term
-from tetraodon.certificate.cell_axis import ClassAxis, GridAxis
+from tetraodon.certificate import axis as cell_axis
+from tetraodon.certificate import edge_loss
+from tetraodon.certificate.axis import UNCHANGED, ClassAxis, Crossing, GridAxis, Pattern, Term
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph, complete_graph
-from tetraodon.workload.contribution import AllRanges, Contribution, Prefix, Table
-from tetraodon.workload.linear import Measurement, Split
-from tetraodon.workload.number import Number
+from tetraodon.query.contribution import AllRanges, Contribution, Prefix, Table
+from tetraodon.query.linear import Measurement, Split
+from tetraodon.query.number import Number
 
 
 @st.composite

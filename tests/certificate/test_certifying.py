@@ -18,12 +18,12 @@ import pytest
 
 import tetraodon as td
 from tetraodon import certificate
-from tetraodon.certificate.answer_laws import AnswerLaw, LawPair
 from tetraodon.certificate.certificate import _SEAL, CERTIFYING, Certificate
-from tetraodon.certificate.names_above import NamesAbove
+from tetraodon.certificate.partition_selection import NamesAbove
+from tetraodon.certificate.table_secret_loss import AnswerLaw, LawPair
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw
-from tetraodon.questions import histogram, linear
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.linear import Measurement
 
 Certify = Callable[..., Certificate]
 SOURCE = Path(td.__file__).parent

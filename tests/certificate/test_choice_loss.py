@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.choice_loss import four_squares, without_choices
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.nonlinear_loss import four_squares, without_choices
 from tetraodon.errors import Refused
-from tetraodon.mechanism.chosen_tables import draw_tables
+from tetraodon.mechanism.aim import draw_tables
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.workload.chosen_tables import ChosenTables
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
+from tetraodon.query.aim import ChosenTables
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Measurement, Split
 
 SIZES = (2, 3, 2)
 NAMES = ("a", "b", "c")

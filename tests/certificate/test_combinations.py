@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.certificate import combinations as module
+from tetraodon.certificate import edge_loss as module
 from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Term
-from tetraodon.certificate.combinations import Step, Worst, _ways_of, count_steps, steps, worst_steps
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import Split
+from tetraodon.certificate.edge_loss import Step, Worst, _ways_of, count_steps, steps, worst_steps
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import Split
 
 STEP = Pattern(1, frozenset())
 CROSS = Pattern(1, frozenset({0}))

@@ -17,13 +17,13 @@ import pytest
 from tests.policy.test_build_attackers import read
 
 import tetraodon as td
-from tetraodon.arrays import Floats
-from tetraodon.certificate.against_attackers import adds_up, certify_release, priced_for_each
+from tetraodon.certificate.correlated_records import adds_up, certify_release, priced_for_each
+from tetraodon.exact.arrays import Floats
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attackers import Contacts
 from tetraodon.policy.policy import Policy
-from tetraodon.questions import Query, cdf, histogram, linear, total
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import Query, cdf, histogram, linear, total
+from tetraodon.query.linear import Measurement
 
 SCALE = Fraction(2)
 

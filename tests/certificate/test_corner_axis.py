@@ -18,9 +18,9 @@ from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.number import Number
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.number import Number
 
 
 @st.composite

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.policy.test_build_attackers import CHAIN, read
-from tests.releasing.conftest import POLICY
+from tests.releases.conftest import POLICY
 
 import tetraodon as td
 from tetraodon.certificate import oracle

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.arrays import Bools, Ints
-from tetraodon.certificate.divided_loss import begun_with, counts_of_all_parts
 from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.nonlinear_loss import begun_with, counts_of_all_parts
 from tetraodon.errors import Refused
+from tetraodon.exact.arrays import Bools, Ints
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.questions import histogram, linear
-from tetraodon.workload import divided
-from tetraodon.workload.divided import Divided
-from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.records_where import records_where
+from tetraodon.query import adaptive_partition as divided
+from tetraodon.query.adaptive_partition import Divided
+from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.records_where import records_where
 
 SCALE = Fraction(1, 40)
 """So that parts of a line are divided that are told as more than one record, and of a map as more than none."""

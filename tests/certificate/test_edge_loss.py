@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 from tests.theory.largest_move import largest_move
 from tests.worlds import attribute_graphs, positive
 
-from tetraodon.certificate import combinations, line_axis
+from tetraodon.certificate import edge_loss as combinations
+from tetraodon.certificate import line_axis
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
-from tetraodon.workload.number import Number
+from tetraodon.query.contribution import One, Prefix, Table
+from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.query.number import Number
 
 
 def world(**sizes: tuple[int, AttributeGraph]) -> SecretGraph:

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.workload.test_flows import matrix
+from tests.query.test_flows import matrix
 
 import tetraodon as td
 from tetraodon.certificate.edge_noise import standing_in
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
-from tetraodon.questions import histogram, linear
-from tetraodon.workload.flows import PARTS, FlowLine, Flows
-from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.records_where import records_where
+from tetraodon.query.edge_flows import PARTS, FlowLine, Flows
+from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.records_where import records_where
 
 ONE = "one attribute at a time"
 

@@ -14,12 +14,12 @@ import pytest
 from tests.policy.test_build_attackers import read
 
 import tetraodon as td
-from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attackers import DependentGroups
 from tetraodon.policy.policy import Policy
-from tetraodon.questions import Query, cdf, count, histogram, linear, total
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import Query, cdf, count, histogram, linear, total
+from tetraodon.query.linear import Measurement
 
 VALUES = 4
 HALF = {"count": "x >= 2"}

@@ -19,17 +19,17 @@ from tetraodon.certificate import kernel
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.certificate.loss_of_pair import rho_of_pair
 from tetraodon.certificate.oracle import changes
 from tetraodon.certificate.oracle import world as world_of
+from tetraodon.certificate.pair_loss import rho_of_pair
 from tetraodon.certificate.worst_edge import worst_edge
+from tetraodon.exact.zcdp import epsilon_at
 from tetraodon.noise.laws import GAUSSIAN, LAWS
 from tetraodon.policy.attribute_graph import Blocks, Everything
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.contribution import One, Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.zcdp import epsilon_at
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.linear import LinearQuery, Measurement, Split
 
 
 def loss_at(graph: SecretGraph, measurements: list[Measurement], witness: tuple[Any, Any]) -> Fraction:

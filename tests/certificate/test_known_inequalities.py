@@ -14,13 +14,13 @@ import polars
 import pytest
 
 import tetraodon as td
-from tetraodon.arrays import Floats
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.oracle import neighbours
+from tetraodon.exact.arrays import Floats
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.known import labels
-from tetraodon.questions import Query, cdf, count, histogram, linear, total
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import Query, cdf, count, histogram, linear, total
+from tetraodon.query.linear import Measurement
 
 VALUES, PEOPLE, RARE = 4, 3, 1e-5
 WORLD = np.array(list(product(range(VALUES), repeat=PEOPLE)))

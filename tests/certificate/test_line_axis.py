@@ -16,11 +16,10 @@ from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
-from tetraodon.workload.among import Among
-from tetraodon.workload.contribution import AllRanges, Contribution, One, Prefix, Table
-from tetraodon.workload.linear import Split
-from tetraodon.workload.number import Number
-from tetraodon.workload.smooth import Hats
+from tetraodon.query.contribution import AllRanges, Among, Contribution, One, Prefix, Table
+from tetraodon.query.linear import Split
+from tetraodon.query.number import Number
+from tetraodon.query.smooth import Hats
 
 
 @st.composite

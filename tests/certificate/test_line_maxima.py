@@ -11,18 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.theory.largest_move import largest_move
 
-from tetraodon.arrays import Ints
-from tetraodon.certificate import line_axis, line_maxima
+from tetraodon.certificate import line_axis
+from tetraodon.certificate import line_axis as line_maxima
 from tetraodon.certificate.axis import Peak
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.line_maxima import best_in_blocks, best_in_window, runs_of_equal_columns
+from tetraodon.certificate.line_axis import best_in_blocks, best_in_window, runs_of_equal_columns
 from tetraodon.domain import Attribute, Domain, Integers
+from tetraodon.exact.arrays import Ints
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import One, Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.smooth import Hats, Ramps
 
 
 @st.composite

@@ -14,9 +14,9 @@ from tests.known_worlds import _random_graph, _random_known
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.certificate.known.largest_push import largest_push
+from tetraodon.certificate.known.push import largest_push
 from tetraodon.certificate.loss_by_group import losses_by_group
-from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
@@ -25,10 +25,10 @@ from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.known import Known
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, Groups, SecretGraph, no_secrets
-from tetraodon.questions import cdf, count, histogram, linear
-from tetraodon.workload.contribution import AllRanges, One, Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
-from tetraodon.workload.number import Number
+from tetraodon.query.contribution import AllRanges, One, Prefix
+from tetraodon.query.kinds import cdf, count, histogram, linear
+from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.query.number import Number
 
 
 def random_groups(rng: random.Random, sizes: Sequence[int], *, absent: bool) -> SecretGraph:

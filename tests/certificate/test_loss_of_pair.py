@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.worlds import graphs, positive, queries
 
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.loss_of_pair import loss_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.linear import Measurement
 
 
 @settings(max_examples=120, deadline=None)

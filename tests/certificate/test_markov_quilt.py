@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tetraodon import pufferfish as pf
-from tetraodon.certificate.markov_quilt import (
+from tetraodon.certificate.correlated_records import (
     QuiltBounds,
     approximate_influences,
     exact_influences,

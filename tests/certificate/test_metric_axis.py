@@ -20,13 +20,13 @@ from tetraodon.certificate.metric_axis import MoveAxis, RateAxis
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything
-from tetraodon.policy.joint_metric import JointMetric, Metric
+from tetraodon.policy.joint_graph import JointMetric, Metric
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import One, Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.number import Number
-from tetraodon.workload.smooth import Hats, Ramps
-from tetraodon.workload.soft import Soft
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.number import Number
+from tetraodon.query.smooth import Hats, Ramps
+from tetraodon.query.soft_bins import Soft
 
 
 @settings(max_examples=300, deadline=None)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.against_attackers import certify_release
-from tetraodon.certificate.names_above import (
+from tetraodon.certificate.correlated_records import certify_release
+from tetraodon.certificate.partition_selection import (
     FEW,
     NamesAbove,
     certify_names,
@@ -22,8 +22,8 @@ from tetraodon.certificate.names_above import (
     open_text,
     told_alone_at_most,
 )
-from tetraodon.questions import histogram, linear
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.linear import Measurement
 
 SILENT = None
 Law = dict[int | None, Fraction]

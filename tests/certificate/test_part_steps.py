@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from tetraodon.certificate.edge_loss import Weighted
-from tetraodon.certificate.loss_of_pair import loss_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import Number, One, Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.records_where import records_where
-from tetraodon.workload.smooth import Hats
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.number import Number
+from tetraodon.query.records_where import records_where
+from tetraodon.query.smooth import Hats
 
 DOMAIN = Domain(
     (

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.person_loss import person_loss
+from tetraodon.certificate.pair_loss import person_loss
 from tetraodon.domain import Attribute, Integers
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.questions import histogram, linear, mean_per_person, people, total_per_person
-from tetraodon.workload.each_person import EachPerson
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.query.contribution import EachPerson
+from tetraodon.query.kinds import histogram, linear, mean_per_person, people, total_per_person
+from tetraodon.query.linear import LinearQuery, Measurement
 
 Bag = tuple[int, ...]
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.theory.largest_move import largest_move
 from tests.worlds import graphs, positive, queries, soft_bins
 
-from tetraodon.certificate import cell_axis, product_bounds
+from tetraodon.certificate import axis as cell_axis
+from tetraodon.certificate import product_bounds
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in
 from tetraodon.domain import Attribute, Domain, Integers
@@ -20,9 +21,9 @@ from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import One, Table
-from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.soft import Product, hats
+from tetraodon.query.contribution import One, Table
+from tetraodon.query.linear import LinearQuery, Measurement
+from tetraodon.query.soft_bins import Product, hats
 
 
 @settings(max_examples=150, deadline=None)

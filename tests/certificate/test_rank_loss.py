@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.rank_loss import dominated
+from tetraodon.certificate.nonlinear_loss import dominated
 from tetraodon.errors import Refused
-from tetraodon.exponent import exp_above, log_below, sign_of_sum
+from tetraodon.exact.exponent import exp_above, log_below, sign_of_sum
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.questions import histogram, linear
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.ranks import Ranks
-from tetraodon.workload.records_where import records_where
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.ranks import Ranks
+from tetraodon.query.records_where import records_where
 
 SIZE, PLACES = 3, 2
 SCALE = Fraction(2)

@@ -10,12 +10,11 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.edge_loss import Loss
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
-from tetraodon.certificate.relative_loss import attained
+from tetraodon.certificate.pair_loss import attained, loss_of_pair, rho_of_pair
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.questions import cdf, count, histogram, linear, mean, ranges, total, variance
-from tetraodon.workload.contribution import Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.query.contribution import Prefix
+from tetraodon.query.kinds import cdf, count, histogram, linear, mean, ranges, total, variance
+from tetraodon.query.linear import LinearQuery, Measurement
 
 QUESTIONS = [
     total("wage"),

@@ -20,9 +20,9 @@ from tetraodon.certificate.sensitivity import certify, sensitivity
 from tetraodon.errors import PolicyError, QueryError, Refused, TetraodonError
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.questions import Query, linear
-from tetraodon.workload.contribution import Table
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.query.contribution import Table
+from tetraodon.query.kinds import Query, linear
+from tetraodon.query.linear import LinearQuery
 
 
 def policy(secrets: dict[str, Any] | None = None, attributes: dict[str, Any] | None = None, **more: Any) -> Policy:

@@ -14,18 +14,18 @@ from tests.policy.test_build_table import TABLE, clinic
 import tetraodon as td
 from tetraodon import pufferfish as pf
 from tetraodon.certificate.added_noise import certify_added_noise
-from tetraodon.certificate.against_attackers import adds_up, certify_release, priced_for_each
 from tetraodon.certificate.certificate import TableChance, TableShare
+from tetraodon.certificate.correlated_records import adds_up, certify_release, priced_for_each
 from tetraodon.certificate.direct_losses import certify_replacement, certify_view
-from tetraodon.certificate.share_loss import RecordLaws, record_laws, record_loss, share_budget
+from tetraodon.certificate.table_secret_loss import RecordLaws, record_laws, record_loss, share_budget
 from tetraodon.errors import Refused
-from tetraodon.exponent import exp_above, exp_below, log_above, log_below
+from tetraodon.exact.exponent import exp_above, exp_below, log_above, log_below
+from tetraodon.exact.rational import rounded_up
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attackers import TableSecret
 from tetraodon.policy.policy import Policy
-from tetraodon.questions import count, histogram, linear
-from tetraodon.rational import rounded_up
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import count, histogram, linear
+from tetraodon.query.linear import Measurement
 
 LINKED = [["0.9", "0.1"], ["0.2", "0.8"]]
 

@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.certificate.against_attackers import certify_release
 from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.shown_loss import counts_of_shown, places_apart
+from tetraodon.certificate.nonlinear_loss import counts_of_shown, places_apart
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import GAUSSIAN
-from tetraodon.questions import count, linear
-from tetraodon.workload.contribution import One
-from tetraodon.workload.disguised import Disguised
-from tetraodon.workload.level_sums import LevelSums
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.records_where import records_where
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import count, linear
+from tetraodon.query.levels import LevelSums
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.local_log_noise import Disguised
+from tetraodon.query.records_where import records_where
 
 HALF = Fraction(1, 2)
 WAGES = {"integer": [1000, 1006]}

@@ -8,16 +8,17 @@ from fractions import Fraction
 import pytest
 from tests.certificate.test_part_steps import DOMAIN, listed, random_graph, random_query
 
-from tetraodon.certificate import part_steps, single_steps
+from tetraodon.certificate import conditional_steps as part_steps
+from tetraodon.certificate import conditional_steps as single_steps
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import One, Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.records_where import RecordsWhere
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.records_where import RecordsWhere
 
 
 @pytest.mark.parametrize("seed", range(6))

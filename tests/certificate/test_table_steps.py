@@ -8,20 +8,20 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.query.test_weighed_margins import weighed
 from tests.theory.largest_move import largest_move
-from tests.workload.test_weighed_margins import weighed
 from tests.worlds import graphs, positive, queries
 
 from tetraodon.certificate import table_steps
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.secret_graph import Factor, SecretGraph, complete_graph
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Measurement, splits
-from tetraodon.workload.weighed_margins import WeighedMargins
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Measurement, splits
+from tetraodon.query.weighted_margins import WeighedMargins
 
 
 @st.composite

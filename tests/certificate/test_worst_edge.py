@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tetraodon.certificate.loss_of_pair import loss_of_pair, rho_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
 from tetraodon.certificate.worst_edge import at_value
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.workload.contribution import AllRanges, One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
-from tetraodon.workload.number import Number
-from tetraodon.workload.records_where import RecordsWhere
+from tetraodon.query.contribution import AllRanges, One, Prefix, Table
+from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.query.number import Number
+from tetraodon.query.records_where import RecordsWhere
 
 DOMAIN = Domain((Attribute("g", Integers(-1, 2)), Attribute("a", Integers(0, 2)), Attribute("b", Integers(0, 1))))
 QUERIES = [

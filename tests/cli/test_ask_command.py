@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Run
 
-from tetraodon.cli.ask_command import answer_in_words
+from tetraodon.cli.release import answer_in_words
 from tetraodon.inference.estimate import Estimate
 
 

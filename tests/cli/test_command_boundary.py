@@ -17,10 +17,10 @@ import pytest
 from tests.cli.conftest import MARKER, POLICY, Run
 from typer.testing import CliRunner
 
-from tetraodon.cli import release_commands
-from tetraodon.cli.command_boundary import DEBUG, Edge
+from tetraodon.cli import release as release_commands
+from tetraodon.cli.console import DEBUG, Edge
 from tetraodon.cli.main import app
-from tetraodon.releasing import run as running
+from tetraodon.releases import run as running
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_an_internal_error_shows_its_type_and_place_only(
     run("ledger", "open", "people.policy.yaml")
     told = run("release", "people.policy.yaml", "people.csv", code=70)
     assert MARKER not in told.output
-    assert told.stderr.startswith("Internal error: ZeroDivisionError in tetraodon/releasing/run.py line ")
+    assert told.stderr.startswith("Internal error: ZeroDivisionError in tetraodon/releases/run.py line ")
     assert "Nothing was charged" in told.stderr
     found = run_json("release", "people.policy.yaml", "people.csv", code=70)
     assert found["error"]["type"] == "InternalError"
@@ -226,7 +226,7 @@ def test_ctrl_c_says_what_stands(
 def test_ctrl_c_while_writing_leaves_nothing_half_written(
     run_json: Callable[..., Any], released: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tetraodon.releasing import folder
+    from tetraodon.releases import folder
 
     before = {path: path.read_bytes() for path in released.rglob("*") if path.is_file()}
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tetraodon.attacks.picture import dots
-from tetraodon.cli.command_boundary import WrongUse
-from tetraodon.cli.drawing import BLOCKS, bar, draw, drawable, sparkline, squeezed
+from tetraodon.attacks.attack import dots
+from tetraodon.cli.console import BLOCKS, WrongUse, bar, draw, drawable, sparkline, squeezed
 
 
 def test_sparklines() -> None:

@@ -10,9 +10,9 @@ import pytest
 from tests.cli.conftest import POLICY, Run
 
 from tetraodon.policy.load import load_policy
-from tetraodon.releasing.documents import plan_document
-from tetraodon.releasing.least_epsilon import plan_for_error
-from tetraodon.releasing.plan import plan
+from tetraodon.releases.codec import plan_document
+from tetraodon.releases.least_epsilon import plan_for_error
+from tetraodon.releases.plan import plan
 
 
 def test_the_shape_of_a_plan(run_json: Callable[..., Any]) -> None:

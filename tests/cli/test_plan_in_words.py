@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 import tetraodon as td
-from tetraodon.cli.plan_in_words import notes, pair_in_words
+from tetraodon.cli.plan_words import notes, pair_in_words
 from tetraodon.domain import Attribute, Integers
-from tetraodon.questions.query import Query, asked_in_words
+from tetraodon.query.query import Query, asked_in_words
 
 DOMAIN = td.load_policy(
     {

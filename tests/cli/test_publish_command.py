@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
-from tests.publishing.test_publish import POLICY, people
+from tests.views.test_publish import POLICY, people
 
 import tetraodon as td
 

@@ -105,7 +105,7 @@ def test_what_is_complete_is_said_to_be(released: Path, run: Run, run_json: Call
 
 def test_the_gate_says_complete_in_the_same_words() -> None:
     from tetraodon import gate
-    from tetraodon.cli import release_commands
+    from tetraodon.cli import release as release_commands
 
     assert release_commands.COMPLETE == gate.COMPLETE
 

@@ -12,7 +12,7 @@ from tests.server.conftest import ITEMS, POLICY, World
 from typer.testing import CliRunner
 
 from tetraodon.cli.main import app
-from tetraodon.cli.remote_commands import TOKEN
+from tetraodon.cli.remote import TOKEN
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.cli.conftest import Run
-from tests.releasing.made import release_with, silent
+from tests.releases.made import release_with, silent
 
 import tetraodon as td
-from tetraodon.cli.show_release import show_release
+from tetraodon.cli.release import show_release
 
 
 @pytest.mark.usefixtures("released")

@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import POLICY, Run
 
 import tetraodon as td
-from tetraodon.cli.targets_in_words import no_protection, percent, target_document, targets_in_words
-from tetraodon.releasing.error_targets import wanted_of
+from tetraodon.cli.plan_words import no_protection, percent, target_document, targets_in_words
+from tetraodon.releases.least_epsilon import wanted_of
 
 
 def flat(run: Run, *arguments: str, code: int = 0) -> str:

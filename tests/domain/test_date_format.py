@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tetraodon.domain.date_format import written_days
+from tetraodon.domain.values import written_days
 from tetraodon.errors import DomainError
 
 

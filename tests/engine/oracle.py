@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.domain.values import label_text
-from tetraodon.rational import rational
+from tetraodon.exact.rational import rational
 
 Record = Sequence[object]
 NOTHING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", ".", "?", "#n/a")

@@ -4,7 +4,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Integers
 from tetraodon.engine.column import Column, ColumnReport, Kind, numbered_later, require, require_key
-from tetraodon.engine.duckdb_table import column
+from tetraodon.engine.duckdb_source import column
 from tetraodon.errors import TableError
 
 

@@ -28,7 +28,7 @@ from tests.services import forms
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import Individuals, open_table
-from tetraodon.engine.frame_cells import spelt
+from tetraodon.engine.frames import spelt
 
 Row = Sequence[Any]
 Build = Callable[[list[Row]], AbstractContextManager[Any]]

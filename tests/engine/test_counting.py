@@ -13,7 +13,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.engine import Individuals, open_table
-from tetraodon.engine.duckdb_table import DuckDBTable
+from tetraodon.engine.duckdb_source import DuckDBTable
 
 AGE = Domain((Attribute("age", Integers(0, 99)),))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.engine.counts import Counts, require_sound, summed
+from tetraodon.engine.counting import Counts, require_sound, summed
 from tetraodon.errors import DataRefusal, QueryError
 
 CELLS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 1)), max_size=20)

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.engine import CsvFormat, Individuals, open_table
-from tetraodon.engine.csv_file import LONGEST_LINE, examine
-from tetraodon.engine.csv_lines import clean, mended, piped
+from tetraodon.engine.csv_table import LONGEST_LINE, clean, examine, mended, piped
 
 TOWN = Attribute("town", Categories(("Köln", "Bonn", "?", "!")), missing=2, other=3)
 AGE = Attribute("age", Integers(0, 99), missing=99)

@@ -9,9 +9,9 @@ import pytest
 from sqlglot import exp
 
 from tetraodon.engine.column import Column, Kind
-from tetraodon.engine.days import EPOCH, days
 from tetraodon.engine.dialect import name, selected
-from tetraodon.engine.duckdb_sql import DUCKDB
+from tetraodon.engine.duckdb_source import DUCKDB
+from tetraodon.engine.expressions import EPOCH, days
 from tetraodon.errors import TableError
 
 

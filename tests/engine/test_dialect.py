@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 
 from tetraodon.engine import dialect as dialect_room
 from tetraodon.engine.dialect import Door, call, name, number, op, selected, string
-from tetraodon.engine.duckdb_sql import DUCKDB
+from tetraodon.engine.duckdb_source import DUCKDB
 from tetraodon.engine.postgres_source import POSTGRES
 from tetraodon.engine.spark_source import SPARK
 from tetraodon.errors import TableError

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tetraodon.engine.duckdb_sql import quoted, text
+from tetraodon.engine.duckdb_source import quoted, text
 from tetraodon.errors import TableError
 
 STORABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.engine import duckdb_table, open_table
+from tetraodon.engine import duckdb_source as duckdb_table
+from tetraodon.engine import open_table
 from tetraodon.engine.column import Kind
-from tetraodon.engine.duckdb_table import (
+from tetraodon.engine.duckdb_source import (
     SMALL_FILES,
     SMALL_FRAMES,
     PrivateFolder,
@@ -113,7 +114,7 @@ def test_a_child_makes_its_own():
 
 
 HOLD = """
-from tetraodon.engine.duckdb_table import PrivateFolder
+from tetraodon.engine.duckdb_source import PrivateFolder
 folder = PrivateFolder()
 (folder.path / "spill").write_text("SECRET")
 print(folder.path.name, flush=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import open_table
-from tetraodon.engine.frame_cells import spelt
+from tetraodon.engine.frames import spelt
 from tetraodon.errors import TableError
 
 LABEL = Attribute("x", Categories(("1", "2", "2.5", "true", "2020-01-02", "?", "!")), missing=5, other=6)

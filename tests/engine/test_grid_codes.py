@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.engine.oracle import encoded
 
 from tetraodon.domain import Attribute, Grid, Integers
-from tetraodon.engine.grid_codes import GridCodes, decimals_of_doubles, grid_codes
+from tetraodon.engine.expressions import GridCodes, decimals_of_doubles, grid_codes
 from tetraodon.errors import TableError
 
 FRACTIONS = st.fractions(-50, 50, max_denominator=12)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.engine.passes import LONGEST_SUM, covering, passes, require_summable
+from tetraodon.engine.counting import LONGEST_SUM, covering, passes, require_summable
 from tetraodon.errors import DomainError, QueryError
 
 DOMAIN = Domain(

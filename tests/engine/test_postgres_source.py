@@ -15,7 +15,7 @@ from tests.services import needs_postgres, postgres
 from tetraodon.domain import Attribute, Categories, Dates, Domain, Grid, Integers
 from tetraodon.engine import DataRefusal, Individuals, open_table
 from tetraodon.errors import TableError
-from tetraodon.rational import rational
+from tetraodon.exact.rational import rational
 
 pytestmark = needs_postgres
 AGE = Attribute("age", Integers(0, 99))

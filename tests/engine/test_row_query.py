@@ -6,7 +6,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.engine import open_table
-from tetraodon.engine.row_query import is_query, read_query
+from tetraodon.engine.open_table import is_query, read_query
 from tetraodon.errors import TableError
 
 

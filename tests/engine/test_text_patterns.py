@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tetraodon.engine.text_patterns import DAY, INSTANT, WHOLE, number_pattern
+from tetraodon.engine.expressions import DAY, INSTANT, WHOLE, number_pattern
 
 
 @pytest.mark.parametrize("text", ["1", "-1.5", "+.5", "5.", "1e-3", " 7\t"])

@@ -11,10 +11,10 @@ import duckdb
 import numpy as np
 from sqlglot import exp
 
-from tetraodon.arrays import Ints
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.dialect import DATE, DOUBLE, Dialect, Door, call, cast, in_days, name, op, try_cast
 from tetraodon.errors import DataRefusal, TableError
+from tetraodon.exact.arrays import Ints
 
 WORDS = {"BIGINT": Kind.INTEGER, "INTEGER": Kind.INTEGER, "SMALLINT": Kind.INTEGER, "HUGEINT": Kind.WIDE}
 WORDS |= {"UBIGINT": Kind.WIDE, "DOUBLE": Kind.DOUBLE, "FLOAT": Kind.SINGLE, "VARCHAR": Kind.TEXT, "DATE": Kind.DATE}

@@ -11,10 +11,10 @@ from tests.gate.ways import ATTRIBUTES, PLAN, POLICY, TABLE, VIEW
 
 import tetraodon as td
 from tetraodon.gate import require_not_dearer
-from tetraodon.ledger.bill import Bill
-from tetraodon.publishing.plan import plan_view
-from tetraodon.publishing.publish import quote_view
-from tetraodon.releasing.pricing import quote
+from tetraodon.ledger.charging import Bill
+from tetraodon.releases.pricing import quote
+from tetraodon.views.plan import plan_view
+from tetraodon.views.publish import quote_view
 
 NARROW = {"secrets": {"age": {"within": 2}, "nation": "public", "score": "public"}}
 ASKED = {**POLICY, **NARROW, "release": [{"name": "years", "total": "age"}]}
@@ -81,7 +81,7 @@ def test_before_the_table_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def counted(*_: Any) -> None:
         raise AssertionError("the table was counted")
 
-    monkeypatch.setattr("tetraodon.releasing.run.count", counted)
+    monkeypatch.setattr("tetraodon.releases.run.count", counted)
     with book(tmp_path, "release") as ledger, pytest.raises(td.Refused, match="asks for 1"):
         WAYS["release"](ledger=ledger)
 
@@ -97,7 +97,7 @@ def test_a_plan_tells_it(tmp_path: Path) -> None:
 def test_what_was_charged_is_finished_without_asking_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with book(tmp_path, "release") as ledger:
         with monkeypatch.context() as patch:
-            patch.setattr("tetraodon.gate.resume.Pending.draft", _stopped)
+            patch.setattr("tetraodon.gate.output_folder.Pending.draft", _stopped)
             with pytest.raises(KeyboardInterrupt):
                 WAYS["release"](ledger=ledger, out=tmp_path / "out", allow_dearer=True)
         WAYS["release"](ledger=ledger, out=tmp_path / "out", resume=True)

@@ -12,9 +12,11 @@ from tests.gate.ways import PLAN, TABLE, WAYS, Way
 
 import tetraodon as td
 from tetraodon.engine import DataRefusal
-from tetraodon.gate import COMPLETE, Passage, Place, Terms, passage, permit
-from tetraodon.gate.resume import INTENT, Pending
-from tetraodon.noise.laws.laplace import LaplaceNoise
+from tetraodon.gate import COMPLETE, Passage, Place, Terms
+from tetraodon.gate import release_transaction as passage
+from tetraodon.gate import release_transaction as permit
+from tetraodon.gate.output_folder import INTENT, Pending
+from tetraodon.noise.laws import LaplaceNoise
 
 RELEASE = WAYS[0]
 every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)

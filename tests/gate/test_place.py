@@ -10,8 +10,8 @@ import pytest
 
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import Place
-from tetraodon.gate import place as place_module
-from tetraodon.gate.place import sync_folder, sync_tree, write_whole
+from tetraodon.gate import output_folder as place_module
+from tetraodon.gate.output_folder import sync_folder, sync_tree, write_whole
 
 
 def test_a_file_is_old_or_new_and_never_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tetraodon.errors import ReleaseError
 from tetraodon.gate import Place
-from tetraodon.gate.resume import Pending
+from tetraodon.gate.output_folder import Pending
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def test_one_at_a_time(place: Place) -> None:
     mine = Pending.enter(place)
     with pytest.raises(ReleaseError, match="another process"):
         Pending.enter(place)
-    script = "import sys; from pathlib import Path; from tetraodon.gate import Place; from tetraodon.gate.resume import"
-    script += " Pending; Pending.enter(Place.of(Path(sys.argv[1]), 'm.json'))"
+    script = "import sys; from pathlib import Path; from tetraodon.gate import Place;"
+    script += "from tetraodon.gate.output_folder import Pending; Pending.enter(Place.of(Path(sys.argv[1]), 'm.json'))"
     done = subprocess.run([sys.executable, "-c", script, place.path], capture_output=True, text=True, check=False)
     assert "another process is writing to this folder" in done.stderr
     mine.leave()
@@ -33,7 +33,7 @@ def test_one_at_a_time(place: Place) -> None:
 
 def test_a_lock_on_a_file_that_is_gone_is_no_lock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever held it has ended and removed the folder between our opening the file and locking it."""
-    from tetraodon.gate import resume
+    from tetraodon.gate import output_folder as resume
 
     lock, first = resume.fcntl.flock, []
 

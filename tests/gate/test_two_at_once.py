@@ -12,13 +12,13 @@ import pytest
 from tests.gate.ways import WAYS
 
 import tetraodon as td
-from tetraodon.gate.resume import Pending
+from tetraodon.gate.output_folder import Pending
 
 RESUMING = """
 import os, signal, sys
 import tetraodon as td
 from tests.gate.ways import WAYS
-from tetraodon.gate.place import Place
+from tetraodon.gate.output_folder import Place
 if sys.argv[3] == "dies":
     Place.take = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 try:

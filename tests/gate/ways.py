@@ -13,7 +13,7 @@ import polars as pl
 import tetraodon as td
 from tetraodon.engine import DataRefusal
 from tetraodon.pufferfish import absolute_sum
-from tetraodon.releasing.release_number import release_number
+from tetraodon.releases.pufferfish_number import release_number
 
 ATTRIBUTES = {"age": {"integer": [20, 39]}, "nation": ["A", "B", "I"], "score": {"integer": [81, 100]}}
 TABLE = pl.DataFrame(

@@ -9,7 +9,8 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.inference.answered import (
+from tetraodon.inference.estimate import (
+    Estimate,
     answer_document,
     answer_from,
     answered,
@@ -18,9 +19,8 @@ from tetraodon.inference.answered import (
     number_of_groups,
     with_source,
 )
-from tetraodon.inference.estimate import Estimate
-from tetraodon.workload.condition.names import Names
-from tetraodon.workload.condition.question import Question, read_question
+from tetraodon.query.condition.select import Question, read_question
+from tetraodon.query.condition.syntax import Names
 
 DOMAIN = Domain((Attribute("age", Integers(0, 2)), Attribute("sex", Categories(("f", "m")), other=0)))
 COUNTS = [

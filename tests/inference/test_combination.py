@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.inference.combination import Block, Combination, Remembered, TableLink
-from tetraodon.inference.consistency import meetings
-from tetraodon.inference.meeting import EstimatedTable
-from tetraodon.workload.linear import Split
+from tetraodon.inference.consistency import EstimatedTable, meetings
+from tetraodon.inference.least_squares import Block, Combination, Remembered, TableLink
+from tetraodon.query.linear import Split
 
 DOMAIN = Domain((Attribute("a", Integers(0, 2)), Attribute("b", Integers(0, 1))))
 RNG = np.random.default_rng(5)

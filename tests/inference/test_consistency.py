@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.inference.consistency import Margin, agree, common_coarsening, follow, shared_margins
-from tetraodon.inference.meeting import EstimatedTable
-from tetraodon.workload.linear import Split
+from tetraodon.inference.consistency import EstimatedTable, Margin, agree, common_coarsening, follow, shared_margins
+from tetraodon.query.linear import Split
 
 groupings = st.lists(st.integers(0, 3), min_size=5, max_size=5).map(
     lambda labels: np.unique(labels, return_inverse=True)[1].tolist()

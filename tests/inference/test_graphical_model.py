@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tetraodon.arrays import Floats
+from tetraodon.exact.arrays import Floats
 from tetraodon.inference import graphical_model
 from tetraodon.inference.graphical_model import GraphicalModel, JunctionTree, NoisyTable, fit_model
-from tetraodon.workload.cliques import Places
+from tetraodon.query.aim import Places
 
 SIZES = (2, 3, 2, 4, 3, 2)
 TABLES: dict[str, list[Places]] = {

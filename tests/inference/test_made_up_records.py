@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.inference.made_up_records import TargetTable, bring_all_nearer, make_up
-from tetraodon.workload.linear import Split
+from tetraodon.inference.graphical_model import TargetTable, bring_all_nearer, make_up
+from tetraodon.query.linear import Split
 
 DOMAIN = Domain((Attribute("a", Integers(0, 3)), Attribute("b", Integers(0, 1)), Attribute("c", Integers(0, 2))))
 BOTH = np.array([[40.0, 0.0], [0.0, 20.0], [0.0, 20.0], [20.0, 0.0]])

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
-from tetraodon.inference.consistency import Margin
-from tetraodon.inference.margin_lattice import finest, fitting, is_in, margins_of, meet, normal, splits_of
-from tetraodon.workload.linear import Split
+from tetraodon.inference.consistency import Margin, finest, fitting, is_in, margins_of, meet, normal, splits_of
+from tetraodon.query.linear import Split
 
 DOMAIN = Domain((*(Attribute(name, Integers(0, 2)) for name in "abcd"), Attribute("long", Integers(0, 99))))
 

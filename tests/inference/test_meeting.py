@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tetraodon.inference.meeting import EstimatedTable, Meeting, settle
+from tetraodon.inference.consistency import EstimatedTable, Meeting, settle
 
 
 def sums(places: np.ndarray, cells: int) -> np.ndarray:

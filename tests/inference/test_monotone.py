@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tetraodon.inference.monotone import monotone_counts
+from tetraodon.inference.consistency import monotone_counts
 
 counts = arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 6)), elements=st.integers(-20, 40).map(float))
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import QueryError
-from tetraodon.inference.whole_cells import Totals, nearest_cells, whole_cells, with_swaps
+from tetraodon.inference.controlled_rounding import Totals, nearest_cells, whole_cells, with_swaps
 
 
 def nearest_of_all(estimates: np.ndarray, totals: list[Totals]) -> np.ndarray:

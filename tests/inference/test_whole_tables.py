@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.inference.consistency import agree
-from tetraodon.inference.meeting import EstimatedTable
-from tetraodon.inference.whole_tables import differing, whole_tables
-from tetraodon.workload.linear import Split
+from tetraodon.inference.consistency import EstimatedTable, agree
+from tetraodon.inference.controlled_rounding import differing, whole_tables
+from tetraodon.query.linear import Split
 
 DOMAIN = Domain(tuple(Attribute(name, Integers(0, size - 1)) for name, size in zip("abcd", (4, 3, 5, 1), strict=True)))
 BINS = {"a": (None, (1, 1, 0, 0), (0, 1, 1, 1)), "b": (None, (1, 0, 0)), "c": (None, (0, 0, 1, 1, 2)), "d": (None,)}

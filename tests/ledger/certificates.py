@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import tetraodon as td
 from tetraodon.certificate import Certificate, certify_measurements
-from tetraodon.certificate.names_above import NamesAbove, certify_names, least_threshold
+from tetraodon.certificate.partition_selection import NamesAbove, certify_names, least_threshold
 from tetraodon.noise.laws import GAUSSIAN
-from tetraodon.questions import count, linear
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import count, linear
+from tetraodon.query.linear import Measurement
 
 POLICY = td.load_policy({"dataset": "adult", "attributes": {"sex": ["f", "m"]}, "budget": {"epsilon": 1}})
 

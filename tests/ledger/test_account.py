@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.account import LONGEST_NAME, Account, Entry, RecordedRefusal, Reservation, dataset_name
-from tetraodon.ledger.compose import ReleaseLoss
-from tetraodon.ledger.document import document_hash
+from tetraodon.ledger.account import (
+    LONGEST_NAME,
+    Account,
+    Entry,
+    RecordedRefusal,
+    ReleaseLoss,
+    Reservation,
+    dataset_name,
+)
+from tetraodon.ledger.amount import document_hash
 from tetraodon.policy.load import load_policy
 
 NOW = "2025-01-01T00:00:00+00:00"

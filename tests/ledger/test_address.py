@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.address import ledger_address
+from tetraodon.ledger.database import ledger_address
 
 
 @pytest.mark.parametrize("given", ["sqlite:///a/b.db", "sqlite+pysqlite:///a/b.db", "a/b.db", Path("a/b.db")])

@@ -11,7 +11,7 @@ from tests.ledger.certificates import FREE, gaussian, pure
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.allotment import Allotment
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)

@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.amount import (
-    MOST_DIGITS,
-    amount,
-    amount_from_text,
-    amount_text,
-    shown_above,
-    shown_below,
-)
+from tetraodon.ledger.amount import MOST_DIGITS, amount, amount_from_text, amount_text, shown_above, shown_below
 
 amounts = st.fractions(min_value=0)
 # Up to the limit and in lowest terms or not: what a certificate may come up with.

@@ -12,8 +12,8 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.audit import audited
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.chain import START, append
+from tetraodon.ledger.charging import Bill
+from tetraodon.ledger.entries import START, append
 from tetraodon.ledger.schema import corrections
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}

@@ -14,10 +14,9 @@ from tests.ledger.certificates import POLICY, gaussian, named, pure
 import tetraodon as td
 from tetraodon.errors import BudgetExhausted, LedgerError, Overtaken
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.account import Account, Entry
-from tetraodon.ledger.bill import Bill, check_affordable
-from tetraodon.ledger.compose import Spent, composed
-from tetraodon.ledger.document import document_hash
+from tetraodon.ledger.account import Account, Entry, Spent, composed
+from tetraodon.ledger.amount import document_hash
+from tetraodon.ledger.charging import Bill, check_affordable
 
 Item = dict[str, object]
 

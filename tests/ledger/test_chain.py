@@ -11,16 +11,16 @@ from tests.ledger.certificates import FREE
 from tests.ledger.conftest import Started, at_once
 
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.chain import KINDS, START, append, extend, hash_of, links
-from tetraodon.ledger.document import canonical_text
+from tetraodon.ledger.amount import canonical_text
+from tetraodon.ledger.charging import Bill
+from tetraodon.ledger.entries import KINDS, START, append, extend, hash_of, links
 
 SPENDING = """
 import sys
 from fractions import Fraction
 from tests.ledger.certificates import FREE
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger = Ledger(sys.argv[1])
 print("ready", flush=True)

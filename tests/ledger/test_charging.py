@@ -25,7 +25,7 @@ from threading import BrokenBarrierError
 from tests.ledger.certificates import FREE
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, charging, database
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 
 address, without_lock, people = sys.argv[1], sys.argv[2] == "mutant", int(sys.argv[3])
 context = multiprocessing.get_context("fork")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tetraodon.ledger.compose import ReleaseLoss, composed, spent_by
-from tetraodon.zcdp import epsilon_at, rho_at
+from tetraodon.exact.zcdp import epsilon_at, rho_at
+from tetraodon.ledger.account import ReleaseLoss, composed, spent_by
 
 DELTA = Fraction(1, 10**6)
 TOTAL = Fraction(3)

@@ -14,9 +14,8 @@ from tests.ledger.conftest import at_once
 
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.address import ledger_address
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.database import Database
+from tetraodon.ledger.charging import Bill
+from tetraodon.ledger.database import Database, ledger_address
 
 Started = Callable[..., "subprocess.Popen[str]"]
 
@@ -25,7 +24,7 @@ import os, signal, sys
 from fractions import Fraction
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger, database, schema
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 from tests.ledger.certificates import FREE
 item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger = Ledger(sys.argv[1])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.document import canonical_text, document_from_text, document_hash
+from tetraodon.ledger.amount import canonical_text, document_from_text, document_hash
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text

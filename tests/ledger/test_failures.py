@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, database
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.database import explained
 
 Started = Callable[..., "subprocess.Popen[str]"]
@@ -20,7 +20,7 @@ NO_ROOM = """
 import os, resource, sys
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 path = sys.argv[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path), resource.RLIM_INFINITY))
 from tests.ledger.certificates import FREE

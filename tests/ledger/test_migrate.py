@@ -13,7 +13,7 @@ from tests.ledger.conftest import Started, at_once
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.database import Database
 from tetraodon.ledger.migrate import create_if_empty, migrate
 from tetraodon.ledger.schema import VERSION, found_version

@@ -20,16 +20,9 @@ from tests.services import needs_postgres
 import tetraodon as td
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.allotment import check_wave, governing_document, join, population_in, standing_for, waves_of
+from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.database import Database
-from tetraodon.ledger.population import (
-    check_wave,
-    governing_document,
-    join,
-    population_in,
-    standing_for,
-    waves_of,
-)
 
 OLD = Path(__file__).parent.parent / "data" / "0.1" / "ledger.db"
 BASE: dict[str, Any] = {
@@ -253,7 +246,7 @@ import sys
 from fractions import Fraction
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 from tests.ledger.certificates import FREE
 wave = sys.argv[2]
 item = {"policy": {"dataset": wave, "population": "panel"}, "plan": {}, "certificate": FREE}

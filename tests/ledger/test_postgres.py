@@ -15,9 +15,8 @@ from tests.services import needs_postgres, postgres
 
 from tetraodon.errors import BudgetExhausted, LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.address import ledger_address
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.database import Database
+from tetraodon.ledger.charging import Bill
+from tetraodon.ledger.database import Database, ledger_address
 
 pytestmark = needs_postgres
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
@@ -26,7 +25,7 @@ import sys
 from fractions import Fraction
 from tetraodon.errors import BudgetExhausted
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 from tests.ledger.certificates import FREE
 item = {"policy": {}, "plan": {}, "certificate": FREE}
 ledger, won = Ledger(sys.argv[1]), 0

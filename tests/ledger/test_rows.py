@@ -12,8 +12,8 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, database
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.rows import text_in
+from tetraodon.ledger.charging import Bill
+from tetraodon.ledger.entries import text_in
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
 COLUMNS = {

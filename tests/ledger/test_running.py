@@ -14,8 +14,8 @@ from tests.ledger.test_migrate import OLD
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.compose import composed
+from tetraodon.ledger.account import composed
+from tetraodon.ledger.charging import Bill
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}
 DELTA = Fraction(1, 10**6)

@@ -8,7 +8,7 @@ import pytest
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.schema import VERSION
 
 

@@ -17,8 +17,8 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.signature import SIGNATURE, judged, stamp, stated_entry
+from tetraodon.ledger.charging import Bill
+from tetraodon.ledger.signing import SIGNATURE, judged, stamp, stated_entry
 
 NAME = "release.json"
 
@@ -117,7 +117,7 @@ def test_what_was_changed_is_not_signed(folder: Path, file: str, alter: Callable
 
 
 def test_a_stranger_cannot_sign_in_the_name_of_the_office(folder: Path, ledger: Ledger, tmp_path: Path) -> None:
-    from tetraodon.ledger.signature import _signed
+    from tetraodon.ledger.signing import _signed
 
     office, stranger = ledger.keys()[0], Ledger(tmp_path / "other.db")
     stranger.open("adult", 1, {})

@@ -10,9 +10,9 @@ from sqlalchemy import Select
 from sqlalchemy.dialects import postgresql
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger import Ledger, allotment, standing
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.standing import locked
+from tetraodon.ledger import Ledger, allotment
+from tetraodon.ledger import charging as standing
+from tetraodon.ledger.charging import Bill, locked
 
 Item = dict[str, object]
 

@@ -7,8 +7,8 @@ from tests.ledger.certificates import FREE
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger, Reservation
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.rows import SAME_ENTRY, unknown
+from tetraodon.ledger.charging import Bill
+from tetraodon.ledger.entries import SAME_ENTRY, unknown
 
 
 def test_a_statement_is_the_entry_and_its_hash(ledger: Ledger) -> None:

@@ -15,10 +15,10 @@ from tests.ledger.certificates import FREE, gaussian
 
 import tetraodon.ledger
 from tetraodon.errors import BudgetExhausted, LedgerError
+from tetraodon.exact.zcdp import epsilon_at
 from tetraodon.ledger import Ledger, RecordedRefusal, Reservation, document_hash
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.compose import ReleaseLoss, composed
-from tetraodon.zcdp import epsilon_at
+from tetraodon.ledger.account import ReleaseLoss, composed
+from tetraodon.ledger.charging import Bill
 
 Item = dict[str, object]
 POLICY = {"dataset": "adult"}

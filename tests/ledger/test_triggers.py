@@ -17,7 +17,7 @@ from tests.services import needs_postgres
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger
-from tetraodon.ledger.bill import Bill
+from tetraodon.ledger.charging import Bill
 from tetraodon.ledger.schema import FORMAT, GUARDED, LACKING, guard, meta, tables
 
 ITEM = {"policy": {}, "plan": {}, "certificate": FREE}

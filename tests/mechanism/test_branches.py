@@ -18,15 +18,15 @@ from scipy.stats import binom
 import tetraodon as td
 from tetraodon.errors import QueryError
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.branches import BRANCHES, tree_of, used_of
+from tetraodon.mechanism.edge_noise import BRANCHES, tree_of, used_of
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Pairs
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import noisy
-from tetraodon.workload.contribution import Beyond, One
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.query.contribution import Beyond, One
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.releases.counting import count
+from tetraodon.releases.release import infer
+from tetraodon.releases.run import noisy
 
 RUNS = 200
 FEWEST = int(binom.ppf(1e-11, RUNS, 0.95))

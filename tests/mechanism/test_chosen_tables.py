@@ -12,10 +12,10 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import Refused
-from tetraodon.mechanism.chosen_tables import draw_tables, without_noise
+from tetraodon.mechanism.aim import draw_tables, without_noise
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.workload.chosen_tables import ChosenTables
-from tetraodon.workload.linear import Split
+from tetraodon.query.aim import ChosenTables
+from tetraodon.query.linear import Split
 
 POLICY: dict[str, Any] = {
     "dataset": "d",

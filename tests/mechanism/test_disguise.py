@@ -15,9 +15,9 @@ import tetraodon as td
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.disguise import STEP, NoiseFactor, TotalOfShown
+from tetraodon.mechanism.local_log_noise import STEP, NoiseFactor, TotalOfShown
 from tetraodon.noise import discrete_laplace
-from tetraodon.workload.disguised import Disguised
+from tetraodon.query.local_log_noise import Disguised
 
 PAID = {"name": "paid", "total": "wage", "noise": "each record"}
 

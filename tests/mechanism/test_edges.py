@@ -21,17 +21,17 @@ import tetraodon as td
 from tetraodon.errors import QueryError
 from tetraodon.gate import without_ledger
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.edges import EDGES, LineErrors, best_line, flow_errors, flows_of
+from tetraodon.mechanism.edge_noise import EDGES, LineErrors, best_line, flow_errors, flows_of
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.many_ranges import many_rectangles, running_map
-from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import noisy
-from tetraodon.workload.contribution import One
-from tetraodon.workload.flows import PARTS, FlowLine, Flows
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.query.contribution import One
+from tetraodon.query.edge_flows import PARTS, FlowLine, Flows
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.releases.answer import many_rectangles, running_map
+from tetraodon.releases.counting import count
+from tetraodon.releases.release import Release, infer
+from tetraodon.releases.run import noisy
 
 RUNS = 60
 FEWEST = int(binom.ppf(1e-12, RUNS, 0.95))

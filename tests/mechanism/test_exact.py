@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.mechanism.exact import EXACT
+from tetraodon.mechanism.direct import EXACT
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.ordered import ORDERED
 from tetraodon.mechanism.strategy import Scaled

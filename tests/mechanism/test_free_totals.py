@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import tetraodon as td
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.mechanism.free_totals import free_totals, known_totals
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.mechanism.direct import free_totals, known_totals
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Split
 
 POLICY = td.load_policy(
     {

@@ -11,13 +11,13 @@ import polars
 import pytest
 
 import tetraodon as td
-from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exact.arrays import Ints
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.levels import TotalOfLevels
 from tetraodon.noise import discrete_laplace
-from tetraodon.workload.level_sums import LevelSums
+from tetraodon.query.levels import LevelSums
 
 PAID = {"name": "paid", "total": "wage", "noise": "levels"}
 WAGE = Attribute("wage", Integers(100, 10_000_000))

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism.margin_search import MOST_SETS, TableSearch, steps_together
-from tetraodon.mechanism.margins import MARGINS, TableParts, table_parts
+from tetraodon.mechanism.marginals import MARGINS, MOST_SETS, TableParts, TableSearch, steps_together, table_parts
 from tetraodon.mechanism.strategy import Scaled, Strategy
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, splits
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, splits
 
 SIZES = {"a": 2, "b": 3, "c": 7, "d": 12}
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.arrays import Floats
+from tetraodon.exact.arrays import Floats
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.free_totals import free_totals
-from tetraodon.mechanism.margins import MARGINS, table_errors
+from tetraodon.mechanism.direct import free_totals
+from tetraodon.mechanism.marginals import MARGINS, table_errors
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, splits
-from tetraodon.workload.weighed_margins import WeighedMargins
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, splits
+from tetraodon.query.weighted_margins import WeighedMargins
 
 SECRETS: dict[str, Any] = {
     "everything": {},

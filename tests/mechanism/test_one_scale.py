@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 from tests.worlds import attribute_graphs
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism.direct import DIRECT
-from tetraodon.mechanism.exact import EXACT
-from tetraodon.mechanism.one_scale import OneScale
+from tetraodon.mechanism.direct import DIRECT, EXACT
 from tetraodon.mechanism.registry import proposals
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.mechanism.strategy import OneScale, Scaled, Strategy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import Query, cdf, count, histogram, linear, quantiles, ranges, total
+from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges, total
 
 
 def variance_by_matrices(query: Query, strategy: Strategy, domain: Domain) -> float:

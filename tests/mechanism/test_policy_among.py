@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.mechanism.policy_among import policy_among
+from tetraodon.mechanism.strategy import policy_among
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 
@@ -38,7 +38,7 @@ def test_its_secrets_are_those_between_records_of_the_part(secret: object) -> No
 
 
 def whole_part(whole: Policy, where: str):  # type: ignore[no-untyped-def]
-    from tetraodon.workload.records_where import RecordsWhere
+    from tetraodon.query.records_where import RecordsWhere
 
     return RecordsWhere(where, (), whole.domain)
 

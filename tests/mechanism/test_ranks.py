@@ -14,7 +14,7 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import QueryError, ReleaseError
 from tetraodon.noise.coins import system_coins
-from tetraodon.noise.rank_cuts import draw_by_rank, usual_error
+from tetraodon.noise.joint_exponential import draw_by_rank, usual_error
 
 DECILES = [f"0.{n}" for n in range(1, 10)]
 

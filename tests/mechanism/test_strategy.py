@@ -10,14 +10,12 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import QueryError
-from tetraodon.mechanism.direct import DIRECT
-from tetraodon.mechanism.exact import EXACT
-from tetraodon.mechanism.free_totals import free_totals
+from tetraodon.mechanism.direct import DIRECT, EXACT, free_totals
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Strategy
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, splits
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, splits
 
 
 def policy(**changes: Any) -> td.Policy:

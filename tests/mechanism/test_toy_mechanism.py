@@ -23,23 +23,22 @@ import pytest
 from scipy.stats import binom
 
 import tetraodon as td
-from tetraodon.arrays import Bools, Floats
 from tetraodon.domain import Domain
 from tetraodon.errors import ReleaseError
+from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.free_totals import free_totals
-from tetraodon.mechanism.one_scale import OneScale
+from tetraodon.mechanism.direct import free_totals
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.mechanism.strategy import Measured, Scaled, Strategy
+from tetraodon.mechanism.strategy import Measured, OneScale, Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import Cells, Query
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import noisy
-from tetraodon.workload.contribution import Prefix
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.query.contribution import Prefix
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.query import Cells, Query
+from tetraodon.releases.counting import count
+from tetraodon.releases.release import Release, infer
+from tetraodon.releases.run import noisy
 
 RUNS = 400
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))

@@ -8,10 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tetraodon.noise import rank_cuts, scattered_records, ways_to_ranks
+from tetraodon.noise import joint_exponential as rank_cuts
+from tetraodon.noise import joint_exponential as ways_to_ranks
+from tetraodon.noise import sparse_sampling as scattered_records
 from tetraodon.noise.coins import system_coins
-from tetraodon.noise.exponential import exp_bounds
-from tetraodon.noise.scattered_records import ScatteredRecords
+from tetraodon.noise.elementary import exp_bounds
+from tetraodon.noise.sparse_sampling import ScatteredRecords
 
 BITS = 400
 FEW = 2

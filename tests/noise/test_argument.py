@@ -18,8 +18,8 @@ from tetraodon.noise import (
     laplace_quantile,
     laplace_variance,
 )
-from tetraodon.noise.argument import CHUNK, filled, shape_of
 from tetraodon.noise.coins import SystemCoins
+from tetraodon.noise.discrete import CHUNK, filled, shape_of
 
 BAD_SCALES = [0, -1, "0/5", -0.5, float("nan"), float("inf"), True, "x", "", None, 1j, "1/0"]
 BAD_SIZES = [-1, (2, -1), 1.5, "3", True, (True,), [2, 3], (None,)]

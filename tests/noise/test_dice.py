@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tetraodon.noise import laplace_variance
-from tetraodon.noise.dice import Dice
+from tetraodon.noise.repeatable_coins import Dice
 
 
 def test_dice_are_repeatable_and_counted() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise import truth
 
+from tetraodon.noise import discrete as distribution
 from tetraodon.noise import (
-    distribution,
     gaussian_pmf,
     gaussian_quantile,
     gaussian_variance,
@@ -19,7 +19,7 @@ from tetraodon.noise import (
     laplace_quantile,
     laplace_variance,
 )
-from tetraodon.noise.distribution import _least, _smooth, _summed
+from tetraodon.noise.discrete import _least, _smooth, _summed
 
 SCALES = [Fraction(1, 300), Fraction(1, 7), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**12)]
 SIGMAS = [Fraction(1, 30), Fraction(1, 3), Fraction(1), Fraction(19, 10), Fraction(2), Fraction(30)]

@@ -11,8 +11,8 @@ from scipy.stats import chi2
 from tests.noise import truth
 from tests.noise.walk import Script, agrees, walk
 
-from tetraodon.arrays import Ints
 from tetraodon.errors import NoiseError
+from tetraodon.exact.arrays import Ints
 from tetraodon.noise.coins import SystemCoins, system_coins
 from tetraodon.noise.elementary import MARGIN, below_exp, choose_by_score, heads, rational_heads, uniform_below
 

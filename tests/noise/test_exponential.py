@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise import truth
 
-from tetraodon.noise.exponential import IntegerBounds, exp_bounds, shifted_up, times
+from tetraodon.noise.elementary import IntegerBounds, exp_bounds, shifted_up, times
 
 rationals = st.fractions(min_value=0, max_value=200, max_denominator=10**9)
 

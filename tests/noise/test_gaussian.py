@@ -11,9 +11,8 @@ from tests.noise.walk import walk
 
 from tetraodon.noise import discrete_gaussian
 from tetraodon.noise.coins import SystemCoins
-from tetraodon.noise.gaussian import GaussianByRejection, gaussian_sampler
+from tetraodon.noise.discrete import GaussianByRejection, assemble, gaussian_sampler, laplace_sampler
 from tetraodon.noise.guide_table import GuideTable
-from tetraodon.noise.laplace import assemble, laplace_sampler
 
 COUNT = 1 << 19
 

@@ -12,7 +12,7 @@ from tests.noise.walk import Script
 
 from tetraodon.errors import NoiseError
 from tetraodon.noise.coins import system_coins
-from tetraodon.noise.geometric import power_bounds, waiting_times
+from tetraodon.noise.elementary import power_bounds, waiting_times
 
 CHANCES = [
     Fraction(1, 2),

@@ -9,7 +9,7 @@ from tests.noise.fit import bin_edges, counts, fits
 from tests.noise.walk import agrees, walk
 
 from tetraodon.noise import discrete_laplace
-from tetraodon.noise.laplace import assemble, digit_widths, laplace_sampler
+from tetraodon.noise.discrete import assemble, digit_widths, laplace_sampler
 
 SCALES = ["0.1", 1, "7/3", 30, 100, 1000, "12345.678", 10**6]
 COUNT = 1 << 22

@@ -9,8 +9,8 @@ import pytest
 
 from tetraodon.errors import NoiseError
 from tetraodon.noise.coins import system_coins
+from tetraodon.noise.discrete import PoissonLaw, poisson
 from tetraodon.noise.guide_table import cdf_bounds
-from tetraodon.noise.poisson import PoissonLaw, poisson
 
 
 def test_the_bounds_hold_the_law() -> None:

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tetraodon.noise import scattered_records
+from tetraodon.noise import sparse_sampling as scattered_records
 from tetraodon.noise.coins import Coins, Words, system_coins
-from tetraodon.noise.scattered_records import PLACES, ScatteredRecords
+from tetraodon.noise.sparse_sampling import PLACES, ScatteredRecords
 
 
 class Counting:

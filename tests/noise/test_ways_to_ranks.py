@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.noise.cut_worlds import FEW, few_places, off, records_at, weight
 
-from tetraodon.noise.ways_to_ranks import WaysToRanks
+from tetraodon.noise.joint_exponential import WaysToRanks
 
 __all__ = ["few_places"]
 WORLDS = st.tuples(

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tests.policy.test_build_attackers import CHAIN, CONTACTS, read
 
 from tetraodon.policy.adversary import Adversary
-from tetraodon.policy.attackers_in_words import (
+from tetraodon.policy.explain import explain
+from tetraodon.policy.load import load_policy
+from tetraodon.policy.promise_words import (
     against_whom,
     beliefs,
     cost_of_dependence,
     how_releases_add_up,
     view_sentences,
 )
-from tetraodon.policy.explain import explain
-from tetraodon.policy.load import load_policy
 
 
 def test_every_kind_says_what_is_not_covered() -> None:

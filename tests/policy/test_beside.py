@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tetraodon as td
-from tetraodon.policy.beside import beside
 from tetraodon.policy.load import stated_policy
+from tetraodon.policy.source import beside
 
 POLICY: dict[str, object] = {
     "dataset": "d",

@@ -7,9 +7,9 @@ from tests.policy.mistakes import small
 
 from tetraodon.domain import Attribute, Categories, Integers
 from tetraodon.errors import PolicyError
-from tetraodon.policy.build_items import groups_of
+from tetraodon.policy.build import groups_of
 from tetraodon.policy.load import load_policy
-from tetraodon.questions import cdf, count, histogram, linear, mean, quantiles, ranges, total
+from tetraodon.query.kinds import cdf, count, histogram, linear, mean, quantiles, ranges, total
 
 
 def test_groups_are_ends_for_numbers_and_lists_for_categories() -> None:
@@ -103,7 +103,7 @@ def test_bins_of_ordered_labels_are_ends_or_lists_whichever_has_every_value(
 ) -> None:
     """[low, high] was refused for leaving the middle out, and two lists that interleave for overlapping."""
     import tetraodon as td
-    from tetraodon.questions import histogram, linear
+    from tetraodon.query.kinds import histogram, linear
 
     document = {
         "dataset": "d",

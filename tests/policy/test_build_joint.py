@@ -8,9 +8,8 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import PolicyError
-from tetraodon.policy.build_joint import regions
-from tetraodon.policy.joint_graph import Regions
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.build_graph import regions
+from tetraodon.policy.joint_graph import JointMetric, Regions
 
 
 def joint(**together: Any) -> object:

@@ -9,10 +9,10 @@ import pytest
 import tetraodon as td
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import PolicyError
-from tetraodon.policy import build_known as known_table
-from tetraodon.policy.build_known import read_known_table
+from tetraodon.policy import build as known_table
+from tetraodon.policy.build import read_known_table
 from tetraodon.policy.known import Known
-from tetraodon.questions import Histogram
+from tetraodon.query.kinds import Histogram
 
 DOMAIN = Domain(
     (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from tests.policy.policies import policies
 
-from tetraodon.policy.canonical import plain
 from tetraodon.policy.load import load_policy
+from tetraodon.query.query import plain
 
 
 @settings(max_examples=200, deadline=None)

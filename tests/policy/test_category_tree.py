@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.releasing.made import release_with, silent
+from tests.releases.made import release_with, silent
 
 import tetraodon as td
-from tetraodon.policy.attribute_graph import Blocks
-from tetraodon.policy.category_tree import read_tree, tree_document
+from tetraodon.policy.attribute_graph import Blocks, read_tree, tree_document
 
 PROVINCES = {"East": {"Ontario": ["Toronto", "Ottawa"], "Quebec": ["Montreal"]}, "West": {"BC": ["Victoria"]}}
 ITEMS: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.edited import edited
+from tetraodon.policy.edit import edited
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.source import KeyPath, Plain, as_plain, parse
 

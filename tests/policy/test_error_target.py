@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tetraodon as td
-from tetraodon.policy.error_target import ErrorTarget, error_target
+from tetraodon.policy.publication import ErrorTarget, error_target
 
 BASE: dict[str, Any] = {
     "dataset": "d",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-from tetraodon.policy.examples import factor_examples, presence_example, record_examples, steps_text
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
+from tetraodon.policy.promise_words import factor_examples, presence_example, record_examples, steps_text
 
 
 def policy_of(secret: object, form: object, **more: object) -> Policy:

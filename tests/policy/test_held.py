@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.held import hold
-from tetraodon.policy.load import load_policy
-from tetraodon.policy.starter import starter
+from tetraodon.policy.draft import starter
+from tetraodon.policy.load import hold, load_policy
 
 TEXT = """\
 dataset: people

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.item_section import PARTS, ItemSection
+from tetraodon.policy.document import PARTS, ItemSection
 from tetraodon.policy.load import load_policy
 
 POLICY = {"dataset": "d", "attributes": {"age": {"integer": [0, 99]}}, "budget": {"epsilon": 1}}

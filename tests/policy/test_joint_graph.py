@@ -15,9 +15,8 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy import attribute_graph
-from tetraodon.policy.joint_graph import JointGraph, Regions
-from tetraodon.policy.joint_metric import JointMetric
-from tetraodon.publishing.perturb import matrices_of
+from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
+from tetraodon.views.perturb import matrices_of
 
 ONE = Fraction(1)
 

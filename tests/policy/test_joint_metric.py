@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.policy.breadth_first import distances
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.joint_metric import EARTH_RADIUS_KM, JointMetric
+from tetraodon.policy.joint_graph import EARTH_RADIUS_KM, JointMetric
 
 steps = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(2), Fraction(3, 2), Fraction(1, 3)])
 

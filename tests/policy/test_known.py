@@ -8,7 +8,7 @@ import pytest
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import PolicyError
 from tetraodon.policy.known import Known, Rectangle, check_known, known_names, known_query, labels
-from tetraodon.questions import Count, count, histogram
+from tetraodon.query.kinds import Count, count, histogram
 
 DOMAIN = Domain(
     (

@@ -14,9 +14,9 @@ from tests.policy.mistakes import FILE, WRONG, small
 
 import tetraodon as td
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exact.zcdp import epsilon_at
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.zcdp import epsilon_at
 
 
 def saved(folder: Path, text: str | bytes) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tetraodon as td
-from tetraodon.policy.metadata_file import read_metadata
+from tetraodon.policy.draft import read_metadata
 from tetraodon.policy.source import parse
 
 SMARTNOISE = """\

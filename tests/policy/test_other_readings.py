@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tetraodon as td
 from tetraodon.noise import laplace_pmf
-from tetraodon.policy.other_readings import changed_belief, power
+from tetraodon.policy.explain import changed_belief, power
 
 
 @given(st.fractions(Fraction(1, 100), 4, max_denominator=100), st.fractions(Fraction(1, 50), Fraction(1, 2)))

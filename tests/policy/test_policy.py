@@ -10,7 +10,7 @@ import pytest
 from tetraodon.errors import PolicyError
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.questions import count
+from tetraodon.query.kinds import count
 
 
 @pytest.fixture

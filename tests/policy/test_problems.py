@@ -11,9 +11,8 @@ from pydantic import ValidationError
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.document import PolicyDocument
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.problems import Problems
-from tetraodon.policy.source import parse
-from tetraodon.policy.typed import exact
+from tetraodon.policy.section import exact
+from tetraodon.policy.source import Problems, parse
 
 SOURCE = parse(b"a: 1\nb:\n  c: 2\n", "p.yaml")
 

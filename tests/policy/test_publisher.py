@@ -9,7 +9,7 @@ import pytest
 
 from tetraodon.errors import PolicyError
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.publisher import PHRASES, Publisher
+from tetraodon.policy.publication import PHRASES, Publisher
 
 BASE: dict[str, Any] = {"dataset": "d", "attributes": {"x": {"integer": [0, 9]}}, "budget": {"epsilon": 1}}
 WORDS = {"name": "Office", "source": "Survey", "contact": "a@b.example", "licence": "CC BY 4.0", "language": "pt-BR"}

@@ -11,8 +11,7 @@ from tests.policy.breadth_first import distances
 
 import tetraodon as td
 from tetraodon.errors import PolicyError
-from tetraodon.policy.attribute_graph import Within
-from tetraodon.policy.relative_graph import WithinShare
+from tetraodon.policy.attribute_graph import Within, WithinShare
 
 TENTH, HALF = Fraction(1, 10), Fraction(1, 2)
 SHARES = [(10, 1, 40, TENTH), (7, 3, 12, HALF), (4, 1, 9, Fraction(9, 4)), (100, 7, 30, Fraction(1, 9))]

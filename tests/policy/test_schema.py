@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tetraodon.policy.document import SECTIONS, PolicyDocument
-from tetraodon.policy.schema import policy_schema, schema_text
+from tetraodon.policy.document import SECTIONS, PolicyDocument, policy_schema, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "policy.schema.json"
 
 
 def test_the_published_schema_is_up_to_date() -> None:
     assert PUBLISHED.read_text(encoding="utf-8") == schema_text(), (
-        "run python -m tetraodon.policy.schema > docs/policy.schema.json"
+        "run python -m tetraodon.policy.document > docs/policy.schema.json"
     )
 
 
@@ -53,5 +52,5 @@ def test_references_lead_somewhere() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
 def test_the_module_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_module("tetraodon.policy.schema", run_name="__main__")
+    runpy.run_module("tetraodon.policy.document", run_name="__main__")
     assert capsys.readouterr().out == schema_text()

@@ -14,7 +14,7 @@ from tests.worlds import graphs
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import DomainError, PolicyError, Refused
 from tetraodon.policy.attribute_graph import Everything, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph, complete_graph
 
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 from tests.policy.mistakes import small
 
+from tetraodon.exact.zcdp import rho_at
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.secrets_in_words import forgiven, people, secret_sentences, shown_epsilon
-from tetraodon.zcdp import rho_at
+from tetraodon.policy.promise_words import forgiven, people, secret_sentences, shown_epsilon
 
 NUMBER = {"integer": [0, 9]}
 

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import PolicyError, QueryError
-from tetraodon.policy.build_known import known_from
+from tetraodon.policy.build import known_from
 from tetraodon.policy.document import AttributeSection, IndividualsSection
 from tetraodon.policy.known import Known, Rectangle, known_query
 from tetraodon.policy.section import AttackersEntry, ChainSection, KnownSection, choice
-from tetraodon.questions import Histogram, count, histogram
+from tetraodon.query.kinds import Histogram, count, histogram
 
 
 def test_keys_are_those_that_curators_write() -> None:

@@ -13,7 +13,7 @@ from tetraodon.errors import PolicyError
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.side_table import side_tables
+from tetraodon.policy.public_tables import side_tables
 
 POLICY: dict[str, Any] = {
     "dataset": "people",

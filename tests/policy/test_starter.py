@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
+from tetraodon.policy.draft import starter
 from tetraodon.policy.load import PLACEHOLDER, load_policy
 from tetraodon.policy.source import parse
-from tetraodon.policy.starter import starter
 
 COLUMNS = [
     ("person_id", "text"),

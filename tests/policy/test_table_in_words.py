@@ -9,7 +9,7 @@ import pytest
 import tetraodon as td
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.table_in_words import cost_of_rows, fact_in_words, known_in_words, rows_in_a_step, whose_rows
+from tetraodon.policy.promise_words import cost_of_rows, fact_in_words, known_in_words, rows_in_a_step, whose_rows
 
 
 def keyed(most: int, **changed: object) -> td.Policy:

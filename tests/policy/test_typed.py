@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from pydantic_core import PydanticCustomError
 
-from tetraodon.policy.typed import exact, rows, share, shown, text, truth, whole
+from tetraodon.policy.section import exact, rows, share, shown, text, truth, whole
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tetraodon.display import listing, number_of
 from tetraodon.domain import Attribute, Categories, Dates, Grid, Integers
-from tetraodon.policy.words import chance, length, listing, moves, number_of, odds, percent, times, valued
+from tetraodon.policy.words import chance, length, moves, odds, percent, times, valued
 
 epsilons = st.fractions(Fraction(1, 1000), 40, max_denominator=1000)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tetraodon.pufferfish import Channel, World
 from tetraodon.pufferfish.pair import SecretPairs
-from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.scenario import Prior
 
 
 def likelihood(channel: Channel, prior: Prior, secret, output) -> Fraction:

@@ -13,7 +13,7 @@ from tetraodon.certificate import certify_measurements
 from tetraodon.errors import NoiseError
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Additive, DiscreteLaplace, Gaussian, Laplace, World, named, verify
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.linear import Measurement
 
 
 def test_numbers_are_read_as_written():

@@ -8,7 +8,7 @@ import pytest
 from tests.pufferfish.oracle import random_channel, worst_odds
 
 from tetraodon.errors import Refused
-from tetraodon.exponent import log_above, log_below
+from tetraodon.exact.exponent import log_above, log_below
 from tetraodon.pufferfish import Definition, Secret, World, named, pairs, scenarios, verify
 from tetraodon.pufferfish.scenario import product_prior
 

@@ -9,14 +9,14 @@ import pytest
 
 import tetraodon as td
 from tetraodon import pufferfish as pf
-from tetraodon.certificate.against_attackers import certify_release
+from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.engine import DataRefusal
 from tetraodon.errors import NoiseError, PolicyError
 from tetraodon.noise import laplace_quantile
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated, absolute_sum, relative_sum
 from tetraodon.pufferfish.scenario import Composable
-from tetraodon.questions import linear, total
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import linear, total
+from tetraodon.query.linear import Measurement
 
 SURE = Composable(True, True, "one dataset each")
 

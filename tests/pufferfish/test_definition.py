@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError
-from tetraodon.exponent import exp_above, exp_below
+from tetraodon.exact.exponent import exp_above, exp_below
 from tetraodon.pufferfish import Definition, pairs, scenarios
 
 

@@ -12,8 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from tetraodon.pufferfish import Additive, Definition, Gaussian, World, pairs, scenarios, verify
-from tetraodon.pufferfish.gaussian import delta_of
-from tetraodon.pufferfish.gaussian_mixture import Mixture, excess
+from tetraodon.pufferfish.gaussian import Mixture, delta_of, excess
 
 
 def integrated(one: Mixture, other: Mixture, sigma: float, epsilon: float) -> float:

@@ -8,17 +8,7 @@ from fractions import Fraction
 import pytest
 from tests.pufferfish.oracle import likelihood, random_channel, random_prior
 
-from tetraodon.pufferfish import (
-    Channel,
-    Definition,
-    Prior,
-    Secret,
-    World,
-    named,
-    pairs,
-    scenarios,
-    verify,
-)
+from tetraodon.pufferfish import Channel, Definition, Prior, Secret, World, named, pairs, scenarios, verify
 
 WORLD = World.product((0, 1), individuals=2)
 

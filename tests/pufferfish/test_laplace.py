@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tetraodon.exponent import sign_of_sum
+from tetraodon.exact.exponent import sign_of_sum
 from tetraodon.pufferfish import (
     Additive,
     Definition,

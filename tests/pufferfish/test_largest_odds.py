@@ -10,8 +10,7 @@ import numpy as np
 from tests.pufferfish.oracle import likelihood, random_channel, random_prior
 
 from tetraodon.pufferfish import World, pairs
-from tetraodon.pufferfish.largest_odds import for_blocks, for_prior, near
-from tetraodon.pufferfish.likelihood import Likelihoods, SecretSums
+from tetraodon.pufferfish.largest_odds import Likelihoods, SecretSums, for_blocks, for_prior, near
 from tetraodon.pufferfish.pair import masks_of
 from tetraodon.pufferfish.world import classes_of
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tetraodon import pufferfish as pf
-from tetraodon.certificate.answer_laws import AnswerLaw
+from tetraodon.certificate.table_secret_loss import AnswerLaw
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.laws_of_sums import TreeModel, epidemic, exchangeable, tree_laws
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon import pufferfish as pf
-from tetraodon.certificate.answer_laws import AnswerLaw, LawPair
+from tetraodon.certificate.table_secret_loss import AnswerLaw, LawPair
 from tetraodon.errors import Refused
 from tetraodon.pufferfish.least_noise import least_scale
 

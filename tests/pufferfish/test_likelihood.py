@@ -8,8 +8,8 @@ import pytest
 from tests.pufferfish.oracle import random_channel, random_prior
 
 from tetraodon.pufferfish import World
-from tetraodon.pufferfish import likelihood as module
-from tetraodon.pufferfish.likelihood import Likelihoods, SecretSums, total, whole_sums
+from tetraodon.pufferfish import largest_odds as module
+from tetraodon.pufferfish.largest_odds import Likelihoods, SecretSums, total, whole_sums
 
 
 @pytest.mark.parametrize("bits", [1, 40, 52, 53, 300])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tetraodon import pufferfish as pf
-from tetraodon.certificate.answer_laws import largest_loss
-from tetraodon.certificate.markov_quilt import quilt_budget
+from tetraodon.certificate.correlated_records import quilt_budget
+from tetraodon.certificate.table_secret_loss import largest_loss
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attackers import Chain, stationary
 from tetraodon.pufferfish.laws_of_sums import tree_laws

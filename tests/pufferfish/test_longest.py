@@ -7,8 +7,15 @@ import random
 
 import pytest
 
-from tetraodon.pufferfish.longest import Longest, histogram_bound, longest_cycle, longest_path
-from tetraodon.pufferfish.policy_graph import SINK, SOURCE, PolicyGraph
+from tetraodon.pufferfish.policy_graph import (
+    SINK,
+    SOURCE,
+    Longest,
+    PolicyGraph,
+    histogram_bound,
+    longest_cycle,
+    longest_path,
+)
 
 
 def random_graph(rng: random.Random, size: int) -> PolicyGraph:

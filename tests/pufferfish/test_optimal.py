@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.exponent import exp_below
+from tetraodon.exact.exponent import exp_below
 from tetraodon.pufferfish import (
     Channel,
     Definition,

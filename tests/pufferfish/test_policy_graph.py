@@ -12,7 +12,7 @@ from tetraodon.errors import Refused
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import complete_graph
 from tetraodon.pufferfish.policy_graph import SINK, SOURCE, policy_graph, sparsity
-from tetraodon.questions import count, histogram
+from tetraodon.query.kinds import count, histogram
 
 
 def test_example_8_2_of_the_paper() -> None:

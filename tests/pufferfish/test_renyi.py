@@ -12,7 +12,7 @@ from tests.pufferfish.test_wasserstein import WORLD, clique
 
 from tetraodon import pufferfish as pf
 from tetraodon.errors import NoiseError, Refused
-from tetraodon.pufferfish.renyi import GaussianAnswer, gaussian_wasserstein, renyi_together
+from tetraodon.pufferfish.least_noise import GaussianAnswer, gaussian_wasserstein, renyi_together
 
 DELTA = Fraction(1, 10**5)
 TWO = pf.World.of([(0,), (3,)])

@@ -8,7 +8,7 @@ import pytest
 
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Secret, pairs
-from tetraodon.pufferfish.secret import And, HalfOpen, Is, Near, Not, OneOf, Present, number_of, number_text, shown
+from tetraodon.pufferfish.world import And, HalfOpen, Is, Near, Not, OneOf, Present, number_of, number_text, shown
 
 
 def test_intervals_are_half_open():

@@ -7,15 +7,7 @@ import pytest
 from tests.pufferfish.oracle import random_channel, random_prior
 
 from tetraodon.errors import Refused
-from tetraodon.pufferfish import (
-    Channel,
-    Definition,
-    World,
-    compiled,
-    pairs,
-    scenarios,
-    verify,
-)
+from tetraodon.pufferfish import Channel, Definition, World, compiled, pairs, scenarios, verify
 
 
 def test_the_template_says_what_the_verifier_says():

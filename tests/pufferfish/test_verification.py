@@ -10,7 +10,7 @@ from tests.pufferfish.oracle import random_channel, random_prior, two_point_prio
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish import Channel, Definition, Prior, Secret, World, pairs, scenarios, verify
-from tetraodon.pufferfish import likelihood as likelihood_module
+from tetraodon.pufferfish import largest_odds as likelihood_module
 
 ALL_PAIRS = [pairs.values(), pairs.presence(), pairs.membership() | pairs.all_values()]
 

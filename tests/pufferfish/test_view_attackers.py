@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.publishing.channel import SetChannel
 from tetraodon.pufferfish.view_attackers import Attacker, all_tables, exclusive, independent, likelihood
 from tetraodon.pufferfish.view_privacy import after
+from tetraodon.views.channel import SetChannel
 
 F = Fraction
 CHANNEL = SetChannel(F(2, 5), F(1, 10))

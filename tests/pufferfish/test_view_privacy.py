@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError
-from tetraodon.publishing.channel import CopyChannel, SetChannel
 from tetraodon.pufferfish.view_attackers import independent
 from tetraodon.pufferfish.view_privacy import (
     Bounds,
@@ -16,6 +15,7 @@ from tetraodon.pufferfish.view_privacy import (
     private_of_relative,
     relative_of_private,
 )
+from tetraodon.views.channel import CopyChannel, SetChannel
 
 F = Fraction
 CHANNELS = [SetChannel(F(a, 20), F(b, 20)) for a in range(1, 19, 3) for b in range(1, 19 - a, 2)]

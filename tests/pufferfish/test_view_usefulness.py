@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.publishing.channel import SetChannel
 from tetraodon.pufferfish.view_attackers import all_tables, likelihood
 from tetraodon.pufferfish.view_usefulness import counts_law, failure, k_meaningless, meaningless, statistical_difference
+from tetraodon.views.channel import SetChannel
 
 F = Fraction
 NOISY, CLEAR = SetChannel(F(1, 10), F(2, 5)), SetChannel(F(9, 10), F(1, 50))

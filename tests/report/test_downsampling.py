@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Attribute, Integers
-from tetraodon.report.downsampling import MOST_NAMES, grouped, largest
+from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.report.chart import MOST_NAMES, grouped, largest
 from tetraodon.report.picture import DrawnAxis, Picture
 
 

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.publishing.test_publish import POLICY as VIEW
-from tests.releasing.conftest import POLICY
-from tests.releasing.made import release_with
+from tests.releases.conftest import POLICY
+from tests.releases.made import release_with
 from tests.report.test_odds_strip import POLICIES
 from tests.services import needs_browser
+from tests.views.test_publish import POLICY as VIEW
 
 import tetraodon as td
-from tetraodon.publishing import report as view_report
-from tetraodon.publishing.exposure import Exposure
-from tetraodon.publishing.plan import plan_view
-from tetraodon.releasing.report import report_html
-from tetraodon.report.odds_strip import odds_strips
+from tetraodon.releases.report import report_html
+from tetraodon.report.odds import odds_strips
 from tetraodon.report.page import page_script, script, templates
+from tetraodon.views import report as view_report
+from tetraodon.views.exposure import Exposure
+from tetraodon.views.plan import plan_view
 
 pytestmark = needs_browser
 SCREEN = {"width": 1200, "height": 900}

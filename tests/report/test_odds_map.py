@@ -11,8 +11,7 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import QueryError
 from tetraodon.policy.load import load_policy
-from tetraodon.report.odds_map import OddsMap, odds_maps, picture
-from tetraodon.report.odds_strip import OddsStrip
+from tetraodon.report.odds import OddsMap, OddsStrip, odds_maps, picture
 
 
 def mapped(metric: str, within: str, **changes: Any) -> td.Policy:

@@ -14,7 +14,7 @@ from tetraodon.errors import QueryError
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.words import odds
-from tetraodon.report.odds_strip import MOST_CHIPS, MOST_MOVES, OddsStrip, odds_strip, odds_strips
+from tetraodon.report.odds import MOST_CHIPS, MOST_MOVES, OddsStrip, odds_strip, odds_strips
 
 SECRETS: dict[str, Any] = {
     "age": {"within": 3},

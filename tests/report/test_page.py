@@ -11,7 +11,7 @@ import vl_convert
 from jinja2 import UndefinedError
 
 from tetraodon.errors import ReleaseError
-from tetraodon.policy.publisher import NOBODY, PHRASES, Publisher
+from tetraodon.policy.publication import NOBODY, PHRASES, Publisher
 from tetraodon.report.page import FOLDER, PageTable, page_html, page_script, script, templates
 
 ATTACK = "</script><script>alert(1)</script>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tetraodon.report.rounding import date_text, places, rounded
+from tetraodon.report.picture import date_text, places, rounded
 
 
 def test_numbers_are_rounded_as_their_intervals_allow() -> None:

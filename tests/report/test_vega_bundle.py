@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from tetraodon.report import vega_bundle as home
-from tetraodon.report.vega_bundle import cache_folder, vega_bundle
+from tetraodon.report import page as home
+from tetraodon.report.page import cache_folder, vega_bundle
 
 
 @pytest.fixture

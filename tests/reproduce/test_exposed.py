@@ -17,9 +17,9 @@ from reproduce.exposed import Linked, drawn, linked
 from reproduce.fig_boundary import ADVERSARY, ROWS, dense, policy, rows
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise.coins import system_coins
-from tetraodon.publishing.channel import CopyChannel
-from tetraodon.publishing.columns import cells_of
-from tetraodon.publishing.plan import ViewPlan, plan_view
+from tetraodon.views.channel import CopyChannel
+from tetraodon.views.plan import ViewPlan, plan_view
+from tetraodon.views.tuple_files import cells_of
 
 adult = pytest.mark.skipif(real("adult.parquet") is None, reason="the Adult data set does not lie beside the project")
 RARE = 1e-9

@@ -9,7 +9,7 @@ from reproduce.fig_kmeans import certified
 from reproduce.points import synthetic
 from reproduce.printed_kmeans import ATTRIBUTE, CLUSTERS, FULL, distance, partition, plain_kmeans, policy_of
 from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
-from tetraodon.noise.laws.laplace import LaplaceNoise
+from tetraodon.noise.laws import LaplaceNoise
 
 TWICE = 2
 

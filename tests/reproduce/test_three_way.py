@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from tests.releasing.made import release_with
+from tests.releases.made import release_with
 
 import tetraodon as td
 from reproduce import three_way
 from reproduce.three_way import EVERY, KINDS, compared, tables_plan
-from tetraodon.publishing.plan import ViewPlan, plan_view
+from tetraodon.views.plan import ViewPlan, plan_view
 
 SIZES = {"a": 3, "b": 4, "c": 2, "d": 5}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.server.conftest import ITEMS, POLICY
 
 import tetraodon as td
-from tetraodon.releasing.documents import plan_document
+from tetraodon.releases.codec import plan_document
 from tetraodon.server.jobs import plan_job, read_job, was_charged
 
 FILES: dict[str, dict[str, object]] = {

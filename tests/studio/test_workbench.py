@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tetraodon.errors import PolicyError
-from tetraodon.releasing.plan import Plan
+from tetraodon.releases.plan import Plan
 from tetraodon.studio.workbench import Workbench, plan_of
 
 TEXT = """\

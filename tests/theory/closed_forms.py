@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tetraodon.certificate.known.classes import classes_of
+from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.known import Known, Rectangle, known_query, labels
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.pufferfish.longest import SECONDS, histogram_bound
-from tetraodon.pufferfish.policy_graph import policy_graph, sparsity
-from tetraodon.questions import Histogram
+from tetraodon.pufferfish.policy_graph import SECONDS, histogram_bound, policy_graph, sparsity
+from tetraodon.query.kinds import Histogram
 
 
 @dataclass(frozen=True, slots=True)

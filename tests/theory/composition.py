@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tetraodon.certificate.known.unlisted_domain import secrets_change_known
+from tetraodon.certificate.known.unlisted import secrets_change_known
 from tetraodon.errors import Refused
+from tetraodon.exact.rational import Number, rational
 from tetraodon.policy.policy import Policy
-from tetraodon.rational import Number, rational
 
 
 def sequential(losses: Sequence[Number]) -> Fraction:

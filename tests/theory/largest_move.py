@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.query.linear import LinearQuery
 
 
 def largest_move(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, Fraction]], *, power: int = 1) -> Fraction:

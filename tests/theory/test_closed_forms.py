@@ -26,11 +26,11 @@ from tests.theory.closed_forms import (
     from_the_number_of_counts,
 )
 from tetraodon.certificate import oracle
-from tetraodon.certificate.known.largest_push import largest_push
+from tetraodon.certificate.known.push import largest_push
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.questions import count, histogram
+from tetraodon.query.kinds import count, histogram
 
 
 def truth_at(case: Case) -> int:

@@ -11,9 +11,9 @@ from tests.theory.largest_move import largest_move
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything, Pairs, Public, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.workload.contribution import One, Prefix, Table
-from tetraodon.workload.linear import LinearQuery, splits
-from tetraodon.workload.number import Number
+from tetraodon.query.contribution import One, Prefix, Table
+from tetraodon.query.linear import LinearQuery, splits
+from tetraodon.query.number import Number
 
 DOMAIN = Domain((Attribute("a", Integers(1, 3)), Attribute("b", Integers(0, 1))))
 HISTOGRAM = LinearQuery(One(), splits(["a", "b"]))

@@ -3,7 +3,7 @@
 Elsewhere are: [KM12] Theorems 3.1, 6.1, 6.2, 7.1, Examples 9.1, 9.2 (tests/pufferfish/test_named.py, test_laplace.py),
 Equation 14 and Theorem 8.1 (test_composition.py), Lemma 7.1 (test_calibrated.py); [HMD14] Example 8.2 and section 8
 (test_policy_graph.py, test_closed_forms.py), Lemma 6.1 (tests/pufferfish/test_sampled.py); [RS07] Example 4.1
-(tests/publishing/test_estimate.py), sections 6.1 and 6.2 (test_attacker.py), Definitions 3.1, 3.2, 6.5
+(tests/views/test_estimate.py), sections 6.1 and 6.2 (test_attacker.py), Definitions 3.1, 3.2, 6.5
 (test_meaningful.py); [MK15] two hospitals and sums of neighbouring counts (tests/attacks).
 """
 
@@ -21,10 +21,10 @@ import tetraodon as td
 from tests.pufferfish.oracle import two_point_priors, worst_odds
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.noise import gaussian_pmf
-from tetraodon.publishing.channel import SetChannel
 from tetraodon.pufferfish import Channel, Definition, Prior, Secret, World, pairs, scenarios, verify
 from tetraodon.pufferfish.view_attackers import exclusive, independent
-from tetraodon.research import frapp
+from tetraodon.views.channel import SetChannel
+from tetraodon.views.perturbation import frapp
 
 F = Fraction
 

@@ -4,46 +4,48 @@ from __future__ import annotations
 
 from typing import Final
 
-from tetraodon.attacks import (
-    all_or_none,
-    brothers,
-    everything_at_once,
-    exam,
-    floating_point,
-    from_the_view,
-    gaussian_tail,
-    known_sums,
-    linking,
-    low_prior,
-    markov_chain,
-    minimality,
-    random_record,
-    reconstruction,
-    repeated_views,
-    timing,
-    two_hospitals,
-)
 from tetraodon.attacks.attack import Attack
+from tetraodon.attacks.on_mechanisms import (
+    ALL_OR_NONE,
+    EVERYTHING_AT_ONCE,
+    EXAM,
+    FLOATING_POINT,
+    GAUSSIAN_TAIL,
+    KNOWN_SUMS,
+    MARKOV_CHAIN,
+    RANDOM_RECORD,
+    RECONSTRUCTION,
+    TIMING,
+)
+from tetraodon.attacks.on_views import (
+    BROTHERS,
+    FROM_THE_VIEW,
+    LINKING,
+    LOW_PRIOR,
+    MINIMALITY,
+    REPEATED_VIEWS,
+    TWO_HOSPITALS,
+)
 from tetraodon.errors import QueryError, did_you_mean
 
 GALLERY: Final[tuple[Attack, ...]] = (
-    known_sums.ATTACK,
-    exam.ATTACK,
-    two_hospitals.ATTACK,
-    minimality.ATTACK,
-    low_prior.ATTACK,
-    reconstruction.ATTACK,
-    everything_at_once.ATTACK,
-    random_record.ATTACK,
-    gaussian_tail.ATTACK,
-    all_or_none.ATTACK,
-    floating_point.ATTACK,
-    timing.ATTACK,
-    repeated_views.ATTACK,
-    brothers.ATTACK,
-    markov_chain.ATTACK,
-    from_the_view.ATTACK,
-    linking.ATTACK,
+    KNOWN_SUMS,
+    EXAM,
+    TWO_HOSPITALS,
+    MINIMALITY,
+    LOW_PRIOR,
+    RECONSTRUCTION,
+    EVERYTHING_AT_ONCE,
+    RANDOM_RECORD,
+    GAUSSIAN_TAIL,
+    ALL_OR_NONE,
+    FLOATING_POINT,
+    TIMING,
+    REPEATED_VIEWS,
+    BROTHERS,
+    MARKOV_CHAIN,
+    FROM_THE_VIEW,
+    LINKING,
 )
 
 

@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from tetraodon.arrays import Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import DomainError, QueryError, Refused, TableError, did_you_mean
-from tetraodon.publishing.channel import SourceChannel
-from tetraodon.publishing.columns import codes_of
-from tetraodon.publishing.tuple_files import read_tuples
-from tetraodon.publishing.view import View
+from tetraodon.exact.arrays import Ints
+from tetraodon.views.channel import SourceChannel
+from tetraodon.views.tuple_files import codes_of, read_tuples
+from tetraodon.views.view import View
 
 MOST_PEOPLE = 100_000
 

@@ -1,4 +1,4 @@
-"""Noise that is added to a whole table at once, x + L eta: what it loses, by a linear programme for every edge.
+"""Correlated noise x + L eta: its loss by a linear programme for every edge, and noise along the edges of a map.
 
 docs/edge-noise.md has the theorem. A whole z with L z = e_u - e_v costs sum |z_i| / b_i, which is enough; weights c of
 the cells with |c L_i| <= 1 / b_i for every noise prove that less than c_u - c_v is not. Solvers find both in floating
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tetraodon.arrays import Floats
-from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Computed, certifying
+from tetraodon.certificate.correlated_records import require_independent
 from tetraodon.errors import QueryError, Refused
+from tetraodon.exact.arrays import Floats
+from tetraodon.exact.rational import Number, rational
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT
-from tetraodon.rational import Number, rational
 
 MOST_EDGES = 5_000
 FINEST = 10**6

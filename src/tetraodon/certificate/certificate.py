@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, Final, ParamSpec, TypeAlias
 
 from tetraodon.errors import Refused
-from tetraodon.zcdp import epsilon_at
+from tetraodon.exact.zcdp import epsilon_at
 
 Witness: TypeAlias = tuple[Any, Any]
 """Two values of one record, or two `Dataset`s, and the rest the same in both; or two secrets of a whole table."""

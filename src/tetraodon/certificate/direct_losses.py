@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from tetraodon.certificate.against_attackers import require_independent
 from tetraodon.certificate.certificate import Computed, certifying
+from tetraodon.certificate.correlated_records import require_independent
 from tetraodon.certificate.sensitivity import sensitivity
 from tetraodon.errors import Refused
+from tetraodon.exact.rational import log_rounded_up
 from tetraodon.noise.laws import Currency, NoiseLaw
 from tetraodon.policy.attackers import Contacts, DependentGroups, Independent
 from tetraodon.policy.attribute_graph import AttributeGraph, Everything
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
-from tetraodon.questions import count, histogram
-from tetraodon.rational import log_rounded_up
+from tetraodon.query.kinds import count, histogram
 
 
 @certifying

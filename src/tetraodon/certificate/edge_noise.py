@@ -15,16 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from tetraodon.certificate.choice_loss import presence_alone, with_choices, without_choices
-from tetraodon.certificate.rank_loss import dominated
-from tetraodon.certificate.shown_loss import counts_of_shown
+from tetraodon.certificate.nonlinear_loss import (
+    counts_of_shown,
+    dominated,
+    presence_alone,
+    with_choices,
+    without_choices,
+)
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.among import Among
-from tetraodon.workload.contribution import One, Prefix
-from tetraodon.workload.flows import Flows
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.query.contribution import Among, One, Prefix
+from tetraodon.query.edge_flows import Flows
+from tetraodon.query.linear import LinearQuery, Measurement
 
 
 def standing_in(

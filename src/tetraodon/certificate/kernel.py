@@ -26,22 +26,23 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tetraodon.certificate.certificate import Computed, Sensitivity, certifying
-from tetraodon.certificate.choice_loss import with_choices
-from tetraodon.certificate.divided_loss import divided_among
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.edge_noise import flows_attain, standing_in, total_of_flows
-from tetraodon.certificate.known.largest_square import largest_square
-from tetraodon.certificate.known.limits import farthest_path, worst_of_limits
-from tetraodon.certificate.known.unlisted_domain import farthest_neighbours, secrets_change_known
-from tetraodon.certificate.person_loss import answers_about_people, person_loss
-from tetraodon.certificate.rank_loss import chosen_by_rank, priced_in
-from tetraodon.certificate.relative_loss import attained
+from tetraodon.certificate.known.unlisted import (
+    farthest_neighbours,
+    farthest_path,
+    largest_square,
+    secrets_change_known,
+    worst_of_limits,
+)
+from tetraodon.certificate.nonlinear_loss import chosen_by_rank, divided_among, priced_in, with_choices
+from tetraodon.certificate.pair_loss import answers_about_people, attained, person_loss
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.errors import Refused
 from tetraodon.noise.laws import Currency
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.each_person import EachPerson
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.query.contribution import EachPerson
+from tetraodon.query.linear import LinearQuery, Measurement
 
 PERSON = "a person who comes or goes, or whose rows change"
 

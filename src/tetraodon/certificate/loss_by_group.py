@@ -15,7 +15,7 @@ from fractions import Fraction
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.linear import Measurement
 
 
 def losses_by_group(

@@ -12,7 +12,6 @@ from typing import assert_never
 
 import numpy as np
 
-from tetraodon.arrays import Ints
 from tetraodon.certificate.axis import (
     UNCHANGED,
     Crossing,
@@ -28,11 +27,12 @@ from tetraodon.certificate.axis import (
     most_over,
     weighted,
 )
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.exact.arrays import Ints
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.workload.smooth import Hats
-from tetraodon.workload.soft import Soft
-from tetraodon.workload.squared import Squared
+from tetraodon.query.smooth import Hats
+from tetraodon.query.soft_bins import Soft
+from tetraodon.query.squared import Squared
 
 FEW_EDGES = 100_000
 """Up to so many, smoothed bins are looked at edge by edge rather than bounded."""

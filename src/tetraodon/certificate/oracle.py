@@ -18,12 +18,12 @@ import numpy as np
 
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError, Refused
+from tetraodon.exact.rational import rational
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.questions import Query, linear
-from tetraodon.rational import rational
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.query.kinds import Query, linear
+from tetraodon.query.linear import LinearQuery
 
 Reading: TypeAlias = Literal["star", "literal"]
 Dataset: TypeAlias = tuple[int, ...]

@@ -20,13 +20,13 @@ from fractions import Fraction
 from typing import Any
 
 from tetraodon.certificate.edge_loss import Loss, Weighted, largest_over_edges
-from tetraodon.certificate.loss_of_pair import loss_of_pair
+from tetraodon.certificate.pair_loss import loss_of_pair
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.secret_graph import Factor, SecretGraph, complete_graph
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Measurement, splits
-from tetraodon.workload.soft import Product
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Measurement, splits
+from tetraodon.query.soft_bins import Product
 
 FEW_CELLS = 1024
 """Up to so many, every edge is looked at, and nothing has to stand in."""

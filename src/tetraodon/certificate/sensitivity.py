@@ -11,20 +11,20 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from tetraodon.certificate.against_attackers import known_counts, require_independent
 from tetraodon.certificate.axis import Term, best_edge
 from tetraodon.certificate.certificate import Certificate, Computed, Sensitivity, certifying
+from tetraodon.certificate.correlated_records import known_counts, require_independent
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.certificate.person_loss import require_people
+from tetraodon.certificate.pair_loss import require_people
 from tetraodon.errors import QueryError
+from tetraodon.exact.rational import Number, rational
 from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, Independent, TableSecret
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import ABSENT, complete_graph
-from tetraodon.questions import Query, linear
-from tetraodon.rational import Number, rational
-from tetraodon.workload.contribution import Table
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.query.contribution import Table
+from tetraodon.query.kinds import Query, linear
+from tetraodon.query.linear import LinearQuery, Measurement
 
 
 def sensitivity(policy: AnyPolicy, query: Query, *, where: str = "") -> Sensitivity:

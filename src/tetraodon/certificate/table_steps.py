@@ -20,9 +20,9 @@ import numpy as np
 from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.weighed_margins import WeighedMargins
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.weighted_margins import WeighedMargins
 
 MOST_SETS, MOST_BRANCHES, LISTED = 2000, 20, 16
 """Sets of attributes that are looked at one by one; branches of a search after which all sets are listed instead, if

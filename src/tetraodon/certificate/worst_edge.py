@@ -1,4 +1,4 @@
-"""The worst edge where nothing is known, whoever's secret it is: of every public group with secrets of its own.
+"""Maximum loss over the edges of the secret graph, without known counts.
 
 No edge joins two groups, so each is looked at by itself, with queries as they look to people who all have its value.
 """
@@ -13,29 +13,30 @@ from typing import Any
 
 import numpy as np
 
-from tetraodon.arrays import Ints
-from tetraodon.certificate.answered_part import answered_part, by_answers
-from tetraodon.certificate.edge_loss import Loss, Weighted, largest_over_edges
-from tetraodon.certificate.part_steps import (
+from tetraodon.certificate.conditional_steps import (
     about_parts,
+    answered_part,
+    by_answers,
     inner_of,
+    over_one_factor,
     over_steps_of_conditions,
     public_classes,
     public_condition,
+    with_one_factor,
     worse,
 )
+from tetraodon.certificate.edge_loss import Loss, Weighted, largest_over_edges
 from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in, only_presence
-from tetraodon.certificate.single_steps import over_one_factor, with_one_factor
 from tetraodon.certificate.table_steps import is_table, over_tables, weighs_margins
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
+from tetraodon.exact.arrays import Ints
 from tetraodon.policy.attribute_graph import Public
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.workload.among import Among, among_all
-from tetraodon.workload.contribution import One, Table
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.number import Number
-from tetraodon.workload.squared import squared
+from tetraodon.query.contribution import Among, One, Table, among_all
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.number import Number
+from tetraodon.query.squared import squared
 
 
 def worst_edge(graph: SecretGraph, queries: Sequence[Weighted], *, squares: bool = False) -> Loss:

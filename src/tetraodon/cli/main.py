@@ -11,28 +11,26 @@ from typing import Annotated
 import typer
 
 from tetraodon import __version__
-from tetraodon.cli import (
-    allot_command,
-    ask_command,
-    attack_command,
-    audit_command,
-    compare_command,
-    correct_command,
-    demo_command,
-    init_command,
-    key_command,
-    ledger_commands,
-    plan_command,
-    policy_commands,
-    publish_command,
-    release_commands,
-    remote_commands,
-    reprice_command,
-    serve_command,
-    studio_command,
-    synthesize_command,
-)
-from tetraodon.cli.command_boundary import INTERRUPTED
+from tetraodon.cli import attack as attack_command
+from tetraodon.cli import demo as demo_command
+from tetraodon.cli import ledger as allot_command
+from tetraodon.cli import ledger as audit_command
+from tetraodon.cli import ledger as correct_command
+from tetraodon.cli import ledger as key_command
+from tetraodon.cli import ledger as ledger_commands
+from tetraodon.cli import ledger as reprice_command
+from tetraodon.cli import plan as compare_command
+from tetraodon.cli import plan as plan_command
+from tetraodon.cli import policy as init_command
+from tetraodon.cli import policy as policy_commands
+from tetraodon.cli import release as ask_command
+from tetraodon.cli import release as publish_command
+from tetraodon.cli import release as release_commands
+from tetraodon.cli import release as synthesize_command
+from tetraodon.cli import remote as remote_commands
+from tetraodon.cli import serve as serve_command
+from tetraodon.cli import serve as studio_command
+from tetraodon.cli.console import INTERRUPTED
 
 app = typer.Typer(
     name="tetraodon",

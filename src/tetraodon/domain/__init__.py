@@ -1,7 +1,6 @@
 """What a record can be: attributes, their values, and products of them."""
 
-from tetraodon.domain.attribute import Attribute
-from tetraodon.domain.domain import Domain
+from tetraodon.domain.domain import Attribute, Domain
 from tetraodon.domain.values import Booleans, Categories, Dates, Grid, Integers, Value, Values
 
 __all__ = [

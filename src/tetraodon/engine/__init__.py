@@ -1,10 +1,8 @@
 """Turning a table, wherever it lives, into exact counts. Engines only count."""
 
 from tetraodon.engine.column import ColumnReport
-from tetraodon.engine.counting import Engine
-from tetraodon.engine.counts import Counts
-from tetraodon.engine.csv_file import CsvFormat
-from tetraodon.engine.individuals import Individuals
+from tetraodon.engine.counting import Counts, Engine, Individuals
+from tetraodon.engine.csv_table import CsvFormat
 from tetraodon.engine.open_table import Source, open_table
 from tetraodon.errors import DataRefusal
 

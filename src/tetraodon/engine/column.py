@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
-from tetraodon.arrays import Ints
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.errors import TableError, did_you_mean
+from tetraodon.exact.arrays import Ints
 
 
 class Kind(Enum):

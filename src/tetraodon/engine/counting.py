@@ -1,4 +1,4 @@
-"""Counting a table with the SQL of the engine that holds it: the same queries for every engine.
+"""Counting a table with the SQL of its engine: the same queries for every engine.
 
 Several groups of attributes share one scan by GROUP BY GROUPING SETS. Most values are grouped as they are written and
 numbered afterwards: a few cells instead of every row.
@@ -6,24 +6,27 @@ numbered afterwards: a few cells instead of every row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Self
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Self, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from tetraodon.arrays import Ints
-from tetraodon.domain import Attribute, Domain
-from tetraodon.engine.column import Column, ColumnReport, numbered_later, require, require_key, require_kind
-from tetraodon.engine.counts import Counts, require_sound, summed
+from tetraodon.domain import Attribute, Categories, Domain
+from tetraodon.engine.column import LABELS, Column, ColumnReport, numbered_later, require, require_key, require_kind
 from tetraodon.engine.dialect import (
+    BIG,
     CountableTable,
+    Dialect,
     Sql,
     call,
     grouped,
     inner,
     missing,
-    name,
     negated,
     number,
     op,
@@ -32,11 +35,265 @@ from tetraodon.engine.dialect import (
     total,
     when,
 )
+from tetraodon.engine.dialect import cast as sql_cast
+from tetraodon.engine.dialect import name as sql_name
 from tetraodon.engine.expressions import amiss, answered, code, fractional, present, read
-from tetraodon.engine.individuals import Individuals
-from tetraodon.engine.open_names import names_query, require_open, texts_of
-from tetraodon.engine.passes import NOTHING, Adding, covering, passes, require_summable
-from tetraodon.engine.per_person import PersonCounts, people_query
+from tetraodon.errors import DataRefusal, PolicyError, QueryError, TableError, did_you_mean
+from tetraodon.exact.arrays import MOST_ROWS, Ints
+
+# -- counts -----------------------------------------------------------------------------------------
+# How many rows fall in each cell: the only thing an engine says about a table, unless its records forbid to count.
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Exact counts by some attributes; cells that hold nobody are left out.
+
+    Attributes
+    ----------
+    names:  the attributes, in the order of the columns of `codes`.
+    codes:  one row per cell, in lexicographic order; int64.
+    counts: how many rows of the table are in that cell; int64. Without attributes, one cell holds all.
+    sums:   for attributes that were to be added up, the sum of their codes over the rows of that cell; int64.
+
+    >>> counts = Counts(("a", "b"), np.array([[0, 1], [2, 0]]), np.array([3, 4]))
+    >>> counts.total, counts.by(()).counts.tolist(), counts.by(("b",)).codes.tolist()
+    (7, [7], [[0], [1]])
+    """
+
+    names: tuple[str, ...]
+    codes: Ints
+    counts: Ints
+    sums: Mapping[str, Ints] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        fits = all(len(sums) == len(self.counts) for sums in self.sums.values())
+        if not fits or self.codes.shape != (len(self.counts), len(self.names)):
+            raise QueryError("codes and counts do not fit together", fix="give one row of codes per count")
+
+    @property
+    def total(self) -> int:
+        """How many rows were counted."""
+        return int(self.counts.sum())
+
+    def by(self, names: Sequence[str]) -> Counts:
+        """The same counts by fewer attributes, or by the same ones in another order."""
+        wanted = tuple(names)
+        if wanted == self.names:
+            return self
+        for name in wanted:
+            if name not in self.names:
+                raise QueryError(f"these counts are not by {name!r}", fix=did_you_mean(name, self.names)) from None
+        return summed(wanted, self.codes[:, [self.names.index(name) for name in wanted]], self.counts, self.sums)
+
+
+def summed(
+    names: tuple[str, ...],
+    codes: Ints,
+    counts: Ints,
+    sums: Mapping[str, Ints] | None = None,
+) -> Counts:
+    """Counts and sums from cells in any order, equal cells added up and empty ones dropped."""
+    given = sums or {}
+    if not names:
+        totals = {name: np.array([values.sum()], np.int64) for name, values in given.items()}
+        return Counts((), np.zeros((1, 0), np.int64), np.array([counts.sum()], np.int64), totals)
+    order = np.lexsort(codes.T[::-1])
+    order = order[counts[order] != 0]
+    codes, counts = codes[order], counts[order]
+    fresh = np.ones(len(codes), dtype=bool)
+    fresh[1:] = (codes[1:] != codes[:-1]).any(axis=1)
+    starts = np.flatnonzero(fresh)
+    added = {name: _added(values[order], starts) for name, values in given.items()}
+    return Counts(names, np.ascontiguousarray(codes[starts]), _added(counts, starts), added)
+
+
+def require_sound(counted: Counts, domain: Domain) -> None:
+    """Refuse an endless table, and never let a code out that the domain does not have."""
+    if counted.total > MOST_ROWS:
+        raise DataRefusal("the table has more rows than can be added up exactly", fix="release parts of it")
+    for name, codes in zip(counted.names, counted.codes.T, strict=True):
+        if len(codes) and (int(codes.min()) < 0 or int(codes.max()) >= domain[name].size):
+            raise DataRefusal("a row was numbered outside the domain", fix="report this as a bug", where=name)
+
+
+def _added(values: Ints, starts: NDArray[np.intp]) -> Ints:
+    return np.asarray(np.add.reduceat(values, starts) if len(starts) else values, np.int64)
+
+
+# -- passes -----------------------------------------------------------------------------------------
+# How few times the table has to be grouped to answer several groups of attributes.
+
+FINE_ENOUGH = 2**20
+"""Up to this many cells, finer counts cost next to nothing and are added up afterwards."""
+
+Adding: TypeAlias = Mapping[tuple[str, ...], Sequence[str]]
+"""For some groups of attributes, those whose codes are to be added up in every cell."""
+NOTHING: Adding = MappingProxyType({})
+LONGEST_SUM = 2**26
+"""Codes below this can be added up in 64 bits over 2^37 rows."""
+
+
+def passes(groups: Sequence[tuple[str, ...]], domain: Domain) -> list[tuple[str, ...]]:
+    """Groups of attributes, each in the domain's order, such that every group asked for is inside one.
+
+    Post  two passes are kept apart only if together they would have more than `FINE_ENOUGH` cells.
+          Depends on the groups and the domain alone.
+
+    >>> from tetraodon.domain import Attribute, Integers
+    >>> small, huge = Attribute("small", Integers(0, 9)), Attribute("huge", Integers(0, 10**9))
+    >>> passes([("small",), ("huge",), ()], Domain((small, huge)))
+    [('small',), ('huge',)]
+    """
+    chosen: list[set[str]] = []
+    sizes = {attribute.name: attribute.size for attribute in domain}
+    for group in sorted(groups, key=len, reverse=True):
+        for name in group:
+            domain.position(name)
+        if len(set(group)) != len(group):
+            raise QueryError("a group names an attribute twice", fix="name each attribute once")
+        for held in chosen:
+            both = held | set(group)
+            if both == held or math.prod(sizes[name] for name in both) <= FINE_ENOUGH:
+                held |= set(group)
+                break
+        else:
+            chosen.append(set(group))
+    return [tuple(name for name in domain.names if name in held) for held in chosen]
+
+
+def covering(group: tuple[str, ...], done: Sequence[tuple[str, ...]]) -> int:
+    """Which pass answers a group."""
+    return next(place for place, names in enumerate(done) if set(group) <= set(names))
+
+
+def require_summable(add: Adding, domain: Domain) -> None:
+    """Refuse to add up codes that 64 bits may not hold the sum of."""
+    for name in (name for names in add.values() for name in names):
+        if domain[name].size > LONGEST_SUM:
+            raise QueryError(f"{name} has too many values to be added up", fix="count its values instead", where=name)
+
+
+# -- individuals ------------------------------------------------------------------------------------
+# Who a row is about, and how many rows one individual may have.
+
+
+@dataclass(frozen=True, slots=True)
+class Individuals:
+    """`key` is the column that tells individuals apart; None says that every row is somebody else.
+
+    With a key, at most `at_most` rows of each individual are counted. Whoever has more is left out with all of their
+    rows, unless `cut` says to keep the first `at_most` of them, in the order of their own encoded values, all
+    attributes of the domain taken in turn. Neither knows anything of the file's order, of the engine or of anybody
+    else's rows, and rows that tie are equal, so every engine counts the same rows. Rows without a key belong to nobody
+    who could be protected and are left out.
+
+    Why  a cut lets one row decide whether another is counted, so it is safe only where the price allows for any row in
+         the place of any other. Leaving out depends on no value (docs/promise.md, "Several rows per person").
+
+    >>> Individuals("patient", at_most=3).cut
+    False
+    """
+
+    key: str | None = None
+    at_most: int = 1
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        if self.key == "":
+            raise PolicyError("the key of the individuals has no name", fix="name a column, or leave the key out")
+        if isinstance(self.at_most, bool) or not isinstance(self.at_most, int) or self.at_most < 1:
+            raise PolicyError("an individual has fewer than one row", fix="let `at_most` be 1 or more")
+        if self.key is None and (self.at_most != 1 or self.cut):
+            raise PolicyError("several rows per individual need a key", fix="name the column that holds the key")
+
+
+# -- per person -------------------------------------------------------------------------------------
+# Counting people rather than rows: rows are grouped by their key first, and what a person has is cut off at a cap.
+
+
+@dataclass(frozen=True)
+class PersonCounts:
+    """By number of rows: how many people have so many, and what they have together, each up to the cap; int64."""
+
+    rows: Ints
+    people: Ints
+    totals: Ints
+
+
+def people_query(rows: exp.Select, summed: str, first: int, step: int, cap: int) -> exp.Select:
+    """The query that counts people, given the rows that count, with the key as `k`.
+
+    `summed` is the column of codes to be added up, whose values are first + step * code; none if it is empty.
+    """
+    count = exp.Count(this=exp.Star())
+    each: dict[str, Sql] = {"n": count, "s": _sum(sql_name(summed)) if summed else number(0)}
+    persons = selected(each, inner(rows)).group_by(sql_name("k"), copy=False)
+    added = op(exp.Add, op(exp.Mul, sql_name("n"), number(first)), op(exp.Mul, sql_name("s"), number(step)))
+    capped = selected({"n": sql_name("n"), "t": call("LEAST", added, number(cap))}, inner(persons))
+    told = {"n": sql_name("n"), "p": count.copy(), "t": _sum(sql_name("t"))}
+    return selected(told, inner(capped)).group_by(sql_name("n"), copy=False)
+
+
+def _sum(value: Sql) -> Sql:
+    return call("COALESCE", sql_cast(exp.Sum(this=value), BIG), number(0))
+
+
+# -- open names -------------------------------------------------------------------------------------
+# Counting the texts of a column that nobody has listed: how many individuals have each.
+
+Texts: TypeAlias = Callable[[Callable[[str], str]], list[tuple[str, int]]]
+"""Runs a query that gives texts with their numbers."""
+
+
+def require_open(column: Column) -> None:
+    """Refuse a column whose values have no one spelling."""
+    if column.kind not in LABELS:
+        raise TableError(
+            f"the column is of type {column.shown} where the policy expects text",
+            fix="convert the column to text",
+            where=column.name,
+        )
+
+
+def texts_of(table: CountableTable) -> Texts:
+    """How a table tells texts. Most engines tell numbers alone, and are refused."""
+    found = getattr(table, "fetch_texts", None)
+    if found is None:
+        raise TableError(
+            "names that nobody listed are counted in files and frames only",
+            fix="write the table to a Parquet file, and name that",
+        )
+    return cast(Texts, found)
+
+
+def names_query(
+    column: Column, dialect: Dialect, *, trim: bool, longest: int, key: Sql | None, at_most: int
+) -> Callable[[Sql], exp.Select]:
+    """The query that counts texts as they are spelt, given what to read; with a `key`, each person once for a text."""
+    spelt = read(Attribute(column.name, Categories(("",)), other=0, trim=trim), column, dialect.held(column), dialect)
+    held = op(exp.And, negated(missing(sql_name("t"))), op(exp.GTE, call("LENGTH", sql_name("t")), number(1)))
+    fitting = op(exp.And, held, op(exp.LTE, call("LENGTH", sql_name("t")), number(longest)))
+    counted = {"t": sql_name("t"), "n": exp.Count(this=exp.Star())}
+
+    def query(origin: Sql) -> exp.Select:
+        if key is None:
+            rows = selected({"t": spelt}, origin)
+        else:
+            keyed = selected({"k": key, "t": spelt}, origin)
+            window = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[sql_name("k")])
+            whose = selected({"k": sql_name("k"), "t": sql_name("t"), "held": window}, inner(keyed)).where(
+                negated(missing(sql_name("k"))), copy=False
+            )
+            few = op(exp.LTE, sql_name("held"), number(at_most))
+            once = selected({"k": sql_name("k"), "t": sql_name("t")}, inner(whose)).where(few, copy=False)
+            rows = once.distinct(copy=False)
+        return selected(counted, inner(rows)).where(fitting, copy=False).group_by(sql_name("t"), copy=False)
+
+    return query
+
+
+# -- counting ---------------------------------------------------------------------------------------
 
 
 class Engine:
@@ -106,15 +363,15 @@ class Engine:
         for place, attribute in asked.items():
             columns[f"p{place}"] = self._answered(attribute.name)
             columns[f"r{place}"] = self._read(attribute.name)
-            wrong = self._amiss(attribute.name, place, name(f"r{place}"))
+            wrong = self._amiss(attribute.name, place, sql_name(f"r{place}"))
             decimals = self._fractional(attribute.name)
             if decimals is not None:
-                columns[f"d{place}"], wrong[f"d{place}"] = decimals, name(f"d{place}")
+                columns[f"d{place}"], wrong[f"d{place}"] = decimals, sql_name(f"d{place}")
             parts |= {part: rows_where(condition) for part, condition in wrong.items()}
         return selected(parts, inner(selected(columns, origin)))
 
     def _amiss(self, title: str, place: int, value: Sql) -> dict[str, Sql]:
-        found = amiss(self._domain[title], self._column(title), name(f"p{place}"), value, self._dialect)
+        found = amiss(self._domain[title], self._column(title), sql_name(f"p{place}"), value, self._dialect)
         return {f"{part}{place}": condition for part, condition in found.items()}
 
     def per_person(self, title: str = "", *, first: int = 0, step: int = 0, cap: int = 0) -> PersonCounts:
@@ -207,8 +464,10 @@ class Engine:
         late = {place for place, title in wanted.items() if self._later(title)}
         typed = {f"r{p}": self._read(title) for p, title in {**wanted, **added}.items() if p in added or p not in late}
         typed |= {f"v{p}": self._dialect.held(self._column(wanted[p])) for p in wanted if p in late}
-        coded = {f"c{p}": name(f"v{p}") if p in late else self._code(t, name(f"r{p}")) for p, t in wanted.items()}
-        coded |= {f"s{p}": self._code(title, name(f"r{p}")) for p, title in added.items()}
+        coded = {
+            f"c{p}": sql_name(f"v{p}") if p in late else self._code(t, sql_name(f"r{p}")) for p, t in wanted.items()
+        }
+        coded |= {f"s{p}": self._code(title, sql_name(f"r{p}")) for p, title in added.items()}
         return selected(coded, inner(selected(typed, origin)))
 
     def _keyed_rows(
@@ -217,16 +476,16 @@ class Engine:
         """The same, without the rows of nobody and those of whoever has too many; with `whose`, the key too, as `k`."""
         used = self._places(self._domain.names if self._individuals.cut else dict.fromkeys((*titles, *add)))
         typed = {"k": self._key(key), **{f"r{p}": self._read(title) for p, title in used.items()}}
-        coded = {"k": name("k"), **{f"c{p}": self._code(title, name(f"r{p}")) for p, title in used.items()}}
-        encoded = selected(coded, inner(selected(typed, origin))).where(negated(missing(name("k"))), copy=False)
-        order = exp.Order(expressions=[name(f"c{p}") for p in used]) if self._individuals.cut else None
+        coded = {"k": sql_name("k"), **{f"c{p}": self._code(title, sql_name(f"r{p}")) for p, title in used.items()}}
+        encoded = selected(coded, inner(selected(typed, origin))).where(negated(missing(sql_name("k"))), copy=False)
+        order = exp.Order(expressions=[sql_name(f"c{p}") for p in used]) if self._individuals.cut else None
         held = exp.RowNumber() if self._individuals.cut else exp.Count(this=exp.Star())
-        kept = {title: name(title) for title in (*(f"c{p}" for p in used), *(["k"] if whose else []))}
+        kept = {title: sql_name(title) for title in (*(f"c{p}" for p in used), *(["k"] if whose else []))}
         ranked = selected(
-            {**kept, "held": exp.Window(this=held, partition_by=[name("k")], order=order)}, inner(encoded)
+            {**kept, "held": exp.Window(this=held, partition_by=[sql_name("k")], order=order)}, inner(encoded)
         )
-        few = op(exp.LTE, name("held"), number(self._individuals.at_most))
-        kept |= {f"s{p}": name(f"c{p}") for p in self._places(add)}
+        few = op(exp.LTE, sql_name("held"), number(self._individuals.at_most))
+        kept |= {f"s{p}": sql_name(f"c{p}") for p in self._places(add)}
         return selected(kept, inner(ranked)).where(few, copy=False)
 
     def _tabulate(self, needed: list[tuple[str, ...]], add: tuple[str, ...]) -> list[Counts]:
@@ -254,25 +513,27 @@ class Engine:
         late = {place for place, title in places.items() if self._later(title)}
         if not late and not apart:
             return cells
-        kept = {title: name(title) for title in (*(f"g{place}" for place in places if apart), "n", *sums)}
+        kept = {title: sql_name(title) for title in (*(f"g{place}" for place in places if apart), "n", *sums)}
         if late:
-            typed = {f"c{p}": self._read(t, name(f"c{p}")) if p in late else name(f"c{p}") for p, t in places.items()}
-            typed |= {f"p{p}": self._answered(places[p], name(f"c{p}")) for p in late}
+            typed = {
+                f"c{p}": self._read(t, sql_name(f"c{p}")) if p in late else sql_name(f"c{p}") for p, t in places.items()
+            }
+            typed |= {f"p{p}": self._answered(places[p], sql_name(f"c{p}")) for p in late}
             cells = selected({**typed, **kept}, inner(cells))
         # NULL where a column is not in the set
         coded = {
-            f"c{p}": self._code(t, name(f"c{p}")) if p in late else call("COALESCE", name(f"c{p}"), number(0))
+            f"c{p}": self._code(t, sql_name(f"c{p}")) if p in late else call("COALESCE", sql_name(f"c{p}"), number(0))
             for p, t in places.items()
         }
-        found = [one for p in sorted(late) for one in self._amiss(places[p], p, name(f"c{p}")).items()]
-        wrong = {part: when((condition, name("n"))) for part, condition in found}
+        found = [one for p in sorted(late) for one in self._amiss(places[p], p, sql_name(f"c{p}")).items()]
+        wrong = {part: when((condition, sql_name("n"))) for part, condition in found}
         numbered = selected({**coded, **kept, **wrong}, inner(cells))
         if not late:
             return numbered
         added = ("n", *sums, *wrong)
         by = [title for title in (*coded, *kept) if title not in added]
-        listed = {title: name(title) for title in by} | {title: total(name(title)) for title in added}
-        return selected(listed, inner(numbered)).group_by(*map(name, by), copy=False)
+        listed = {title: sql_name(title) for title in by} | {title: total(sql_name(title)) for title in added}
+        return selected(listed, inner(numbered)).group_by(*map(sql_name, by), copy=False)
 
     def _chosen(self, titles: tuple[str, ...], every: Sequence[str], found: dict[str, Ints]) -> dict[str, Ints]:
         """The cells of one pass, out of those of several which have `every` attribute among them."""
@@ -289,18 +550,18 @@ class Engine:
 
     def _key_report(self, key: str, rows: int) -> ColumnReport:
         most, kept = self._individuals.at_most, self._individuals.at_most if self._individuals.cut else 0
-        many = op(exp.And, negated(missing(name("k"))), op(exp.GT, name("n"), number(most)))
-        left_out = when((many, op(exp.Sub, name("n"), number(kept))))
-        keyless = when((missing(name("k")), name("n")))
+        many = op(exp.And, negated(missing(sql_name("k"))), op(exp.GT, sql_name("n"), number(most)))
+        left_out = when((many, op(exp.Sub, sql_name("n"), number(kept))))
+        keyless = when((missing(sql_name("k")), sql_name("n")))
         found = self._fetch(
             ("key", key),
             lambda origin: selected(
                 {"m": total(keyless), "o": total(left_out)},
                 inner(
                     selected(
-                        {"k": name("k"), "n": exp.Count(this=exp.Star())},
+                        {"k": sql_name("k"), "n": exp.Count(this=exp.Star())},
                         inner(selected({"k": self._key(key)}, origin)),
-                    ).group_by(name("k"), copy=False)
+                    ).group_by(sql_name("k"), copy=False)
                 ),
             ),
         )

@@ -14,9 +14,9 @@ from uuid import uuid4
 
 from sqlglot import exp
 
-from tetraodon.arrays import Ints
 from tetraodon.engine.column import REALS, Column, Kind
 from tetraodon.errors import TableError
+from tetraodon.exact.arrays import Ints
 
 Sql: TypeAlias = exp.Expr
 BIG, TEXT, DOUBLE, DATE = "BIGINT", "TEXT", "DOUBLE", "DATE"

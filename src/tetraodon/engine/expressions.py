@@ -1,4 +1,4 @@
-"""How an attribute is read from a column and numbered: built once, for every engine.
+"""How an attribute is read from a column and encoded: SQL expressions built once, for every engine.
 
 Each attribute takes two steps, so that the dry run can tell them apart: `read` makes a number, a label or NULL from
 whatever is in the column, and `code` numbers it. Dates become days since 1970, so that numbers and dates share one
@@ -8,13 +8,17 @@ the end of a text, so nothing here relies on any of it. What does differ is in `
 
 from __future__ import annotations
 
+import datetime as dt
+import math
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import assert_never
 
 from sqlglot import exp
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
+from tetraodon.domain.values import WrittenDay, written_days
 from tetraodon.engine.column import Column, Kind
-from tetraodon.engine.days import EPOCH, days, unexpected
 from tetraodon.engine.dialect import (
     BIG,
     DOUBLE,
@@ -34,9 +38,200 @@ from tetraodon.engine.dialect import (
     trimmed,
     when,
 )
-from tetraodon.engine.grid_codes import BITS_64, GridCodes, decimals_of_doubles, grid_codes
-from tetraodon.engine.text_patterns import ABSENT, FALSE, TRUE, WHOLE, number_pattern
+from tetraodon.engine.dialect import DATE as DATE_TYPE
 from tetraodon.errors import TableError
+
+# -- text patterns ----------------------------------------------------------------------------------
+# What counts as a number, a date or a truth when it is written as text: the same on every engine.
+#
+# Engines' own casts disagree (one reads `0x1F` or `1_000`, another does not), so text must match here first.
+
+WHOLE = "[ \\t]*[+-]?[0-9]{1,38}[ \\t]*"
+"""A whole number that 128 bits hold, or nearly."""
+
+YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+DATE_PATTERN = f"{YEAR}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+HOUR = "([01][0-9]|2[0-3])"
+DAY = f"{DATE_PATTERN}([T ]{HOUR}:[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?"
+"""An ISO date from the year 1; the time of day is ignored, if there is such a time. The month may be shorter."""
+
+INSTANT = f"{DATE_PATTERN}[T ]{HOUR}:[0-5][0-9]:[0-5][0-9]([.][0-9]{{1,6}})?(Z|[+-]{HOUR}(:[0-5][0-9])?)"
+"""An ISO date and time with its distance from UTC: it means the date in UTC."""
+
+TRUE = ("true", "t", "yes", "1")
+FALSE = ("false", "f", "no", "0")
+"""In any case."""
+
+ABSENT = ("", "na", "n/a", "nan", "null", "none", "nil", "-", ".", "?", "#n/a")
+"""Words for nothing, in any case: a number or date so written is missing, rather than unreadable."""
+
+
+def number_pattern(decimal: str) -> str:
+    """A number whose decimal mark is one of the characters in `decimal`: `.`, `,` or `.,` for either."""
+    mark = f"[{decimal}]"
+    return f"[ \\t]*[+-]?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?[ \\t]*"
+
+
+# -- grid codes -------------------------------------------------------------------------------------
+# From a number to its code in whole numbers only, so that every engine agrees to the last value.
+#
+# A column's number is first written in *units*: whole multiples of 1/units (hundredths for a DECIMAL with two
+# digits after the point, ones for an integer). From there on, the code is one multiplication, one addition
+# and one division of integers.
+
+BITS_64 = 2**62
+BITS_128 = 2**126
+
+
+@dataclass(frozen=True, slots=True)
+class GridCodes:
+    """The number `n / units` is inside if `first <= n <= last`; its code is then `(n*times + plus) // by`."""
+
+    first: int
+    last: int
+    times: int
+    plus: int
+    by: int
+
+    def __post_init__(self) -> None:
+        if self.reach >= BITS_128:
+            raise TableError(
+                "the range is too wide or too fine to be counted exactly",
+                fix="declare a smaller range or a coarser step",
+            )
+
+    @property
+    def reach(self) -> int:
+        """No intermediate result is larger than this."""
+        furthest = max(abs(self.first), abs(self.last))
+        return max(furthest * self.times + abs(self.plus), self.by, furthest)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether 64 bits hold every intermediate result."""
+        return self.reach < BITS_64
+
+    @property
+    def simple(self) -> bool:
+        """Whether the code is the number itself, moved."""
+        return self.times == self.by == 1
+
+    def code(self, number: int) -> int:
+        """The code of a number inside, given in units."""
+        return (number * self.times + self.plus) // self.by
+
+
+def grid_codes(values: Integers | Grid, units: int) -> GridCodes:
+    """How to number values that come in multiples of `1 / units`.
+
+    Post  for a grid: x is inside iff low <= x <= high, and its code is floor((x - low)/step + 1/2);
+          for integers: x is rounded to floor(x + 1/2) first.
+
+    >>> grid_codes(Grid(Fraction(0), Fraction(1), Fraction(1, 10)), 100).code(35)
+    4
+    """
+    if isinstance(values, Integers):
+        half = Fraction(1, 2)
+        low, step = Fraction(values.low), Fraction(1)
+        first = math.ceil((values.low - half) * units)
+        last = math.ceil((values.high + half) * units) - 1
+    else:
+        low, step = values.low, values.step
+        first, last = math.ceil(values.low * units), math.floor(values.high * units)
+    slope, start = 1 / (units * step), Fraction(1, 2) - low / step
+    by = math.lcm(slope.denominator, start.denominator)
+    if isinstance(values, Integers) and units == 1:
+        return GridCodes(first, last, 1, -values.low, 1)
+    return GridCodes(first, last, int(slope * by), int(start * by), by)
+
+
+def decimals_of_doubles(values: Integers | Grid) -> int:
+    """How many digits after the point a double is rounded to before it is numbered.
+
+    Post  0 for integers; else as many as leave 15 significant digits over the whole range.
+    Why   a typed 0.35 means 35 hundredths, not the double just below. 15 digits survive the way through a
+          double, and a product rounded to whole numbers below 10^15 is the same on every IEEE machine.
+    """
+    if isinstance(values, Integers):
+        return 0
+    furthest = max(abs(values.low), abs(values.high))
+    digits = 0
+    while digits < 22 and furthest * 10 ** (digits + 1) <= 10**15:
+        digits += 1
+    if values.step * 10**digits < 4:
+        raise TableError(
+            "the grid is finer than the 15 digits of a floating-point column",
+            fix="declare a coarser step, or store the column as DECIMAL",
+        )
+    return digits
+
+
+# -- days -------------------------------------------------------------------------------------------
+# How a day is read from a column: days since 1970, whatever it is written as and on every engine.
+
+EPOCH = dt.date(1970, 1, 1)
+BEFORE_1970 = 719_528
+"""Days since the year 0, so that none is negative."""
+
+
+def days(column: Column, place: Sql, dialect: Dialect, form: str) -> Sql:
+    """The day, NULL if there is none; `form` says how a text is written, an ISO date if it says nothing."""
+    match column.kind:
+        case Kind.DATE | Kind.TIMESTAMP:
+            return dialect.days(cast(place, DATE_TYPE))
+        case Kind.ZONED:
+            return dialect.utc_days(place)
+        case Kind.TEXT if form:
+            return when(*(_formed(way, place, dialect) for way in written_days(form)))
+        case Kind.TEXT:
+            plain, zoned = dialect.matches(place, DAY), dialect.matches(place, INSTANT)
+            return when((plain, dialect.day(_part(place, 1, 10))), (zoned, _instant(place, dialect)))
+        case _:
+            raise unexpected(column)
+
+
+def _formed(way: WrittenDay, text: Sql, dialect: Dialect) -> tuple[Sql, Sql]:
+    """Whether a text is a day written this way, and the day."""
+    year, month, day = (_part(text, *place) for place in (way.year, way.month, way.day))
+    if way.month[1] == 1:
+        month = op(exp.DPipe, string("0"), month)
+    if way.day[1] == 1:
+        day = op(exp.DPipe, string("0"), day)
+    iso = op(exp.DPipe, year, string("-"), month, string("-"), day)
+    return dialect.matches(text, way.pattern), when((dialect.matches(iso, DATE_PATTERN), dialect.day(iso)))
+
+
+def _instant(text: Sql, dialect: Dialect) -> Sql:
+    """The day in UTC of a text that matches `INSTANT`; NULL if there is no such day."""
+    long, short = call("RIGHT", text, number(6)), call("RIGHT", text, number(3))
+    zone = when(
+        (among(_part(long, 1, 1), "+-"), long),
+        (among(_part(short, 1, 1), "+-"), op(exp.DPipe, short, string(":00"))),
+        otherwise=string("+00:00"),
+    )
+    east = op(exp.Add, op(exp.Mul, _digits(zone, 2), number(60)), _digits(zone, 5))
+    away = when((op(exp.EQ, _part(zone, 1, 1), string("-")), op(exp.Sub, number(0), east)), otherwise=east)
+    local = op(exp.Add, op(exp.Mul, _digits(text, 12), number(60)), _digits(text, 15))
+    day = op(exp.Mul, op(exp.Add, dialect.day(_part(text, 1, 10)), number(BEFORE_1970)), number(1440))
+    minute = op(exp.Sub, op(exp.Add, day, local), away)
+    return op(exp.Sub, dialect.quotient(minute, number(1440)), number(BEFORE_1970))
+
+
+def _part(text: Sql, start: int, length: int) -> Sql:
+    return call("SUBSTR", text, number(start), number(length))
+
+
+def _digits(text: Sql, start: int) -> Sql:
+    """Two digits as a number."""
+    return cast(_part(text, start, 2), BIG)
+
+
+def unexpected(column: Column) -> TableError:
+    """The refusal of a column whose type no attribute of that kind is read from."""
+    return TableError(f"the type {column.shown} is not expected here", fix="convert it", where=column.name)
+
+
+# -- expressions ------------------------------------------------------------------------------------
 
 SURE = 9 * 10**15
 """Up to here a double holds every whole number."""

@@ -13,8 +13,7 @@ from typing import Any
 import duckdb
 
 from tetraodon.engine.dialect import CountableTable, Door
-from tetraodon.engine.duckdb_source import use_relation
-from tetraodon.engine.duckdb_table import DuckDBTable
+from tetraodon.engine.duckdb_source import DuckDBTable, use_relation
 from tetraodon.engine.postgres_source import PostgresTable
 from tetraodon.engine.spark_source import open_spark
 from tetraodon.errors import TableError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from tetraodon.arrays import Ints
+from tetraodon.database_url import server_name, table_of
 from tetraodon.engine.column import REALS, Column, Kind
 from tetraodon.engine.dialect import (
     BIG,
@@ -34,7 +34,7 @@ from tetraodon.engine.dialect import (
     when,
 )
 from tetraodon.errors import DataRefusal, TableError, did_you_mean
-from tetraodon.server_address import server_name, table_of
+from tetraodon.exact.arrays import Ints
 
 if TYPE_CHECKING:
     import psycopg

@@ -17,10 +17,10 @@ from uuid import uuid4
 import numpy as np
 from sqlglot import exp
 
-from tetraodon.arrays import Ints
 from tetraodon.engine.column import Column, Kind
 from tetraodon.engine.dialect import BIG, DATE, DOUBLE, Dialect, Door, Sql, call, cast, number, op, try_cast
 from tetraodon.errors import DataRefusal, TableError, did_you_mean
+from tetraodon.exact.arrays import Ints
 
 SCHEME = "spark:"
 QUIET: dict[str, bool | float | int | str | None] = {

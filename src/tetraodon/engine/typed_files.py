@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from tetraodon.engine.column import require
-from tetraodon.engine.duckdb_source import use_frame
-from tetraodon.engine.duckdb_table import DuckDBTable
+from tetraodon.engine.duckdb_source import DuckDBTable, use_frame
 from tetraodon.errors import DataRefusal, TableError, did_you_mean
 
 SHEET = re.compile(r"(?P<file>.+?\.(?:xlsx|xlsm|xlsb|xls|ods))(?:#(?P<sheet>.*))?", re.IGNORECASE | re.DOTALL)

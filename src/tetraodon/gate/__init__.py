@@ -3,8 +3,15 @@
 `Passage` is the way, `Terms` what is charged for, `Permit` what noise for data is drawn with.
 """
 
-from tetraodon.gate.passage import COMPLETE, Passage
-from tetraodon.gate.permit import Charge, Permit, Terms, require_not_dearer, without_ledger
-from tetraodon.gate.place import Place
+from tetraodon.gate.output_folder import Place
+from tetraodon.gate.release_transaction import (
+    COMPLETE,
+    Charge,
+    Passage,
+    Permit,
+    Terms,
+    require_not_dearer,
+    without_ledger,
+)
 
 __all__ = ["COMPLETE", "Charge", "Passage", "Permit", "Place", "Terms", "require_not_dearer", "without_ledger"]

@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation
-from tetraodon.ledger.amount import shown_above, shown_below
-from tetraodon.ledger.document import document_hash
+from tetraodon.ledger.amount import document_hash, shown_above, shown_below
 
 __all__ = [
     "Account",

@@ -8,8 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from tetraodon.ledger.chain import KINDS, START, Link, chained, key_of, links, table_of
-from tetraodon.ledger.running import misfits
+from tetraodon.ledger.entries import KINDS, START, Link, chained, key_of, links, misfits, table_of
 from tetraodon.ledger.schema import entries
 
 _NAMES = {

@@ -1,4 +1,4 @@
-"""A database in which a committed charge stays, and in which two writers wait for each other.
+"""The database of a ledger: durable commits, serialised writers, and its address.
 
 SQLite keeps a rollback journal (DELETE), not a write-ahead log. The whole ledger is then one file: a copy
 of it between two commands holds every charge, while a copy that forgot the log would lose the newest
@@ -16,17 +16,76 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 from weakref import finalize
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from tetraodon.database_url import may_hold_password, server_name
 from tetraodon.errors import LedgerError
 from tetraodon.ledger.account import no_ledger
-from tetraodon.ledger.address import Address
 from tetraodon.ledger.migrate import create_if_empty, migrate
 from tetraodon.ledger.schema import check_version
+
+# -- address ----------------------------------------------------------------------------------------
+# Where a ledger lives, and how to speak of it without giving a password away.
+
+_FIX = "give the path of a file, sqlite:///FILE or postgresql://USER@HOST/NAME"
+_SQLITE = ("sqlite", "sqlite+pysqlite")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A ledger's place.
+
+    Attributes
+    ----------
+    name: for messages; a file as its user wrote it, or host and database of a server.
+    url:  for SQLAlchemy; may hold a password.
+    path: the absolute path of a SQLite file; empty for a server.
+    """
+
+    name: str
+    url: URL
+    path: str
+
+
+def ledger_address(given: str | os.PathLike[str]) -> Address:
+    """The address meant by a path or a URL.
+
+    >>> ledger_address("sqlite:///budget.db").name, ledger_address("budget.db").name
+    ('budget.db', 'budget.db')
+    >>> ledger_address("postgresql://ann:secret@db.example/budget").name
+    'postgresql://db.example/budget'
+    """
+    if not isinstance(given, str) or "://" not in given:
+        if isinstance(given, str) and may_hold_password(given) and not os.path.exists(given):
+            raise LedgerError("the address of the ledger cannot be read", fix=_FIX)
+        return _file(os.fspath(given))
+    try:
+        url = make_url(given)
+    except (ArgumentError, ValueError):
+        raise LedgerError("the address of the ledger cannot be read", fix=_FIX) from None
+    if url.drivername in _SQLITE:
+        # Parameters could switch SQLite's locks off, and with them the promise of one total.
+        if url.query or url.host or url.username or url.password:
+            raise LedgerError("a SQLite ledger takes a path and no parameters", fix=_FIX)
+        return _file(url.database or "")
+    if url.get_backend_name() == "postgresql":
+        return Address(server_name(given), url, "")
+    raise LedgerError("a ledger cannot live in this kind of database", fix=_FIX)
+
+
+def _file(given: str) -> Address:
+    if given in ("", ":memory:"):
+        raise LedgerError("a ledger in memory would forget what was spent", fix=_FIX)
+    path = os.path.abspath(given)
+    return Address(given, URL.create("sqlite", database=path), path)
+
+
+# -- database ---------------------------------------------------------------------------------------
 
 BUSY_SECONDS = 30
 PRAGMAS = ("foreign_keys=ON", "synchronous=EXTRA", "fullfsync=ON", "journal_mode=DELETE")

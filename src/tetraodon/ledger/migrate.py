@@ -1,17 +1,21 @@
-"""Making a ledger's tables, and bringing those of an older version up to date, in place."""
+"""Creating and migrating the tables of a ledger, and roles that may charge it."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, insert, inspect, select, text, update
 
 from tetraodon.errors import LedgerError
-from tetraodon.ledger.chain import Kind, extend
-from tetraodon.ledger.running import fill
+from tetraodon.ledger.entries import Kind, extend, fill
 from tetraodon.ledger.schema import (
+    CHARGED,
     FORMAT,
     LACKING,
+    SETTLING,
     VERSION,
     accounts,
+    allotments,
     chain,
     check_version,
     entries,
@@ -21,6 +25,8 @@ from tetraodon.ledger.schema import (
     running,
     tables,
 )
+
+# -- migrate ----------------------------------------------------------------------------------------
 
 
 def create_if_empty(connection: Connection) -> None:
@@ -64,3 +70,61 @@ def _past(connection: Connection) -> list[tuple[Kind, str | int]]:
     for refused in connection.execute(select(refusals.c.id, refusals.c.refused_at)):
         found.append((str(refused.refused_at), 3, "refused", refused.id))
     return [(kind, subject) for _, _, kind, subject in sorted(found, key=lambda one: (*one[:2], str(one[3])))]
+
+
+# -- grant ------------------------------------------------------------------------------------------
+# Roles of a Postgres server that may charge a ledger, and do nothing else to it.
+
+_CHANGED = {entries.name: SETTLING, accounts.name: {"opened"}, allotments.name: {"allotted_at"}}
+_NUMBERED = [table for table in tables.sorted_tables if "id" in table.c]
+_OWNER = "SELECT pg_has_role(:role, tableowner, 'MEMBER') FROM pg_tables WHERE tablename = :table"
+
+
+def grant(connection: Connection, role: str) -> None:
+    """Let a role of a Postgres server charge the ledger here: read it, add charges and refusals, settle charges.
+
+    Post it opens, corrects and allots nothing, and adds no key: whoever could add a row there could raise a total. What
+         it was granted before is taken away; refused where it has more still, from elsewhere, and nothing is changed.
+    Why  a row is locked only by whoever may change some column of it; of accounts and allotments none can be changed,
+         whoever may, because the triggers refuse, and the role owns neither these nor the tables.
+    """
+    if connection.dialect.name == "sqlite":
+        raise LedgerError("a file has no roles", fix="keep the ledger on a Postgres server")
+    to = connection.dialect.identifier_preparer.quote(role)
+    every = ", ".join(table.name for table in tables.sorted_tables)
+    numbers = ", ".join(f"{table.name}_id_seq" for table in _NUMBERED)
+    for statement in (
+        f"REVOKE ALL ON {every} FROM {to}",  # that of columns goes with it
+        f"REVOKE ALL ON SEQUENCE {numbers} FROM {to}",
+        f"GRANT SELECT ON {every} TO {to}",
+        f"GRANT INSERT ON {', '.join(table.name for table in CHARGED)} TO {to}",
+        *(f"GRANT UPDATE ({', '.join(sorted(names))}) ON {table} TO {to}" for table, names in _CHANGED.items()),
+        *(f"GRANT USAGE ON SEQUENCE {table.name}_id_seq TO {to}" for table in (entries, refusals)),
+    ):
+        connection.exec_driver_sql(statement)
+    more = next(_more(connection, role), "")
+    if more:
+        raise LedgerError(
+            f"the role {role!r} may do more than charge, whatever is granted here: it may {more}",
+            fix="use a role of its own: no owner, no superuser, and in no group that may; and grant nothing to PUBLIC",
+        )
+
+
+def _more(connection: Connection, role: str) -> Iterator[str]:
+    """What a role may do that was not granted here: as owner, superuser or member, or because everybody may."""
+
+    def may(question: str, **values: str) -> bool:
+        return bool(connection.execute(text(question), {"role": role, **values}).scalar())
+
+    for table in tables.sorted_tables:
+        if may(_OWNER, table=table.name):
+            yield f"act as the owner of {table.name}"
+        for deed in ("DELETE", "TRUNCATE", "TRIGGER"):
+            if may("SELECT has_table_privilege(:role, :table, :deed)", table=table.name, deed=deed):
+                yield f"{deed} {table.name}"
+        for column in table.c:
+            named = {"table": table.name, "column": column.name}
+            for deed, given in (("INSERT", table in CHARGED), ("UPDATE", column.name in _CHANGED.get(table.name, ()))):
+                asked = "SELECT has_column_privilege(:role, :table, :column, :deed)"
+                if not given and may(asked, **named, deed=deed):
+                    yield f"{deed} {table.name}.{column.name}"

@@ -1,7 +1,7 @@
 """The tables of a ledger, the version of them, and the triggers that keep them append-only.
 
 The triggers stand against mistakes of other programs; ours never try. They are no defence against malice: whoever may
-drop a trigger may change what it guards, and that is what the chain (`chain.py`) shows.
+drop a trigger may change what it guards, and that is what the chain (`entries.py`) shows.
 """
 
 from __future__ import annotations

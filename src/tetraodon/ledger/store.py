@@ -13,24 +13,30 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from tetraodon.errors import LedgerError
+from tetraodon.exact.rational import Number
 from tetraodon.ledger.account import Account, Correction, Entry, RecordedRefusal, Reservation, dataset_name, kept_name
-from tetraodon.ledger.address import ledger_address
-from tetraodon.ledger.allotment import Allotment, allot, allotment_of, allotments_of, expiry_text
-from tetraodon.ledger.amount import amount_text, exact_amount
+from tetraodon.ledger.allotment import (
+    Allotment,
+    allot,
+    allotment_of,
+    allotments_of,
+    check_wave,
+    expiry_text,
+    governing_document,
+    join,
+    population_in,
+    standing_for,
+    waves_of,
+)
+from tetraodon.ledger.amount import amount_text, canonical_text, document_hash, exact_amount
 from tetraodon.ledger.audit import Audit, audited
-from tetraodon.ledger.bill import Bill
-from tetraodon.ledger.chain import append
-from tetraodon.ledger.charging import charge, fitting, settle
-from tetraodon.ledger.database import Database
-from tetraodon.ledger.document import canonical_text, document_hash
-from tetraodon.ledger.grant import grant
-from tetraodon.ledger.population import check_wave, governing_document, join, population_in, standing_for, waves_of
-from tetraodon.ledger.rows import corrections_of, entry_in, entry_of, refusal_in, statement_of
+from tetraodon.ledger.charging import Bill, account_of, charge, fitting, names, settle, taken_by
+from tetraodon.ledger.database import Database, ledger_address
+from tetraodon.ledger.entries import append, corrections_of, entry_in, entry_of, refusal_in, statement_of
+from tetraodon.ledger.migrate import grant
 from tetraodon.ledger.schema import VERSION, accounts, corrections, entries, found_version, refusals
 from tetraodon.ledger.signing import PublicKey, Signer, ensure_key, key_place, known_keys, replace_key, signer_of
-from tetraodon.ledger.standing import account_of, names, taken_by
 from tetraodon.policy.load import AnyPolicy, load_policy
-from tetraodon.rational import Number
 
 
 class Ledger:

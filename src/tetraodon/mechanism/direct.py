@@ -1,24 +1,33 @@
-"""Noise on the very answers that were asked for, or on the sums that they are computed from."""
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+"""Noise on the answers themselves, no noise where sensitivity is zero, and totals that are free."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
+from tetraodon.display import listing
 from tetraodon.domain import Attribute, Domain
-from tetraodon.mechanism.one_scale import OneScale
-from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.errors import Refused
+from tetraodon.exact.arrays import Bools, Floats
+from tetraodon.inference.consistency import Margin, common_coarsening
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, OneScale, Scaled, Strategy
+from tetraodon.policy.attribute_graph import Everything, Public, Within
+from tetraodon.policy.joint_graph import JointGraph
+from tetraodon.policy.known import known_query
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import Query
-from tetraodon.wording import listing
-from tetraodon.workload.contribution import Answerers, One
-from tetraodon.workload.each_person import EachPerson
-from tetraodon.workload.linear import LinearQuery, Measurement
-from tetraodon.workload.number import Number
+from tetraodon.query.contribution import Answerers, EachPerson, One
+from tetraodon.query.kinds import Histogram
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.number import Number
+from tetraodon.query.query import Query
+
+# -- direct -----------------------------------------------------------------------------------------
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 
 @dataclass(frozen=True)
@@ -89,3 +98,119 @@ def _equal_costs(sums: Sequence[LinearQuery], policy: Policy) -> tuple[Fraction,
         for query in sums
     )
     return (Fraction(1), *(cost / first if first and cost else Fraction(1) for cost in others))
+
+
+# -- exact ------------------------------------------------------------------------------------------
+# No noise: the policy lets the answer be told as it is, since its sensitivity is zero ([HMD14] section 5).
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
+
+@dataclass(frozen=True)
+class Exact(Mechanism):
+    """What the kernel finds that nothing moves; nobody proposes it."""
+
+    name = "exact"
+    words = "exact, no noise"
+    tells_answers = True
+
+    def of(self, strategy: Strategy) -> Strategy:
+        """A strategy without its noise."""
+        return Strategy(self, (), (*strategy.noisy, *strategy.exact), strategy.table, among=strategy.among)
+
+    def propose(self, query: Query, policy: Policy) -> Iterator[Strategy]:
+        yield from ()
+
+    def expected_error(self, query: Query, at: Scaled) -> float:
+        return 0.0
+
+    def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
+        return 0.0
+
+    def sentence(self, at: Scaled, noise: str, size: str) -> str:
+        return "Published exactly: no secret changes it, so no noise was needed."
+
+    def fit(self, at: Scaled, measured: Measured) -> Floats:
+        if at.strategy.exact[0] != LinearQuery(One(), at.strategy.table):
+            raise self.no_table()
+        return measured[0][..., 0].astype(np.float64)
+
+    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
+        return 0.0
+
+    def box_reach(self, at: Scaled, low: Ends, high: Ends, confidence: Fraction) -> Floats:
+        return np.zeros(np.broadcast_shapes(*(ends.shape for ends in (*low, *high))))
+
+
+EXACT = Exact()
+
+
+# -- free totals ------------------------------------------------------------------------------------
+# Totals of a table that everybody knows already, or that no secret changes: they cost nothing.
+
+COMPONENT_LIMIT = 5_000_000
+
+
+def free_totals(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:
+    """Totals over these attributes that may be told exactly: no secret changes them, or everybody knows them.
+
+    Why   once a count is known, neighbours differ in several records, and a total that no single secret changes may
+          move after all. So with known counts each of them is certified anew.
+    """
+    free = _totals_of_parts(table, policy)
+    if not policy.known:
+        return free
+    every = dict.fromkeys((*free, *known_totals(table, policy)))
+    return tuple(query for query in every if _is_still(query, policy))
+
+
+def _is_still(query: LinearQuery, policy: Policy) -> bool:
+    """Whether an answer is the same for all neighbours; what cannot be priced is taken to move."""
+    try:
+        return sensitivity_of(policy.graph, query).value == 0
+    except Refused:
+        return False
+
+
+def _totals_of_parts(table: tuple[Split, ...], policy: Policy) -> tuple[LinearQuery, ...]:
+    """The finest table of totals over these attributes that no secret changes: it is exact, and costs nothing.
+
+    Why   a step never leaves a connected part of the graph, so counts of connected parts do not move. With one
+          part, that is the number of records. Nothing is free where somebody may be absent.
+    """
+    if not policy.size_is_public:
+        return ()
+    by = []
+    for split in table:
+        graph = policy.graph.factor_of(split.name).graph
+        match graph:
+            case Everything() | Within() | JointGraph():
+                continue
+            case Public():
+                by.append(Split(split.name, split.bins, split.labels))
+            case _ if graph.size <= COMPONENT_LIMIT:
+                parts = np.unique(graph.components(), return_inverse=True)[1]
+                merged = common_coarsening(parts.tolist(), split.bins)
+                if max(merged) > 0:
+                    by.append(Split(split.name, tuple(merged)))
+            case _:
+                continue
+    return (LinearQuery(One(), tuple(by)),)
+
+
+def known_totals(table: Sequence[Split], policy: Policy) -> tuple[LinearQuery, ...]:
+    """What the known tables say about a table: each added up over its other attributes, and to groups of its bins.
+
+    Post  every one is a margin of the table: known bins that cross those of the table are joined.
+    Why   neighbours agree on everything that is known, so the certificate finds that these do not move.
+    """
+    whole = Margin.of(table)
+    found = [known_query(entry, policy.domain).by for entry in policy.known if isinstance(entry.fact, Histogram)]
+    margins = dict.fromkeys(whole.meet(Margin.of(by)) for by in found)
+    return tuple(LinearQuery(One(), _splits(dict(margin.groups), table)) for margin in margins)
+
+
+def _splits(groups: Mapping[str, tuple[int, ...] | None], table: Sequence[Split]) -> tuple[Split, ...]:
+    """A margin of a table as splits, in the order of the table, and as there where it is as fine."""
+    kept = [split for split in table if split.name in groups]
+    return tuple(s if groups[s.name] in (None, s.bins) else Split(s.name, groups[s.name]) for s in kept)

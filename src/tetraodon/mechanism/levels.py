@@ -1,12 +1,10 @@
 """Sums of values from what they have in each level: off by a share of the largest value that there is.
 
-Level sums (`workload/level_sums.py`) get noise of one scale b, their levels multiplied so that each is `width` wide.
+Level sums (`query/levels.py`) get noise of one scale b, their levels multiplied so that each is `width` wide.
 The sum of values is what records have at least, and all levels, divided by what they were multiplied by. Noise on high
 levels is large, and hardly anybody reaches them: so levels above the one that the largest value is in are left out.
 Which one that is nobody tells; what was measured says which are likely (`top`), and which are possible (`possible`).
 """
-
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 from __future__ import annotations
 
@@ -17,15 +15,17 @@ from functools import cached_property
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Floats, Ints
+from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.estimate import CONFIDENCE
-from tetraodon.mechanism.disguise import Disguise
+from tetraodon.mechanism.local_log_noise import Disguise
 from tetraodon.mechanism.strategy import Scaled
-from tetraodon.noise.laws import LAPLACE
-from tetraodon.noise.laws.weighted_sum import weighted_reach
-from tetraodon.questions.query import Query
-from tetraodon.workload.level_sums import LevelSums
-from tetraodon.workload.number import Number
+from tetraodon.noise.laws import LAPLACE, weighted_reach
+from tetraodon.query.levels import LevelSums
+from tetraodon.query.number import Number
+from tetraodon.query.query import Query
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
 
 DEARER = 3.0
 """By how much more likely each level must be than the one below it, as a logarithm.

@@ -1,7 +1,5 @@
 """Noise on the running counts of the table's last attribute ([HMD14] section 7.1)."""
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 from __future__ import annotations
 
 import math
@@ -11,16 +9,17 @@ from typing import assert_never
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Floats, Ints
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.domain import Domain
-from tetraodon.mechanism.free_totals import free_totals
-from tetraodon.mechanism.one_scale import OneScale, lengths, reading_of
-from tetraodon.mechanism.strategy import Ends, Measured, Scaled, Strategy
+from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.mechanism.direct import free_totals
+from tetraodon.mechanism.strategy import Ends, Measured, OneScale, Scaled, Strategy, lengths, reading_of
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import Cells, EveryRange, EveryRectangle, ListedRanges, Query, RunningCounts
-from tetraodon.workload.contribution import One, Prefix
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.query import Cells, EveryRange, EveryRectangle, ListedRanges, Query, RunningCounts
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 
 @dataclass(frozen=True)

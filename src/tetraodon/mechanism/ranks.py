@@ -1,7 +1,5 @@
 """Quantiles as values that are chosen by their ranks ([GJK21]): no counts are told, and no noise is added to any."""
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 from __future__ import annotations
 
 import math
@@ -12,13 +10,15 @@ from fractions import Fraction
 from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
-from tetraodon.noise.rank_cuts import rank_reach, usual_error
-from tetraodon.noise.scattered_records import MOST_VALUES
+from tetraodon.noise.joint_exponential import rank_reach, usual_error
+from tetraodon.noise.sparse_sampling import MOST_VALUES
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import Query, RunningCounts
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.ranks import MOST_SHARES, Ranks
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.query import Query, RunningCounts
+from tetraodon.query.ranks import MOST_SHARES, Ranks
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
 
 
 @dataclass(frozen=True)

@@ -6,27 +6,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tetraodon.errors import ReleaseError
-from tetraodon.mechanism.branches import BRANCHES
-from tetraodon.mechanism.chosen_tables import CHOSEN
-from tetraodon.mechanism.direct import DIRECT
-from tetraodon.mechanism.disguise import DISGUISE
-from tetraodon.mechanism.divided import DIVIDED
-from tetraodon.mechanism.edges import EDGES
-from tetraodon.mechanism.exact import EXACT
+from tetraodon.mechanism.adaptive_partition import DIVIDED
+from tetraodon.mechanism.aim import CHOSEN
+from tetraodon.mechanism.direct import DIRECT, EXACT
+from tetraodon.mechanism.edge_noise import BRANCHES, EDGES
 from tetraodon.mechanism.grid import GRID
 from tetraodon.mechanism.hierarchical import HIERARCHICAL
 from tetraodon.mechanism.identity import IDENTITY
 from tetraodon.mechanism.kmeans import SYNOPSIS
 from tetraodon.mechanism.levels import LEVELS
-from tetraodon.mechanism.margins import MARGINS
+from tetraodon.mechanism.local_log_noise import DISGUISE
+from tetraodon.mechanism.marginals import MARGINS
 from tetraodon.mechanism.ordered import ORDERED
-from tetraodon.mechanism.policy_among import policy_among
 from tetraodon.mechanism.ranks import RANKS
-from tetraodon.mechanism.strategy import Mechanism, Strategy
-from tetraodon.mechanism.weighted import WEIGHTED
+from tetraodon.mechanism.strategy import Mechanism, Strategy, policy_among
+from tetraodon.mechanism.strategy_optimiser import WEIGHTED
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import Query
-from tetraodon.workload.records_where import RecordsWhere
+from tetraodon.query.query import Query
+from tetraodon.query.records_where import RecordsWhere
 
 MECHANISMS: dict[str, Mechanism] = {
     one.name: one

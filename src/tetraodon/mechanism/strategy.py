@@ -1,13 +1,12 @@
-"""What a mechanism is: it proposes what to measure, and says what follows from the noisy numbers.
+"""What a mechanism is: it proposes measurements, and turns noisy numbers into answers with intervals.
 
 A mechanism proposes strategies; only the certifying kernel decides what they cost. A new one is a class of its own and
 a row of `MECHANISMS` in `mechanism/registry.py`. Nothing else in the package knows any mechanism by name.
 """
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,15 +16,77 @@ from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Floats, Ints
+from tetraodon.certificate.kernel import sensitivity_of
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
+from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.inference.estimate import CONFIDENCE
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import Query
-from tetraodon.workload.linear import LinearQuery, Measurement, Split
-from tetraodon.workload.records_where import RecordsWhere
+from tetraodon.policy.secret_graph import Factor, SecretGraph
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Measurement, Split
+from tetraodon.query.query import Query, Reading
+from tetraodon.query.records_where import Kept, RecordsWhere
+
+# -- policy among -----------------------------------------------------------------------------------
+# The policy that mechanisms are asked under where a question is about some of the records.
+
+
+def policy_among(those: RecordsWhere, policy: Policy) -> Policy:
+    """A policy over what these records can be like, which says about what is measured there.
+
+    Post  their number is public if no secret changes it. It is a hint: the kernel certifies what is measured over all
+          records, under the policy itself, and refuses what this one got wrong.
+    """
+    graph = policy.graph
+    number = those.lifted(LinearQuery(One()))
+    still = policy.presence == "public" and sensitivity_of(graph, number).value == 0
+    if those.kept:
+        factors = tuple(left for factor in graph.factors for left in _left(factor, those))
+        inside = SecretGraph(those.inside, factors, graph.at_most, graph.absent or not still)
+    else:
+        inside = replace(graph, absent=graph.absent or not still, known=())
+    return replace(policy, domain=those.inside, graph=inside, presence="public" if still else "secret")
+
+
+def _left(factor: Factor, those: RecordsWhere) -> list[Factor]:
+    """The secrets of some attributes among values that are kept."""
+    if not those.kept.keys() & set(factor.names):
+        return [factor]
+    if isinstance(factor.graph, JointGraph):
+        return [Factor((name,), Everything(those.inside[name].size)) for name in factor.names]
+    [name] = factor.names
+    return [Factor((name,), _among(factor.graph, those.kept[name]))]
+
+
+def _among(graph: AttributeGraph, kept: Kept) -> AttributeGraph:
+    codes = np.array(kept.listed or range(kept.first, kept.last + 1))
+    match graph:
+        case Everything():
+            return Everything(len(codes))
+        case Public():
+            return Public(len(codes))
+        case Within():
+            return Within(len(codes), graph.reach)
+        case WithinOrMissing():
+            kind = WithinOrMissing if kept.last == graph.size - 1 and len(codes) > 1 else Within
+            return kind(len(codes), graph.reach)
+        case Blocks():
+            return Blocks(tuple(np.unique(graph.components()[codes], return_inverse=True)[1].tolist()))
+        case Pairs():
+            place = {int(code): number for number, code in enumerate(codes)}
+            return Pairs(
+                len(codes), frozenset((place[x], place[y]) for x, y in graph.pairs if x in place and y in place)
+            )
+
+
+# -- strategy ---------------------------------------------------------------------------------------
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
 
 Told = TypeVar("Told")
 Measured: TypeAlias = tuple[Ints, ...]
@@ -263,3 +324,65 @@ def _box(shape: tuple[int, ...], ends: list[int]) -> Bools:
     low, high = ends[: len(shape)], ends[len(shape) :]
     mask[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = True
     return mask
+
+
+# -- one scale --------------------------------------------------------------------------------------
+# Mechanisms whose noisy numbers all have one scale: how far a sum can be off follows from how many it adds up.
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
+
+@dataclass(frozen=True)
+class OneScale(Mechanism):
+    """`v` is the variance of one noisy number; terms are noisy numbers that are added up, or subtracted."""
+
+    @abstractmethod
+    def variance_factor(self, query: Query, strategy: Strategy, domain: Domain) -> float:
+        """Mean over the answers of their variance, in multiples of v."""
+
+    @abstractmethod
+    def most_terms(self, query: Query, at: Scaled) -> int:
+        """The most terms that one answer adds up, for a bound that holds for each answer."""
+
+    def terms(self, at: Scaled, mask: Bools) -> int:
+        """The terms that the sum over a mask needs."""
+        raise self.no_table()
+
+    def box_terms(self, at: Scaled, low: Ends, high: Ends) -> Ints:
+        """The terms that sums over boxes need: here one by one."""
+        return self.over_boxes(at, low, high, lambda mask: self.terms(at, mask)).astype(np.int64)
+
+    def expected_error(self, query: Query, at: Scaled) -> float:
+        unit, factor = _unit(at), self.variance_factor(query, at.strategy, at.domain)
+        return math.sqrt(at.strategy.noise.variance(at.scale) * factor) * unit
+
+    def largest_error(self, query: Query, at: Scaled, confidence: Fraction) -> float:
+        return at.strategy.noise.sum_quantile(at.scale, self.most_terms(query, at), confidence) * _unit(at)
+
+    def reach(self, at: Scaled, mask: Bools, confidence: Fraction) -> float:
+        return at.strategy.noise.sum_quantile(at.scale, self.terms(at, mask), confidence)
+
+    def is_certain(self, at: Scaled, mask: Bools) -> bool:
+        return self.terms(at, mask) == 0
+
+    def box_reach(self, at: Scaled, low: Ends, high: Ends, confidence: Fraction) -> Floats:
+        terms = self.box_terms(at, low, high)
+        kinds, which = np.unique(terms, return_inverse=True)
+        reaches = [at.strategy.noise.sum_quantile(at.scale, int(kind), confidence) for kind in kinds]
+        return np.array(reaches, np.float64)[which].reshape(terms.shape)
+
+
+def _unit(at: Scaled) -> float:
+    return float(at.strategy.noisy[0].contribution.unit)
+
+
+def lengths(low: Ends, high: Ends) -> list[Ints]:
+    """How many cells boxes have along each axis."""
+    return [b - a + 1 for a, b in zip(low, high, strict=True)]
+
+
+def reading_of(query: Query, domain: Domain) -> Reading:
+    """What is read off a table; a table is only measured for a question that says so."""
+    reading = query.reading(domain)
+    assert reading is not None
+    return reading

@@ -1,4 +1,4 @@
-"""Elementary exact draws, many at once: coins of chance e**-gamma or of a rational one, and numbers below a bound.
+"""Exact elementary samplers, vectorised: Bernoulli(exp(-gamma)), uniform and geometric numbers.
 
 And one of several outcomes, with chances that rise with whole scores: the exponential mechanism.
 """
@@ -7,16 +7,90 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.arrays import Bools, Floats
 from tetraodon.errors import NoiseError
+from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.noise.coins import Coins
-from tetraodon.noise.exponential import exp_bounds
+
+# -- exponential ------------------------------------------------------------------------------------
+# Integer bounds on e**-q for a rational q: the only place where an exponential decides anything.
+
+
+class IntegerBounds(NamedTuple):
+    """Two integers around a real number that was scaled by a power of two."""
+
+    low: int
+    high: int
+
+
+def shifted_up(number: int, bits: int) -> int:
+    """number / 2**bits, rounded up."""
+    return -(-number >> bits)
+
+
+def times(left: IntegerBounds, right: IntegerBounds, bits: int) -> IntegerBounds:
+    """IntegerBounds on the product of two numbers that are not negative, all scaled by 2**bits."""
+    return IntegerBounds(left.low * right.low >> bits, shifted_up(left.high * right.high, bits))
+
+
+def exp_bounds(exponent: Fraction, bits: int) -> IntegerBounds:
+    """Integers around e**-exponent * 2**bits.
+
+    Pre   exponent >= 0, bits >= 1.
+    Post  low <= e**-exponent * 2**bits <= high and high - low <= 2.
+    Why   x = exponent / 2**k is below 1/16, so the terms x**j / j! fall and alternate: a partial sum
+          errs by less than the first term left out. Every product is rounded outwards; squaring k
+          times gives e**-exponent and loses at most k bits and the few units that 32 guard bits cover.
+
+    >>> exp_bounds(Fraction(0), 8)
+    IntegerBounds(low=256, high=256)
+    >>> exp_bounds(Fraction(1), 16)          # 65536 / e = 24109.3...
+    IntegerBounds(low=24109, high=24110)
+    """
+    one = 1 << bits
+    if exponent == 0:
+        return IntegerBounds(one, one)
+    if exponent >= bits:  # e**-bits < 2**-bits
+        return IntegerBounds(0, 1)
+    top, bottom = exponent.numerator, exponent.denominator
+    halvings = max(0, top.bit_length() - bottom.bit_length() + 5)
+    guard = halvings + 32
+    fine = bits + guard
+    x = _divided(top << fine, bottom << halvings)
+    root = _alternating_series(x, fine)
+    for _ in range(halvings):
+        root = times(root, root, fine)
+    return IntegerBounds(root.low >> guard, min(one, shifted_up(root.high, guard)))
+
+
+def _divided(top: int, bottom: int) -> IntegerBounds:
+    return IntegerBounds(top // bottom, -(-top // bottom))
+
+
+def _alternating_series(x: IntegerBounds, bits: int) -> IntegerBounds:
+    """IntegerBounds on e**-x for x scaled by 2**bits and below 2**bits / 16."""
+    term = IntegerBounds(1 << bits, 1 << bits)
+    low = high = 0
+    order = 0
+    while term.high > 1:
+        if order % 2 == 0:
+            low, high = low + term.low, high + term.high
+        else:
+            low, high = low - term.high, high - term.low
+        order += 1
+        product = times(term, x, bits)
+        term = IntegerBounds(product.low // order, -(-product.high // order))
+    return IntegerBounds(low - 1, high + 1)
+
+
+# -- elementary -------------------------------------------------------------------------------------
 
 MARGIN = 2.0**-36
 _GUARD = 32
@@ -119,3 +193,83 @@ def choose_by_score(scores: Sequence[int], scale: Fraction, coins: Coins) -> int
         if (word + 1) * high[-1] <= low[place + 1] << bits:
             return place
         bits, word = bits + 64, word << 64 | int(coins.draw(1, 64)[0])
+
+
+# -- geometric --------------------------------------------------------------------------------------
+# Waiting times, exact: how often a coin fails before it succeeds, for any rational chance of success.
+
+_GEOMETRIC_WIDTH = 64
+_GEOMETRIC_GUARD = 32
+
+
+def waiting_times(success: Fraction, count: int, limit: int, coins: Coins) -> NDArray[np.uint64]:
+    """`count` independent numbers g with P(g) = (1 - success)**g * success; those above `limit` are cut to it.
+
+    Pre   0 < success < 1, 0 < limit < 2**63.
+    Post  exactly that law, whatever the floats do.
+    Why   with q = 1 - success and U uniform in [0, 1), g = max{g : U < q**g} = floor(ln U / ln q) has the law. A word w
+          says that U lies in [w, w + 1) / 2**64. As a float, (w + 1/2) / 2**64 is off by a factor within
+          1 +- (2**-52 + 1/(w+1)), which moves ln U by no more than about that much; NumPy's logarithm and the division
+          err by less than 2**-49 of the result. Where the whole part is not the same at both ends of an interval twice
+          as wide, integer bounds on q**g decide, with further bits of U if need be.
+    """
+    if not (0 < success < 1 and 0 < limit < 2**63):
+        raise NoiseError(
+            "a waiting time is not well defined", fix="give a chance between 0 and 1 and a limit below 2^63"
+        )
+    words = coins.draw(count, _GEOMETRIC_WIDTH)
+    rate = _rate(success)
+    drawn = words.astype(np.float64)
+    middle = np.log((drawn + 0.5) * 2.0**-_GEOMETRIC_WIDTH) / -rate
+    reach = (2.0**-51 + 2.0 / (drawn + 1.0)) / rate + middle * 2.0**-48
+    low = np.floor(middle - reach)
+    high = np.floor(middle + reach)
+    times_found = np.clip(low, 0, float(limit)).astype(np.uint64)
+    np.minimum(times_found, np.uint64(limit), out=times_found)
+    for place in np.flatnonzero((low != high) & (low < limit) & (high > 0)):
+        first, last = max(0, int(low[place])), min(limit, int(high[place]))
+        times_found[place] = _settled(1 - success, first, last, int(words[place]), coins)
+    return times_found
+
+
+def _rate(success: Fraction) -> float:
+    """-ln(1 - success), correctly rounded to well below the margin above."""
+    with localcontext(prec=60):
+        return float(-(Decimal((1 - success).numerator) / Decimal((1 - success).denominator)).ln())
+
+
+def _settled(q: Fraction, first: int, last: int, word: int, coins: Coins) -> int:
+    """The largest g from first to last with U < q**g, when U starts with `word` and U < q**first."""
+    width = _GEOMETRIC_WIDTH
+    while first < last:
+        middle = (first + last + 1) // 2
+        while True:
+            bits = width + _GEOMETRIC_GUARD + middle.bit_length()
+            power = power_bounds(q, middle, bits)
+            shift = bits - width
+            if (word + 1) << shift <= power.low:
+                first = middle
+                break
+            if word << shift >= power.high:
+                last = middle - 1
+                break
+            word = word << _GEOMETRIC_WIDTH | int(coins.draw(1, _GEOMETRIC_WIDTH)[0])
+            width += _GEOMETRIC_WIDTH
+    return first
+
+
+def power_bounds(base: Fraction, exponent: int, bits: int) -> IntegerBounds:
+    """Integers around base**exponent * 2**bits, by squaring.
+
+    >>> power_bounds(Fraction(1, 2), 3, 8)
+    IntegerBounds(low=32, high=32)
+    """
+    scaled = base * 2**bits
+    square = IntegerBounds(scaled.numerator // scaled.denominator, -(-scaled.numerator // scaled.denominator))
+    result = IntegerBounds(1 << bits, 1 << bits)
+    while exponent:
+        if exponent & 1:
+            result = times(result, square, bits)
+        square = times(square, square, bits)
+        exponent >>= 1
+    return result

@@ -16,10 +16,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.arrays import Ints, SmallInts
 from tetraodon.errors import NoiseError
+from tetraodon.exact.arrays import Ints, SmallInts
 from tetraodon.noise.coins import Coins, Words
-from tetraodon.noise.exponential import IntegerBounds, exp_bounds, times
+from tetraodon.noise.elementary import IntegerBounds, exp_bounds, times
 
 
 class Weights(NamedTuple):

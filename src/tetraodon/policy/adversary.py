@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.section import Section, choice
-from tetraodon.policy.typed import Exact, Text, Whole
-from tetraodon.rational import Number, decimal_text, rational
+from tetraodon.exact.rational import Number, decimal_text, rational
+from tetraodon.policy.section import Exact, Section, Text, Whole, choice
 
 Kind: TypeAlias = Literal["independent", "exclusive"]
 Rows: TypeAlias = Literal["repeated", "distinct"]

@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.rational import Number, decimal_text, probabilities, rounded_up, row_reduced
-from tetraodon.zcdp import sqrt_above
+from tetraodon.exact.rational import Number, decimal_text, probabilities, rounded_up, row_reduced
+from tetraodon.exact.zcdp import sqrt_above
 
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pydantic_core import PydanticCustomError
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Domain, Grid, Integers, Values
-from tetraodon.domain.attribute import MISSING
+from tetraodon.domain.domain import MISSING
 from tetraodon.errors import DomainError, PolicyError, did_you_mean
-from tetraodon.policy.category_tree import categories_of
+from tetraodon.policy.attribute_graph import categories_of
 from tetraodon.policy.document import AttributeSection, PolicyDocument
-from tetraodon.policy.problems import Problems
-from tetraodon.policy.typed import exact, shown
+from tetraodon.policy.section import exact, shown
+from tetraodon.policy.source import Problems
 
 VALUES_LIMIT = 10**18
 LABEL_LIMIT = 1000

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attackers import Chances, TableSecret, distribution
-from tetraodon.policy.build_attackers import from_elsewhere
+from tetraodon.policy.build import from_elsewhere
 from tetraodon.policy.document import TABLE, PolicyDocument, Together
 from tetraodon.policy.open_text import OpenText
 from tetraodon.policy.policy import Item
-from tetraodon.policy.problems import Problems
+from tetraodon.policy.source import Problems
 from tetraodon.policy.table_secret import ChancesSection, TableSecretSection, cells_having, joint_chances
 
 HERE = ("secrets", TABLE)
@@ -53,7 +53,7 @@ def build_table(
     chances = []
     for name in sorted(section.chances, key=lambda name: domain.places.get(name, -1)):
         with problems.at(*HERE, "chances", name):
-            chances.append(_chances(name, section.chances[name], domain))
+            chances.append(_chances_of(name, section.chances[name], domain))
     problems.stop()
     with problems.at(*HERE):
         source = from_elsewhere(section.source, document)
@@ -67,7 +67,7 @@ def build_table(
     return secret
 
 
-def _chances(name: str, section: ChancesSection, domain: Domain) -> Chances:
+def _chances_of(name: str, section: ChancesSection, domain: Domain) -> Chances:
     given = [domain[other].name for other in section.given]
     if len({name, *given}) < len(given) + 1:
         raise PolicyError("`given` names an attribute twice, or the one it is about", fix="name each other one once")

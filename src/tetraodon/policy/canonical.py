@@ -8,24 +8,30 @@ from typing import Any, assert_never
 import numpy as np
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
+from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.attackers import TableSecret
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within, WithinOrMissing
-from tetraodon.policy.build_attackers import attackers_document
+from tetraodon.policy.attribute_graph import (
+    AttributeGraph,
+    Blocks,
+    Everything,
+    Pairs,
+    Public,
+    Within,
+    WithinOrMissing,
+    WithinShare,
+    tree_document,
+)
+from tetraodon.policy.build import attackers_document, groups_of
 from tetraodon.policy.build_domain import SEPARATE
-from tetraodon.policy.build_items import groups_of
-from tetraodon.policy.category_tree import tree_document
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, TABLE, VERSION
-from tetraodon.policy.joint_graph import JointGraph, Regions
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.open_text import NamesItem, OpenText
 from tetraodon.policy.policy import Item, Policy
-from tetraodon.policy.relative_graph import WithinShare
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
 from tetraodon.policy.table_secret import table_document
-from tetraodon.questions import Count, Histogram
-from tetraodon.questions.query import Json, plain
-from tetraodon.rational import decimal_text
+from tetraodon.query.kinds import Count, Histogram
+from tetraodon.query.query import Json, plain
 
 
 def canonical(policy: Policy, hints: Mapping[str, object]) -> Json:

@@ -1,30 +1,150 @@
-"""The shape of a policy file: which keys there are, and the short forms of what they say."""
+"""The schema of a policy file: its keys and their short forms."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema, create_model, model_validator
 
+from tetraodon.errors import QueryError
 from tetraodon.policy.adversary import AdversarySection, PriorSection
-from tetraodon.policy.category_tree import Tree
-from tetraodon.policy.error_target import ErrorSection
-from tetraodon.policy.item_section import ItemSection
-from tetraodon.policy.joint_metric import METRICS
-from tetraodon.policy.publisher import PublisherSection
+from tetraodon.policy.attribute_graph import Tree
+from tetraodon.policy.joint_graph import METRICS
+from tetraodon.policy.publication import ErrorEntry, ErrorSection, PublisherSection
 from tetraodon.policy.section import (
     AttackersEntry,
     AttackersSection,
     ChainSection,
     ContactsSection,
+    Distance,
+    Exact,
     KnownSection,
+    Names,
+    Paragraphs,
+    Rows,
+    Scalar,
     Section,
+    Share,
+    Short,
+    Text,
+    Truth,
+    Whole,
     choice,
+    refuse,
+    shown,
 )
 from tetraodon.policy.table_secret import ChancesSection, TableSecretSection
-from tetraodon.policy.typed import Distance, Exact, Rows, Scalar, Share, Short, Text, Truth, Whole, refuse, shown
+from tetraodon.query.kinds import KINDS, Query
+from tetraodon.query.query import Key
+
+# -- item section -----------------------------------------------------------------------------------
+# The shape of one entry of the `release` list of a policy file: the keys of every kind of question together.
+
+KIND_OF = {word: kind for kind in KINDS for word in kind.words}
+"""The kind of question that a key of the policy file stands for."""
+
+
+PARTS = ("where", "among", "of")
+"""Words for the records that an item is about. They mean the same, and are written back as the first."""
+
+
+class ItemShape(Section):
+    """One thing to release."""
+
+    one_of = (*KIND_OF, "names")
+
+    name: Text
+    title: Text | None = None
+    notes: Paragraphs = ()
+    share: Exact = Fraction(1)
+    error: ErrorEntry | None = None
+    names: Text = ""
+    where: Text = ""
+    among: Text = ""
+    of: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _meant_otherwise(cls, given: Any) -> Any:
+        """What stands at a key that means nothing here may be read by none, so this comes first."""
+        for word in given if isinstance(given, dict) else ():
+            for key, fix in (KIND_OF[word].instead if word in KIND_OF else {}).items():
+                if key in given:
+                    refuse(f"`{key}` means nothing for `{word}`", fix)
+        return given
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> ItemShape:
+        given = [name for name in PARTS if name in self.model_fields_set]
+        if len(given) > 1:
+            refuse(
+                f"this says both `{given[0]}` and `{given[1]}`, which mean the same",
+                "write `where` alone, and join two conditions with `and`",
+            )
+        return self
+
+    @property
+    def condition(self) -> str:
+        """The records that it is about, as a condition; empty where it is about all."""
+        return self.where or self.among or self.of
+
+    @property
+    def asks(self) -> type[Query]:
+        """The kind of question it asks."""
+        return KIND_OF[self.kind]
+
+    def written(self) -> dict[str, Any]:
+        """What stands at each key that its kind knows, by default what was left out."""
+        return {key: getattr(self, key) for key in self.asks.keys}
+
+
+def _checked(read: Callable[[object], Any]) -> Callable[[object], Any]:
+    def check(value: object) -> Any:
+        try:
+            return read(value)
+        except QueryError as error:
+            refuse(error.what, error.fix)
+
+    return check
+
+
+def _form(key: Key) -> Any:
+    match key.form:
+        case "text":
+            return Text
+        case "names":
+            return Names
+        case "numbers":
+            return tuple[Exact, ...]
+        case "whole number":
+            return Whole | None
+        case "truth":
+            return Truth
+        case read:
+            return Annotated[Any, PlainValidator(_checked(read)), WithJsonSchema(key.schema)]
+
+
+KEYS = {name: key for kind in KINDS for name, key in kind.keys.items()}
+"""What can stand beside what every item may have; kinds that have a key in common mean the same by it."""
+
+if taken := KEYS.keys() & set(ItemShape.model_fields):
+    raise TypeError(f"a kind of question may not call a key of its own {', '.join(sorted(taken))}: every item has it")
+
+if TYPE_CHECKING:
+    ItemSection = ItemShape
+else:
+    ItemSection = create_model(
+        "ItemSection",
+        __base__=ItemShape,
+        __doc__=ItemShape.__doc__,
+        **{name: (_form(key), key.default) for name, key in KEYS.items()},
+    )
+
+
+# -- document ---------------------------------------------------------------------------------------
 
 VERSION = 1
 ONE_ROW_EACH = "one row each"
@@ -263,3 +383,45 @@ def section_at(path: Sequence[str | int]) -> type[Section]:
     if path[0] in ("attackers", "adversary") and path[-1] in INNER:
         return INNER[str(path[-1])]
     return SECTIONS[str(path[0])]
+
+
+# -- schema -----------------------------------------------------------------------------------------
+# The JSON Schema of policy files, so that editors complete and check them.
+#
+# `python -m tetraodon.policy.document > docs/policy.schema.json` writes the published copy.
+
+PLACE = "#/$defs/{model}"
+
+
+def policy_schema() -> dict[str, Any]:
+    """The schema of everything a policy file can say, short forms included."""
+    schema = _tidy(PolicyDocument.model_json_schema(by_alias=True, mode="validation"))
+    whole = _tidy(TableSecretSection.model_json_schema(by_alias=True, mode="validation", ref_template=PLACE))
+    by_name = schema["properties"]["secrets"]["anyOf"][1]
+    schema["$defs"] |= whole.pop("$defs") | {TableSecretSection.__name__: whole}
+    here = {"$ref": PLACE.format(model=TableSecretSection.__name__)}
+    by_name["properties"] = {TABLE: {"anyOf": [here, by_name["additionalProperties"]]}}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Tetraodon policy", **schema}
+
+
+def _tidy(part: Any) -> Any:
+    """Without what the editor would only show as noise: generated titles, and defaults that say 'left out'."""
+    if isinstance(part, list):
+        return [_tidy(child) for child in part if child != {"type": "null"}]
+    if not isinstance(part, dict):
+        return part
+    kept = {key: value for key, value in part.items() if not _noise(key, value)}
+    return {key: _tidy(value) for key, value in kept.items()}
+
+
+def _noise(key: str, value: object) -> bool:
+    return (key == "title" and isinstance(value, str)) or (key == "default" and value in (None, "", [], {}))
+
+
+def schema_text() -> str:
+    """The schema as the text of its file."""
+    return json.dumps(policy_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

@@ -1,4 +1,4 @@
-"""The first draft of a policy file for a table, from the names and kinds of its columns. No record is looked at.
+"""The first draft of a policy file, from names and types of columns or from metadata of other libraries.
 
 A CSV file has names and no types, so the kind of its columns is unknown: a guess from values would be a guess from
 somebody's values.
@@ -6,28 +6,301 @@ somebody's values.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
 
+from tetraodon.database_url import may_hold_password, table_of
+from tetraodon.display import listing, number_of
 from tetraodon.engine.column import Column, Kind
-from tetraodon.engine.csv_file import CsvFormat, examine
-from tetraodon.engine.open_table import ADDRESSES, CSV, Source, local_path, opened
-from tetraodon.engine.row_query import is_query, read_query
+from tetraodon.engine.csv_table import CsvFormat, examine
+from tetraodon.engine.open_table import ADDRESSES, CSV, Source, is_query, local_path, opened, read_query
 from tetraodon.errors import PolicyError
+from tetraodon.exact.rational import READABLE
+from tetraodon.policy.document import NONE_BUT_PRESENCE
 from tetraodon.policy.load import PLACEHOLDER
-from tetraodon.policy.metadata_file import Metadata, read_metadata
-from tetraodon.policy.starter import UNKNOWN, Promise, starter
-from tetraodon.policy.starter import Kind as Word
-from tetraodon.rational import READABLE
-from tetraodon.server_address import may_hold_password, table_of
-from tetraodon.wording import listing, number_of
+from tetraodon.policy.source import SIZE_LIMIT, parse
 
-_WORDS: dict[Kind, Word] = {
+# -- starter ----------------------------------------------------------------------------------------
+# The first draft of a policy file, from the names and types of columns and never from their values.
+
+GuessedKind: TypeAlias = Literal["integer", "real", "text", "date", "boolean", "unknown"]
+UNKNOWN: Literal["unknown"] = "unknown"
+"""What the columns of a CSV file are, which has no types."""
+
+_TOP = f"""\
+# A draft. Wherever it says {PLACEHOLDER}, only you can say what belongs there, and it must come from public
+# knowledge: a questionnaire, a code book, a law. Never take a bound or a category from the data themselves; the
+# smallest and the largest value that occur are somebody's values. `tetraodon check` refuses the file until then.
+tetraodon: 1
+"""
+Promise: TypeAlias = Literal["everything", "presence"]
+"""What a draft promises until somebody says otherwise: that any two records are a secret, or presence alone."""
+_SECRETS: dict[Promise, str] = {
+    "everything": """
+# What must not be told apart. Whatever is not named here is wholly secret, which is the strongest protection. E.g.
+#   age: {within: 5}                  ages at most 5 years apart
+#   region: {blocks: [[a, b], [c]]}   values of the same block
+#   sex: public                       not protected at all
+secrets: {}
+together: all at once                 # or: one attribute at a time
+""",
+    "presence": f"""
+# Whether a person is in the data is a secret, and nothing else: differential privacy as libraries mean it that add or
+# remove one record. Any two values of a person are two steps apart. For a stronger promise, drop this line.
+secrets: {NONE_BUT_PRESENCE}
+""",
+}
+_MIDDLE = """\
+budget: {epsilon: 1}                  # smaller is safer; `tetraodon explain` says what it means
+
+# What to release; `share` is a relative weight of the budget. Also: cdf, ranges, total, mean, quantiles.
+release:
+  - {name: records, count: all}
+"""
+_NAMED: tuple[tuple[str, str, str], ...] = (
+    ("age|years old", "{integer: [?, ?], missing: separate}", "in full years; for example [0, 120]"),
+    (
+        "sex|gender",
+        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
+        "the answers that could be given; for example [Female, Male, other]",
+    ),
+    ("year", "{integer: [?, ?], missing: separate}", "for example [1900, 2030]"),
+    ("month", "{integer: [?, ?], missing: separate}", "for example [1, 12]"),
+    (
+        "lat|latitude",
+        "{real: [?, ?], step: ?, missing: separate}",
+        "in degrees; for example [-90, 90] in steps of 0.01",
+    ),
+    (
+        "lon|lng|longitude",
+        "{real: [?, ?], step: ?, missing: separate}",
+        "in degrees; for example [-180, 180] in steps of 0.01",
+    ),
+    (
+        "zip|zipcode|postcode|postal",
+        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
+        "the list of all postal areas, from the post office",
+    ),
+)
+_TYPED: dict[GuessedKind, tuple[str, str]] = {
+    "integer": ("{integer: [?, ?], missing: separate}", "the smallest and the largest value there can be"),
+    "real": ("{real: [?, ?], step: ?, missing: separate}", "the ends that are possible, and the step to round to"),
+    "date": ("{date: [?, ?], missing: separate}", "the first and the last day there can be, such as 2026-01-01"),
+    "boolean": ("{boolean: true, missing: separate}", ""),
+    "text": (
+        "{categories: [?, ?], missing: separate, other: ?, trim: true}",
+        "every value there can be; other is among them",
+    ),
+    "unknown": (
+        "?",
+        "{integer: [0, 9], missing: separate}, {real: [0, 9], step: 0.1, missing: separate}, "
+        "{date: [2026-01-01, 2026-12-31], format: DD.MM.YYYY}, boolean or [a, b]",
+    ),
+}
+NOTHING: Mapping[str, str] = MappingProxyType({})
+_IDENTITY = re.compile(r"(^|_)(id|key|ssn|nr|no|number|uuid)$|^(id|key)_", re.IGNORECASE)
+
+
+def starter(
+    columns: Iterable[tuple[str, GuessedKind]],
+    dataset: str,
+    *,
+    told: Mapping[str, str] = NOTHING,
+    key: str = "",
+    rows: str = "",
+    remarks: Sequence[str] = (),
+    promise: Promise = "everything",
+) -> str:
+    """Text of a new policy file for a table with these columns.
+
+    What somebody else `told` about the columns, `remarks` about the table, and how many `rows` a person has at most by
+    the `key`, stand in comments.
+
+    Post  holds no value of the table: bounds and categories are placeholders that `check` refuses.
+
+    >>> print(starter([("age", "integer"), ("person_id", "text")], "people").splitlines()[8])
+      age: {integer: [CONFIRM, CONFIRM], missing: separate}   # in full years; for example [0, 120]
+    """
+    kinds = dict(columns)
+    keys = [key] if key else [name for name in kinds if _IDENTITY.search(name)]
+    lines = [f"dataset: {_quoted(dataset)}                       # the name of the data in the ledger"]
+    if keys:
+        lines.append(
+            f"individuals: {{key: {_quoted(keys[0])}, at most: {PLACEHOLDER}}}   # rows that one person can have"
+            + (f"; the metadata say {_comment(rows)}" if rows else "")
+        )
+    else:
+        lines.append("individuals: one row each             # or {key: COLUMN, at most: 3 rows}")
+    or_public = "" if promise == "presence" else "                      # or public, if the number of records is known"
+    lines.append(f"presence: secret{or_public}")
+    lines.append("attributes:")
+    drafted = [_attribute(name, kind, told.get(name, "")) for name, kind in kinds.items() if name not in keys]
+    lines += drafted or [f"  {PLACEHOLDER}: [{PLACEHOLDER}]"]
+    lines += [f"  # {_quoted(name)} tells people apart, and is left out" for name in keys]
+    lines += [f"# {_comment(remark)}" for remark in remarks]
+    return _TOP + "\n".join(lines) + "\n" + _SECRETS[promise] + _MIDDLE
+
+
+def _comment(text: str) -> str:
+    """A text that stays on its line."""
+    return " ".join(re.sub(r"[^\w\s.,:;()`'-]", "?", text).split())[:300]
+
+
+def _attribute(name: str, kind: GuessedKind, told: str = "") -> str:
+    form, hint = _TYPED[kind]
+    if kind != "boolean":
+        words = re.sub(r"[^a-z]+", " ", name.lower())
+        for pattern, named, comment in _NAMED:
+            if re.search(rf"\b({pattern})\b", words) and _fits(kind, named):
+                form, hint = named, comment
+                break
+    said = "; ".join(part for part in (hint, _comment(told)) if part)
+    return f"  {_quoted(name)}: {form.replace('?', PLACEHOLDER)}" + (f"   # {said}" if said else "")
+
+
+def _fits(kind: GuessedKind, form: str) -> bool:
+    """Whether a guess from the name agrees with the type of the column, if it has one."""
+    return kind == UNKNOWN or {"integer": kind in ("integer", "real"), "real": kind in ("integer", "real")}.get(
+        form[1:].split(":")[0], kind in ("integer", "text")
+    )
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[^\W\d][\w-]*", name) else json.dumps(name, ensure_ascii=False)
+
+
+# -- metadata file ----------------------------------------------------------------------------------
+# What the metadata of other libraries say about a table: SmartNoise's YAML, and margins as OpenDP has them.
+#
+# They are somebody's word, and may have been taken from the data. So a draft repeats what they say beside its
+# placeholders, and confirms nothing: whoever fills it in says that it is publicly known.
+
+KINDS: dict[str, GuessedKind] = {
+    **dict.fromkeys(("int", "integer", "i32", "i64", "u32", "u64"), "integer"),
+    **dict.fromkeys(("float", "double", "f32", "f64"), "real"),
+    **dict.fromkeys(("string", "str", "text"), "text"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("datetime", "date"), "date"),
+}
+"""The words of SmartNoise and of OpenDP for the types of columns, and ours."""
+MOST_TABLES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A table as it is described: its columns with their kinds, what is said of each, and what is said of the table."""
+
+    dataset: str
+    columns: tuple[tuple[str, GuessedKind], ...]
+    told: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
+    rows: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def read_metadata(path: Path) -> Metadata:
+    """The one table that a file of metadata describes. Raises PolicyError for anything else."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(SIZE_LIMIT + 1)
+    except OSError:
+        raise PolicyError("the metadata cannot be read", fix="check the path", where=str(path)) from None
+    data: Any = parse(content, path.name).data
+    margins = data.pop("margins", None) if isinstance(data, dict) else None
+    found = list(_tables(data, ()))
+    if len(found) != 1:
+        names = listing([".".join(place) or "the file itself" for place, _ in found[:MOST_TABLES]]) if found else ""
+        what = f"the metadata describe several tables: {names}" if found else "the metadata describe no table"
+        raise PolicyError(what, fix="keep the part of one table, with a `type` for every column", where=path.name)
+    [(place, table)] = found
+    columns = {name: about for name, about in table.items() if _is_column(about)}
+    key = next((name for name, about in columns.items() if _true(about.get("private_id"))), "")
+    return Metadata(
+        dataset=next((part for part in reversed(place) if part), path.stem),
+        columns=tuple((name, KINDS.get(str(about["type"]).lower(), UNKNOWN)) for name, about in columns.items()),
+        told={name: said for name, about in columns.items() if (said := "; ".join(_said(about)))},
+        key=key,
+        rows=str(table.get("max_ids") or ""),
+        remarks=(*_of_the_table(table), *_of_margins(margins, path.name)),
+    )
+
+
+def _tables(data: Any, place: tuple[str, ...], depth: int = 0) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Every map that has columns in it, however deep it lies: collection, schema and table in SmartNoise."""
+    if not isinstance(data, dict) or depth > 4:
+        return
+    if any(_is_column(part) for part in data.values()):
+        yield place, data
+        return
+    for name, part in data.items():
+        yield from _tables(part, (*place, name), depth + 1)
+
+
+def _is_column(part: Any) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("type"), str)
+
+
+def _true(word: Any) -> bool:
+    return str(word).lower() in ("true", "yes", "1")
+
+
+def _said(about: Mapping[str, Any]) -> Iterator[str]:
+    """What is said of a column, in words."""
+    lower, upper = (about.get(end) if isinstance(about.get(end), str) else None for end in ("lower", "upper"))
+    if lower is not None or upper is not None:
+        yield f"the metadata say from {lower or 'unknown'} to {upper or 'unknown'}"
+    if isinstance(count := about.get("cardinality"), str):
+        yield f"the metadata say {count} different values"
+    if isinstance(stand_in := about.get("missing_value"), str):
+        yield f"the metadata say that {stand_in} stands for a missing value"
+    if about.get("nullable") is not None and not _true(about["nullable"]):
+        yield "the metadata say that no value is missing"
+
+
+def _of_the_table(table: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(rows := table.get("rows"), str):
+        yield f"The metadata say that there are {rows} rows: `presence: public` only if everybody may know it."
+    if _true(table.get("row_privacy")):
+        yield "The metadata say that every row is a person of its own."
+    if _true(table.get("censor_dims")):
+        yield "The metadata say that groups nobody listed are left out; here every value is listed."
+
+
+def _of_margins(margins: Any, name: str) -> Iterator[str]:
+    """Margins of OpenDP: what is known of the groups by some columns."""
+    if margins is None:
+        return
+    if not isinstance(margins, list) or not all(isinstance(margin, dict) for margin in margins):
+        raise PolicyError("`margins` is not a list of margins", fix="write `- {by: [sex], max_groups: 2}`", where=name)
+    for margin in margins:
+        by = margin.get("by") or []
+        whom = f"By {listing(map(str, by))}" if isinstance(by, list) and by else "Over all records"
+        said = [f"at most {margin[word]} {what}" for word, what in _SIZES.items() if isinstance(margin.get(word), str)]
+        if (known := _INVARIANT.get(str(margin.get("invariant")).lower())) is not None:
+            said.append(known)
+        if said:
+            yield f"{whom} the margins say: {listing(said)}. Figures that are known belong under `known`."
+
+
+_SIZES = {
+    "max_length": "records in a group",
+    "max_partition_length": "records in a group",
+    "max_groups": "groups",
+    "max_num_partitions": "groups",
+}
+_INVARIANT = {"keys": "which groups there are is known", "lengths": "how many records each group has is known"}
+
+
+# -- draft ------------------------------------------------------------------------------------------
+
+_WORDS: dict[Kind, GuessedKind] = {
     Kind.INTEGER: "integer",
     Kind.WIDE: "integer",
     Kind.SINGLE: "real",
@@ -48,7 +321,7 @@ class Draft:
     """
 
     dataset: str
-    columns: tuple[tuple[str, Word], ...]
+    columns: tuple[tuple[str, GuessedKind], ...]
     left_out: tuple[str, ...]
     header: tuple[str, ...]
     text: str
@@ -118,7 +391,7 @@ def _described(found: Metadata, dataset: str, promise: Promise) -> Draft:
     return Draft(name, found.columns, (), header, text)
 
 
-def table_columns(source: Source) -> tuple[list[tuple[str, Word]], list[str], list[str]]:
+def table_columns(source: Source) -> tuple[list[tuple[str, GuessedKind]], list[str], list[str]]:
     """Columns that can be attributes, each with its kind, the names of those that cannot, and all names in order."""
     query = read_query(str(source)) if is_query(source) else None
     source = source if query is None else query.origin
@@ -137,7 +410,7 @@ def table_columns(source: Source) -> tuple[list[tuple[str, Word]], list[str], li
     return able, left_out, [each.name for each in found]
 
 
-def _word(found: Column) -> Word | None:
+def _word(found: Column) -> GuessedKind | None:
     if found.shown == UNKNOWN:
         return UNKNOWN
     if found.kind is Kind.DECIMAL:

@@ -14,12 +14,12 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from tetraodon.arrays import Ints
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import PolicyError
-from tetraodon.questions import Count, Histogram, linear
-from tetraodon.workload.contribution import Table
-from tetraodon.workload.linear import LinearQuery
+from tetraodon.exact.arrays import Ints
+from tetraodon.query.contribution import Table
+from tetraodon.query.kinds import Count, Histogram, linear
+from tetraodon.query.linear import LinearQuery
 
 CELL_LIMIT = 4096
 OVERLAP_LIMIT = 1_000_000

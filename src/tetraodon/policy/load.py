@@ -1,39 +1,37 @@
-"""Reading a policy: from a file or a dict to a value that keeps its word."""
+"""Loading a policy from a file or a dict, whole or as far as it is finished."""
 
 from __future__ import annotations
 
 import codecs
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from tetraodon.display import listing
 from tetraodon.domain import Domain
-from tetraodon.errors import PolicyError, Refused
+from tetraodon.errors import PolicyError, Problem, Refused, TetraodonError
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import Attackers, Chain, DependentGroups, TableSecret
 from tetraodon.policy.attribute_graph import Public
-from tetraodon.policy.build_attackers import build_attackers
+from tetraodon.policy.build import build_attackers, build_items, build_known, with_cells
 from tetraodon.policy.build_domain import build_domain
 from tetraodon.policy.build_graph import build_graph
-from tetraodon.policy.build_items import build_items
-from tetraodon.policy.build_known import build_known
 from tetraodon.policy.build_table import build_table, check_one_number, take_table
 from tetraodon.policy.canonical import canonical
-from tetraodon.policy.cells_file import with_cells
 from tetraodon.policy.document import NONE_BUT_PRESENCE, VERSION, Budget, PolicyDocument, only_presence
 from tetraodon.policy.open_text import build_names, build_open
 from tetraodon.policy.policy import LEAST, MOST, Policy
-from tetraodon.policy.problems import Problems
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.policy.source import KeyPath, Plain, Source, is_text, parse, read_source
+from tetraodon.policy.source import KeyPath, Plain, Problems, Source, is_text, parse, read_source
 from tetraodon.policy.table_secret import TableSecretSection
-from tetraodon.wording import listing
+
+# -- load -------------------------------------------------------------------------------------------
 
 USUAL_DELTA = Fraction(1, 10**6)
 """The delta at which a budget in zCDP is told as odds, where the file does not say."""
@@ -291,3 +289,92 @@ def _check_hints(document: PolicyDocument, problems: Problems) -> None:
             codecs.lookup(encoding)
         except (LookupError, ValueError):
             problems.add(("table", "encoding"), PolicyError("there is no such encoding", fix="write utf-8 or latin-1"))
+
+
+# -- held -------------------------------------------------------------------------------------------
+# A policy file while it is written: what is wrong with it, and as much of a policy as can be looked at already.
+
+FILLED_IN: dict[str, Plain] = {"dataset": "unnamed", "budget": {"epsilon": "1"}}
+"""What a draft is looked at with where it does not say."""
+BESIDE = ("title", "publisher", "table", "population")
+"""Keys that change neither the promise nor an answer's error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A file that may not be finished.
+
+    problems: all that is wrong with it.
+    policy:   what it says without the columns and questions that are not finished; None where what is wrong concerns
+              the promise itself, which would look better without it.
+    left_out: the paths of the file that `policy` lacks, or has filled in; none if it is the policy of the file.
+    """
+
+    problems: tuple[Problem, ...]
+    policy: Policy | None
+    left_out: tuple[KeyPath, ...] = ()
+
+
+def hold(source: str | Path, *, folder: Path | None = None) -> Held:
+    """A policy file, or its text, as far as it goes.
+
+    Why  nothing is ever released from it: releases read the file with `load_policy`, which takes all of it or none.
+
+    >>> held = hold("attributes:\\n  age: {integer: [CONFIRM, 99]}\\n  sex: [F, M]\\nbudget: {epsilon: 1}\\n")
+    >>> [problem.path for problem in held.problems], held.policy.domain.names, held.left_out
+    ([('attributes', 'age', 'integer', 0)], ('sex',), (('attributes', 'age'), ('dataset',)))
+    """
+    try:
+        return Held((), load_policy(source, folder=folder))
+    except TetraodonError as error:
+        first = error.problems or (Problem((), 1, error.what, error.fix),)
+    try:
+        data = read_source(source).data
+    except PolicyError:
+        return Held(first, None)
+    problems, left_out = first, list[KeyPath]()
+    while isinstance(data, dict):
+        found = [_unfinished(_original(problem.path, data, left_out), left_out) for problem in problems]
+        more = [path for path in dict.fromkeys(found) if path is not None and path not in left_out]
+        if None in found or not more:
+            break
+        left_out += more
+        try:
+            return Held(first, load_policy(_without(data, left_out), folder=folder), tuple(left_out))
+        except TetraodonError as error:
+            problems = error.problems
+    return Held(first, None)
+
+
+def _unfinished(path: KeyPath, left_out: Collection[KeyPath]) -> KeyPath | None:
+    """What can be left out where something is wrong at a path; None where the promise rests on it."""
+    match path:
+        case ("attributes" | "release" as key, str() | int() as which, *_):
+            return key, which
+        case ("secrets", name, *_) if ("attributes", name) in left_out:
+            return "secrets", name
+        case (str() as key, *_) if key in FILLED_IN or key in BESIDE:
+            return (key,)
+    return None
+
+
+def _without(data: dict[str, Plain], left_out: Collection[KeyPath]) -> dict[str, Plain]:
+    kept: dict[str, Plain] = {}
+    for key, value in data.items():
+        if (key,) in left_out:
+            continue
+        if isinstance(value, dict):
+            value = {name: child for name, child in value.items() if (key, name) not in left_out}
+        elif isinstance(value, list):
+            value = [child for number, child in enumerate(value) if (key, number) not in left_out]
+        kept[key] = value
+    return kept | {key: value for key, value in FILLED_IN.items() if (key,) in left_out}
+
+
+def _original(path: KeyPath, data: dict[str, Plain], left_out: Collection[KeyPath]) -> KeyPath:
+    """A path of what is kept as a path of the file: positions in lists count those that were left out."""
+    if len(path) < 2 or not isinstance(path[1], int):
+        return path
+    listed = data.get(str(path[0]))
+    kept = [n for n in range(len(listed or ())) if (path[0], n) not in left_out]
+    return (path[0], kept[path[1]], *path[2:]) if path[1] < len(kept) else path

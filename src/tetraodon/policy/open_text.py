@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from tetraodon.errors import PolicyError, did_you_mean
 from tetraodon.policy.document import AttributeSection, PolicyDocument
-from tetraodon.policy.problems import Problems
+from tetraodon.policy.source import Problems
 
 USUAL_LENGTH, LONGEST = 100, 1000
 """The most characters of a name where the policy does not say, and the most that it may say."""

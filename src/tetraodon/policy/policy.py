@@ -9,24 +9,22 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from tetraodon.displayed import Displayed
+from tetraodon.display import Displayed, listing, number_of
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError
+from tetraodon.exact.rational import Number, decimal_text, rational
+from tetraodon.exact.zcdp import epsilon_at
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain
-from tetraodon.policy.error_target import ErrorTarget
 from tetraodon.policy.known import Known
 from tetraodon.policy.open_text import NamesItem, OpenText, check_item
-from tetraodon.policy.publisher import NOBODY, Publisher
+from tetraodon.policy.publication import NOBODY, ErrorTarget, Publisher
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
-from tetraodon.questions import Query
-from tetraodon.questions.derived import Derived
-from tetraodon.questions.query import asked_in_words
-from tetraodon.rational import Number, decimal_text, rational
-from tetraodon.wording import listing, number_of
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.records_where import RecordsWhere, records_where
-from tetraodon.zcdp import epsilon_at
+from tetraodon.query.kinds import Query
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.moments import Derived
+from tetraodon.query.query import asked_in_words
+from tetraodon.query.records_where import RecordsWhere, records_where
 
 LEAST, MOST = Fraction(1, 10**9), 10**6
 """Budgets that can mean something: below, nothing is learnt; above, nothing is protected."""

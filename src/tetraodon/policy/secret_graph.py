@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Ints
 from tetraodon.domain import Domain, Value
 from tetraodon.errors import DomainError, PolicyError, Refused
+from tetraodon.exact.arrays import Bools, Ints
 from tetraodon.policy.attribute_graph import INFINITE, AttributeGraph, Everything, Public, Remembering
 from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.known import Known

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PlainValidator, WithJsonSchema
 
-from tetraodon.arrays import Bools
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
+from tetraodon.exact.arrays import Bools
+from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.attackers import TableSecret
-from tetraodon.policy.section import MATRIX, Section, nested_numbers
-from tetraodon.policy.typed import Names, Share, Short, Text, Whole
-from tetraodon.rational import decimal_text
-from tetraodon.workload import condition
+from tetraodon.policy.section import MATRIX, Names, Section, Share, Short, Text, Whole, nested_numbers
+from tetraodon.query import condition
 
 MOST_CELLS = 4096
 """Of the attributes that chances are stated of."""

@@ -1,13 +1,20 @@
 """Pufferfish: say the secrets and the attackers, verify any mechanism, see the attacker who breaks it."""
 
-from tetraodon.certificate.answer_laws import AnswerLaw, LawPair
+from tetraodon.certificate.table_secret_loss import AnswerLaw, LawPair
 from tetraodon.pufferfish import named, pairs, scenarios, view_attackers, view_privacy, view_usefulness
 from tetraodon.pufferfish.additive import Additive, DiscreteLaplace, Gaussian, Laplace
-from tetraodon.pufferfish.axioms import convexity_counterexample, k_anonymity, post_processing_counterexample
+from tetraodon.pufferfish.axioms import (
+    Composition,
+    Template,
+    compiled,
+    compose,
+    convexity_counterexample,
+    k_anonymity,
+    post_processing_counterexample,
+)
 from tetraodon.pufferfish.calibrated import Calibrated, Told, absolute_sum, relative_sum
 from tetraodon.pufferfish.channel import Channel, mixture
-from tetraodon.pufferfish.composition import Composition, compose
-from tetraodon.pufferfish.definition import Definition
+from tetraodon.pufferfish.definition import Definition, Verdict, Witness
 from tetraodon.pufferfish.derived_mechanism import Mixed, Processed
 from tetraodon.pufferfish.laws_of_sums import (
     TreeModel,
@@ -17,26 +24,46 @@ from tetraodon.pufferfish.laws_of_sums import (
     exchangeable_histogram,
     hidden_chain_model,
     ising_model,
+    long_chain,
     tree_laws,
 )
-from tetraodon.pufferfish.least_noise import LeastNoise, least_accepted, least_noise, least_noise_on
-from tetraodon.pufferfish.long_chain import long_chain
-from tetraodon.pufferfish.longest import Longest, histogram_bound, longest_cycle, longest_path
-from tetraodon.pufferfish.meaning import choose_epsilon, if_the_scenario_is_wrong, meaning, posterior, readings
+from tetraodon.pufferfish.least_noise import (
+    GaussianAnswer,
+    LeastNoise,
+    Staircase,
+    first_accepted,
+    gaussian_wasserstein,
+    least_accepted,
+    least_noise,
+    least_noise_on,
+    least_staircase,
+    renyi_together,
+)
+from tetraodon.pufferfish.meaning import (
+    Simulator,
+    choose_epsilon,
+    if_the_scenario_is_wrong,
+    meaning,
+    posterior,
+    readings,
+    simulation,
+)
 from tetraodon.pufferfish.optimal import Optimal, optimal_mechanism
-from tetraodon.pufferfish.policy_graph import PolicyGraph, Sparsity, policy_graph, sparsity
-from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.renyi import GaussianAnswer, gaussian_wasserstein, renyi_together
-from tetraodon.pufferfish.scenario import Composable, Scenario
-from tetraodon.pufferfish.secret import Secret
-from tetraodon.pufferfish.simulation import Simulator, simulation
-from tetraodon.pufferfish.staircase import Staircase, first_accepted, least_staircase
+from tetraodon.pufferfish.policy_graph import (
+    Longest,
+    PolicyGraph,
+    Sparsity,
+    histogram_bound,
+    longest_cycle,
+    longest_path,
+    policy_graph,
+    sparsity,
+)
+from tetraodon.pufferfish.scenario import Composable, Prior, Scenario
 from tetraodon.pufferfish.table_secrets import GaussianSecret, secret_share
-from tetraodon.pufferfish.template import Template, compiled
-from tetraodon.pufferfish.verdict import Verdict, Witness
 from tetraodon.pufferfish.verification import verify
 from tetraodon.pufferfish.wasserstein import wasserstein
-from tetraodon.pufferfish.world import World
+from tetraodon.pufferfish.world import Secret, World
 
 __all__ = [
     "Additive",

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from tetraodon.arrays import Bools, Floats, Ints
-from tetraodon.pufferfish.likelihood import Likelihoods
+from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.pufferfish.largest_odds import Likelihoods
 from tetraodon.pufferfish.pair import Masks
-from tetraodon.pufferfish.prior import Prior
+from tetraodon.pufferfish.scenario import Prior
 from tetraodon.pufferfish.world import World
 
 STEEP = 16.0

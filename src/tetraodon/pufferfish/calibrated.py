@@ -14,12 +14,12 @@ from typing import Any
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.direct_losses import certify_shift
 from tetraodon.errors import DataRefusal, NoiseError, PolicyError
+from tetraodon.exact.rational import Number, decimal_text, rational
 from tetraodon.noise import laplace_quantile
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.pufferfish.additive import Additive, DiscreteLaplace
 from tetraodon.pufferfish.scenario import Anything, Composable, IndependentGroups
 from tetraodon.pufferfish.world import World
-from tetraodon.rational import Number, decimal_text, rational
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import PolicyError
+from tetraodon.exact.rational import decimal_text, exact_sum, probabilities, rational
 from tetraodon.pufferfish.world import Dataset, World
-from tetraodon.rational import decimal_text, exact_sum, probabilities, rational
 
 
 @dataclass(frozen=True)

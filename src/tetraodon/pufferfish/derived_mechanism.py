@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import PolicyError
-from tetraodon.exponent import DIGITS, exp_below
+from tetraodon.exact.exponent import DIGITS, exp_below
+from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.additive import Additive, Gaussian, Laplace
-from tetraodon.pufferfish.largest_odds import Peaks
-from tetraodon.pufferfish.likelihood import Likelihoods
+from tetraodon.pufferfish.definition import Verdict, log_range, witness_of
+from tetraodon.pufferfish.largest_odds import Likelihoods, Peaks
 from tetraodon.pufferfish.pair import Masks
-from tetraodon.pufferfish.verdict import Verdict, log_range, witness_of
 from tetraodon.pufferfish.world import World
-from tetraodon.rational import rational
 
 MIXTURE_LIMIT = 1_000_000
 

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.pair import Masks, Pair, SecretPairs
-from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.scenario import Composable, IndependentGroups, Scenario, check_product
+from tetraodon.pufferfish.scenario import Composable, IndependentGroups, Prior, Scenario, check_product
 from tetraodon.pufferfish.world import World
-from tetraodon.rational import rational
 
 CHANGES_LIMIT = 16
 

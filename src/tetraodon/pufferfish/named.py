@@ -7,16 +7,14 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from tetraodon.errors import PolicyError
+from tetraodon.exact.rational import Number, rational
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
 from tetraodon.pufferfish import pairs, scenarios
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.pair import Explicit, Pair
-from tetraodon.pufferfish.pair_families import hamming
+from tetraodon.pufferfish.pair import Explicit, Pair, hamming
 from tetraodon.pufferfish.scenario import Scenario
-from tetraodon.pufferfish.secret import Is, Metric, Secret
-from tetraodon.pufferfish.world import Dataset, World
-from tetraodon.rational import Number, rational
+from tetraodon.pufferfish.world import Dataset, Is, Metric, Secret, World
 
 
 def no_free_lunch(*, epsilon: Number) -> Definition:

@@ -12,14 +12,14 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tetraodon.arrays import Floats
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exact.arrays import Floats
+from tetraodon.exact.rational import rational
+from tetraodon.pufferfish.axioms import Template, compiled, world_of
 from tetraodon.pufferfish.channel import Channel
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.template import Template, compiled, world_of
+from tetraodon.pufferfish.scenario import Prior
 from tetraodon.pufferfish.world import World
-from tetraodon.rational import rational
 
 Loss = Callable[[Any, Any], Any]
 UNIT = 2**44

@@ -1,17 +1,22 @@
-"""Pairs of secrets that must not be told apart, and families of them that a world spells out."""
+"""Pairs of secrets that must not be told apart, one by one and in families."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Ints
-from tetraodon.errors import PolicyError
-from tetraodon.pufferfish.secret import Secret
-from tetraodon.pufferfish.world import World
+from tetraodon.errors import DomainError, PolicyError
+from tetraodon.exact.arrays import Bools, Ints
+from tetraodon.exact.rational import rational
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.pufferfish.world import Dataset, Metric, Secret, World, number_of, number_text
+
+# -- pair -------------------------------------------------------------------------------------------
 
 
 class Pair(NamedTuple):
@@ -151,3 +156,240 @@ def as_pair(pair: Any) -> Pair:
 
 def _test(secret: Any) -> Any:
     return secret.test if isinstance(secret, Secret) else secret
+
+
+# -- pair families ----------------------------------------------------------------------------------
+# Families of pairs for all individuals and values ([KM12] Eq. 4, 6, 8-9, 12-13, 16; [HMD14] section 3.1).
+
+
+@dataclass(frozen=True)
+class Presence(SecretPairs):
+    """Individual i is in the data with value t, or is not in the data: all i and t ([KM12] Eq. 6)."""
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        return tuple(
+            Pair(Secret.value(i, value), Secret.absent(i))
+            for i, options in enumerate(world.options)
+            if ABSENT in options
+            for value in options
+            if value is not ABSENT
+        )
+
+    @property
+    def text(self) -> str:
+        return "whether an individual is in the data, with any value, or is not"
+
+
+@dataclass(frozen=True)
+class Membership(SecretPairs):
+    """Individual i is in the data, or is not, whatever the value: all i ([KM12] Eq. 4, second line)."""
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        return tuple(
+            Pair(Secret.present(i), Secret.absent(i))
+            for i, options in enumerate(world.options)
+            if ABSENT in options and len(options) > 1
+        )
+
+    @property
+    def text(self) -> str:
+        return "whether an individual is in the data"
+
+
+@dataclass(frozen=True)
+class Values(SecretPairs):
+    """Which of two values individual i has: all i, t and t' ([KM12] Eq. 16, second line)."""
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        return tuple(
+            Pair(Secret.value(i, x), Secret.value(i, y))
+            for i, options in enumerate(world.options)
+            for x, y in itertools.combinations([v for v in options if v is not ABSENT], 2)
+        )
+
+    @property
+    def text(self) -> str:
+        return "which of two values an individual has"
+
+
+@dataclass(frozen=True)
+class Edges(SecretPairs):
+    """Which end of an edge an individual's record is: all individuals and edges ([HMD14] Def. 3.1)."""
+
+    graph: SecretGraph
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        def edge(x: Any, y: Any) -> bool:
+            if x is ABSENT or y is ABSENT:
+                return self.graph.absent
+            return self.graph.is_edge(x, y)
+
+        return tuple(
+            Pair(Secret.value(i, x), Secret.value(i, y))
+            for i, options in enumerate(world.options)
+            for x, y in itertools.combinations(options, 2)
+            if edge(x, y)
+        )
+
+    @property
+    def text(self) -> str:
+        return "which end of an edge of the secret graph an individual's record is"
+
+
+@dataclass(frozen=True)
+class Intervals(SecretPairs):
+    """Neighbouring intervals [x-k, x+k) and [x+k, x+3k) of one attribute: all individuals and x ([KM12] Eq. 8-9).
+
+    Why   as x moves, which values of a finite world fall in the two intervals changes only at v - 3k, v - k and
+          v + k for a value v: trying those x tries them all.
+    """
+
+    attribute: str | int | None
+    k: Fraction
+
+    def __post_init__(self) -> None:
+        if self.k <= 0:
+            raise PolicyError("the absolute error k is not positive", fix="write k above zero")
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        def ends(v: Fraction) -> Iterator[Fraction]:
+            yield from (v - 3 * self.k, v - self.k, v + self.k)
+
+        def cut(x: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+            return x - self.k, x + self.k, x + 3 * self.k
+
+        return _neighbours(world, self.attribute, ends, cut)
+
+    @property
+    def text(self) -> str:
+        return f"an individual's {self.attribute or 'value'} to within {number_text(self.k)}"
+
+
+@dataclass(frozen=True)
+class Relative(SecretPairs):
+    """Neighbouring intervals [cy, y/c) and [y/c, y/c^3) of a positive attribute ([KM12] section 7.1.2).
+
+    "Within 10%" is c = 0.9 or so, not 0.1 (docs/errata.md).
+    """
+
+    attribute: str | int | None
+    c: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.c < 1:
+            raise PolicyError("the relative error c is not between 0 and 1", fix="within 10% is c = 0.9")
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        c = self.c
+
+        def ends(v: Fraction) -> Iterator[Fraction]:
+            if v <= 0:
+                raise DomainError("a relative error needs positive values", fix="shift them by a public constant")
+            yield from (v * c**3, v * c, v / c)
+
+        def cut(y: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+            return c * y, y / c, y / c**3
+
+        return _neighbours(world, self.attribute, ends, cut)
+
+    @property
+    def text(self) -> str:
+        return f"an individual's {self.attribute or 'value'} to within a factor {number_text(self.c)}"
+
+
+@dataclass(frozen=True)
+class Balls(SecretPairs):
+    """The data is within delta of D, or between delta and 2 delta away: all D ([KM12] Eq. 12-13)."""
+
+    metric: Metric
+    delta: Fraction
+    name: str = "the data"
+
+    def __post_init__(self) -> None:
+        if self.delta <= 0:
+            raise PolicyError("delta is not positive", fix="write a distance above zero")
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        found: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pair] = {}
+        for centre in world.datasets:
+            pair = Pair(
+                Secret.near(centre, self.delta, self.metric),
+                Secret.near(centre, 2 * self.delta, self.metric, beyond=self.delta),
+            )
+            _keep(found, pair, world)
+        return tuple(found.values())
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} to within {number_text(self.delta)}"
+
+
+@dataclass(frozen=True)
+class AggregateIntervals(SecretPairs):
+    """Neighbouring intervals [x-k, x+k) and [x+k, x+3k) of an aggregate of the dataset ([KM12] section 7.2)."""
+
+    function: Callable[[Any], Any]
+    k: Fraction
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.k <= 0:
+            raise PolicyError("the absolute error k is not positive", fix="write k above zero")
+
+    def on(self, world: World) -> tuple[Pair, ...]:
+        numbers = {rational(self.function(d), name="the aggregate") for d in world.datasets}
+        starts = sorted({e for v in numbers for e in (v - 3 * self.k, v - self.k, v + self.k)})
+        found: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pair] = {}
+        for x in starts:
+            pair = Pair(
+                Secret.aggregate(self.name, self.function, x - self.k, x + self.k),
+                Secret.aggregate(self.name, self.function, x + self.k, x + 3 * self.k),
+            )
+            _keep(found, pair, world)
+        return tuple(found.values())
+
+    @property
+    def text(self) -> str:
+        return f"the {self.name} to within {number_text(self.k)}"
+
+
+def _neighbours(
+    world: World,
+    attribute: str | int | None,
+    ends: Callable[[Fraction], Iterator[Fraction]],
+    cut: Callable[[Fraction], tuple[Fraction, Fraction, Fraction]],
+) -> tuple[Pair, ...]:
+    """Every pair of neighbouring intervals that holds a value on either side, for every individual."""
+    place = world.position(attribute)
+    pairs = []
+    for i, options in enumerate(world.options):
+        numbers = [n for value in options if (n := number_of(value, place)) is not None]
+        seen = set()
+        for x in sorted({end for number in numbers for end in ends(number)}):
+            low, middle, high = cut(x)
+            below = frozenset(n for n in numbers if low <= n < middle)
+            above = frozenset(n for n in numbers if middle <= n < high)
+            if below and above and (below, above) not in seen:
+                seen.add((below, above))
+                one = Secret.between(i, low, middle, attribute=place)
+                pairs.append(Pair(one, Secret.between(i, middle, high, attribute=place)))
+    return tuple(pairs)
+
+
+def _keep(found: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pair], pair: Pair, world: World) -> None:
+    """One pair for each way to split the world, and none with an impossible side."""
+    one, other = (tuple(secret.mask(world).tolist()) for secret in pair)
+    if any(one) and any(other):
+        found.setdefault((one, other), pair)
+
+
+def hamming(one: Dataset, other: Dataset) -> int:
+    """How many individuals' records differ."""
+    return sum(a != b for a, b in zip(one, other, strict=True))  # type: ignore[call-overload]
+
+
+def l1(one: Any, other: Any) -> Fraction:
+    """The sum of the differences of the individuals' numbers; a bare number is its own dataset."""
+    if not isinstance(one, tuple):
+        return abs(rational(one) - rational(other))
+    return sum((abs(rational(a) - rational(b)) for a, b in zip(one, other, strict=True)), Fraction(0))

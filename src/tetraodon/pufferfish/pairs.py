@@ -6,23 +6,26 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tetraodon.errors import PolicyError
+from tetraodon.exact.rational import Number, rational
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.pufferfish.pair import Explicit, Pair, SecretPairs, as_pair
-from tetraodon.pufferfish.pair_families import (
+from tetraodon.pufferfish.pair import (
     AggregateIntervals,
     Balls,
     Edges,
+    Explicit,
     Intervals,
     Membership,
+    Pair,
     Presence,
     Relative,
+    SecretPairs,
     Values,
+    as_pair,
     hamming,
     l1,
 )
-from tetraodon.pufferfish.secret import Metric, Secret
-from tetraodon.rational import Number, rational
+from tetraodon.pufferfish.world import Metric, Secret
 
 __all__ = [
     "Pair",

@@ -18,11 +18,10 @@ import numpy as np
 from scipy.stats import beta
 
 from tetraodon.errors import PolicyError
-from tetraodon.pufferfish.definition import Definition, SpelledOut
+from tetraodon.exact.rational import rational
+from tetraodon.pufferfish.definition import Definition, SpelledOut, Verdict, Witness, no_loss
 from tetraodon.pufferfish.pair import Pair
-from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.verdict import Verdict, Witness, no_loss
-from tetraodon.rational import rational
+from tetraodon.pufferfish.scenario import Prior
 
 DIGITS = 9
 CUTS = 40

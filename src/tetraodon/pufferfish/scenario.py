@@ -1,14 +1,16 @@
-"""Sets of attackers: how the data may have come about, and what may be known of it ([KM12] section 3).
+"""Scenarios: the distributions over datasets that attackers may hold.
 
 Those that assume little are here: anything, independent records or groups, a shared law, a known constraint.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -16,9 +18,107 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exact.rational import Number, decimal_text, probabilities, rational
+from tetraodon.policy.attackers import Matrix, Vector, checked_source, stationary
+from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.pufferfish.pair import SecretPairs, masks_of
-from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.world import Dataset, World
+from tetraodon.pufferfish.world import Dataset, Secret, World, shown
+
+# -- prior ------------------------------------------------------------------------------------------
+# What one attacker believes before seeing anything: an exact distribution over datasets.
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A distribution over datasets, theta in the papers. Datasets of probability zero are left out.
+
+    >>> coin = Prior.of({(0,): "1/2", (1,): "1/2"})
+    >>> coin.probability(Secret.value(0, 1)), coin.given(Secret.value(0, 1)).weights
+    (Fraction(1, 2), (((1,), Fraction(1, 1)),))
+    """
+
+    weights: tuple[tuple[Dataset, Fraction], ...]
+    name: str = "the stated prior"
+
+    def __post_init__(self) -> None:
+        if any(weight <= 0 for _, weight in self.weights):
+            raise PolicyError("a probability is negative", fix="write probabilities of at least zero")
+        total = sum((weight for _, weight in self.weights), Fraction(0))
+        if total != 1:
+            raise PolicyError(
+                f"the probabilities of {self.name} sum to {decimal_text(total)}, not to 1",
+                fix="write them as exact fractions such as 1/3, or use Prior.proportional",
+            )
+        if len({dataset for dataset, _ in self.weights}) != len(self.weights):
+            raise PolicyError("a dataset is listed twice in a prior", fix="list each dataset once")
+
+    def __repr__(self) -> str:
+        return f"Prior({self.name!r}, {len(self.weights)} datasets)"
+
+    @classmethod
+    def of(cls, weights: Mapping[Any, Number] | Iterable[tuple[Any, Number]], name: str = "the stated prior") -> Prior:
+        """A prior from numbers as people write them: `0.1` is one tenth."""
+        items = tuple(weights.items() if isinstance(weights, Mapping) else weights)
+        exact = zip((dataset for dataset, _ in items), probabilities(weight for _, weight in items), strict=True)
+        return cls(tuple((dataset, weight) for dataset, weight in exact if weight), name)
+
+    @classmethod
+    def proportional(cls, weights: Mapping[Any, Number], name: str = "the stated prior") -> Prior:
+        """A prior from weights that need not sum to one."""
+        exact = {dataset: rational(weight, name="a weight") for dataset, weight in weights.items()}
+        total = sum(exact.values(), Fraction(0))
+        if total <= 0:
+            raise PolicyError("all weights are zero", fix="give at least one dataset a weight above zero")
+        return cls(tuple((dataset, weight / total) for dataset, weight in exact.items() if weight), name)
+
+    @classmethod
+    def uniform(cls, world: World, name: str = "all datasets equally likely") -> Prior:
+        """Every dataset of a world equally likely."""
+        return cls(tuple((dataset, Fraction(1, world.size)) for dataset in world.datasets), name)
+
+    @classmethod
+    def either(cls, one: Dataset, other: Dataset) -> Prior:
+        """Whoever knows all but which of two datasets it is, and thinks both as likely."""
+        half = Fraction(1, 2)
+        return cls(((one, half), (other, half)), f"the attacker who knows it is {shown(one)} or {shown(other)}")
+
+    def probability(self, secret: Secret) -> Fraction:
+        """How likely the attacker thinks a secret is."""
+        return sum((weight for dataset, weight in self.weights if secret.holds(dataset)), Fraction(0))
+
+    def given(self, secret: Secret) -> Prior:
+        """What the attacker would believe on learning a secret. Refuses a secret of probability zero."""
+        total = self.probability(secret)
+        if not total:
+            raise PolicyError(f"“{secret.text}” has probability zero here", fix="condition on something possible")
+        kept = tuple((dataset, weight / total) for dataset, weight in self.weights if secret.holds(dataset))
+        return Prior(kept, f"{self.name}, given that {secret.text}")
+
+    def on(self, world: World) -> list[Fraction]:
+        """The probability of each dataset of a world. Refuses a prior that believes in others."""
+        weights = [Fraction(0)] * world.size
+        for dataset, weight in self.weights:
+            place = world.index.get(dataset)
+            if place is None:
+                raise PolicyError(
+                    f"{self.name} gives a probability to {dataset!r}, which is no dataset of this world",
+                    fix="let the mechanism say what it does on every dataset that somebody thinks possible",
+                )
+            weights[place] = weight
+        return weights
+
+    def sample(self, chance: random.Random) -> Dataset:
+        """One dataset, drawn exactly. For simulations, not for noise: the stream is not secret."""
+        common = math.lcm(*(weight.denominator for _, weight in self.weights))
+        left = chance.randrange(common)
+        for dataset, weight in self.weights:
+            left -= int(weight * common)
+            if left < 0:
+                return dataset
+        raise AssertionError  # the weights sum to one
+
+
+# -- scenario ---------------------------------------------------------------------------------------
 
 BY_HAND = "stated by the analyst"
 
@@ -267,3 +367,211 @@ def check_product(world: World) -> None:
             "not every combination of records is a dataset of this world, so the records cannot be independent",
             fix="list all combinations, or say what is known with scenarios.given(constraint)",
         )
+
+
+# -- scenario models --------------------------------------------------------------------------------
+# Attackers with numbers: finite lists of priors, Markov chains, correlated groups, small Bayesian networks.
+
+
+@dataclass(frozen=True)
+class Finite(Scenario):
+    """A finite list of attackers that some world spells out."""
+
+    def draw(self, world: World, chance: random.Random) -> Prior:
+        return chance.choice(self.spelled_out(world))
+
+    def priors(self, world: World) -> tuple[Prior, ...]:
+        return self.spelled_out(world)
+
+    def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        """Every attacker."""
+        raise NotImplementedError
+
+    def composability(self, pairs: SecretPairs, world: World) -> Composable:
+        return first_loose(self.spelled_out(world), pairs, world)
+
+
+@dataclass(frozen=True)
+class Listed(Finite):
+    """Priors written out one by one."""
+
+    listed: tuple[Prior | Vector, ...]
+    """Probabilities without datasets are those of the world's datasets, in their order."""
+    source: str = BY_HAND
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
+        if not self.listed:
+            raise PolicyError("no attacker is listed", fix="list at least one prior, or use scenarios.anything()")
+
+    @property
+    def text(self) -> str:
+        if len(self.listed) == 1:
+            one = self.listed[0]
+            return f"one attacker: {one.name if isinstance(one, Prior) else 'attacker 0'} ({self.source})"
+        return f"{len(self.listed)} listed attackers ({self.source})"
+
+    def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        return tuple(
+            one if isinstance(one, Prior) else _placed(one, world, f"attacker {n}") for n, one in enumerate(self.listed)
+        )
+
+
+def _placed(numbers: Vector, world: World, name: str) -> Prior:
+    if len(numbers) != world.size:
+        raise PolicyError(
+            f"{name} has {len(numbers)} probabilities where the world has {world.size} datasets",
+            fix="give one for each dataset, in their order, or write {dataset: probability}",
+        )
+    return Prior.of(zip(world.datasets, numbers, strict=True), name)
+
+
+@dataclass(frozen=True)
+class MarkovChains(Finite):
+    """The records are successive states of a Markov chain: one, or every mix of given matrices and starts.
+
+    An empty `starts` means that each chain starts in its own stationary distribution.
+    """
+
+    transitions: tuple[Matrix, ...]
+    starts: tuple[Vector, ...] = ()
+    states: tuple[Any, ...] = ()
+    source: str = BY_HAND
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
+        sizes = {len(matrix) for matrix in self.transitions} | {len(start) for start in self.starts}
+        if len(sizes) != 1 or (self.states and {len(self.states)} != sizes):
+            raise PolicyError(
+                "the matrices, starts and states of a chain differ in size", fix="use one order of states"
+            )
+
+    @property
+    def text(self) -> str:
+        what = "a Markov chain" if len(self.transitions) == 1 else f"one of {len(self.transitions)} Markov chains"
+        return f"attackers who know that the records follow {what} ({self.source})"
+
+    def models(self) -> tuple[tuple[Matrix, Vector], ...]:
+        """Every (transition, start) of the set."""
+        return tuple((p, start) for p in self.transitions for start in (self.starts or (stationary(p),)))
+
+    def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        if any(ABSENT in options for options in world.options):
+            raise PolicyError("nobody is absent from a chain", fix="take a world without absence")
+        states = self.states or tuple(sorted(world.values))
+        place = {state: n for n, state in enumerate(states)}
+        if len(place) != len(self.transitions[0]) or not set(world.values) <= set(place):
+            raise PolicyError("the states of the chain are not the values of the world", fix="give `states=` in order")
+        priors = []
+        for number, (matrix, start) in enumerate(self.models()):
+            weights = {}
+            for dataset in world.datasets:
+                path = [place[record] for record in dataset]  # type: ignore[attr-defined]
+                weight = start[path[0]]
+                for here, there in itertools.pairwise(path):
+                    weight *= matrix[here][there]
+                weights[dataset] = weight
+            name = "the Markov chain" if len(self.models()) == 1 else f"Markov chain {number}"
+            priors.append(Prior.of(weights, name))
+        return tuple(priors)
+
+
+@dataclass(frozen=True)
+class Correlated(Finite):
+    """Groups that are independent of each other, each with a stated joint distribution of its members' records."""
+
+    members: tuple[tuple[int, ...], ...]
+    joints: tuple[tuple[tuple[tuple[Any, ...], Fraction], ...], ...] = field(repr=False)
+    source: str = BY_HAND
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
+        everyone = sorted(i for group in self.members for i in group)
+        if everyone != list(range(len(everyone))):
+            raise PolicyError("the groups do not name each individual once", fix="put each individual in one group")
+        for group, joint in zip(self.members, self.joints, strict=True):
+            if any(len(records) != len(group) for records, _ in joint):
+                raise PolicyError("a joint distribution does not fit its group", fix="give one record for each member")
+            if sum((mass for _, mass in joint), Fraction(0)) != 1:
+                raise PolicyError("the probabilities of a group do not sum to 1", fix="write exact fractions")
+
+    @property
+    def text(self) -> str:
+        return f"attackers who know how the records of each of {len(self.members)} groups depend ({self.source})"
+
+    def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        check_size(sum(len(group) for group in self.members), world)
+        weights: dict[tuple[Any, ...], Fraction] = {}
+        for combination in itertools.product(*self.joints):
+            records: dict[int, Any] = {}
+            mass = Fraction(1)
+            for group, (values, part) in zip(self.members, combination, strict=True):
+                records.update(zip(group, values, strict=True))
+                mass *= part
+            dataset = tuple(records[i] for i in range(world.individuals))
+            weights[dataset] = weights.get(dataset, Fraction(0)) + mass
+        return (Prior.of(weights, "the correlated groups"),)
+
+
+@dataclass(frozen=True)
+class Network(Finite):
+    """A Bayesian network over the individuals: the law of each record given the records of its parents."""
+
+    parents: tuple[tuple[int, ...], ...]
+    tables: tuple[tuple[tuple[tuple[Any, ...], tuple[tuple[Any, Fraction], ...]], ...], ...] = field(repr=False)
+    source: str = BY_HAND
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
+        for individual, before in enumerate(self.parents):
+            if any(not 0 <= parent < individual for parent in before):
+                raise PolicyError(
+                    f"individual {individual} depends on somebody who does not come before",
+                    fix="number the individuals so that parents come first",
+                )
+        for table in self.tables:
+            for _, law in table:
+                if sum((mass for _, mass in law), Fraction(0)) != 1 or any(mass < 0 for _, mass in law):
+                    raise PolicyError("the probabilities in a row of the network do not sum to 1", fix="use fractions")
+
+    @property
+    def text(self) -> str:
+        return f"attackers who know a Bayesian network of {len(self.parents)} records ({self.source})"
+
+    def spelled_out(self, world: World) -> tuple[Prior, ...]:
+        check_size(len(self.parents), world)
+        laws = [{given: dict(law) for given, law in table} for table in self.tables]
+        weights = {}
+        for dataset in world.datasets:
+            mass = Fraction(1)
+            for individual, before in enumerate(self.parents):
+                given = tuple(dataset[parent] for parent in before)  # type: ignore[index]
+                mass *= laws[individual].get(given, {}).get(dataset[individual], Fraction(0))  # type: ignore[index]
+            weights[dataset] = mass
+        return (Prior.of(weights, "the Bayesian network"),)
+
+
+def check_size(named: int, world: World) -> None:
+    """Refuses a world with other individuals than a scenario speaks of."""
+    if named != world.individuals:
+        raise PolicyError(
+            f"the scenario speaks of {named} individuals and the world has {world.individuals}",
+            fix="name each individual of the world once",
+        )
+
+
+def contagion(size: int, *, introduced: Fraction, spread: Fraction) -> Mapping[tuple[int, ...], Fraction]:
+    """Who is infected (1) in a group: each is infected from outside, then by each of those, independently.
+
+    >>> contagion(2, introduced=Fraction(1, 2), spread=Fraction(1))
+    {(0, 0): Fraction(1, 4), (0, 1): Fraction(0, 1), (1, 0): Fraction(0, 1), (1, 1): Fraction(3, 4)}
+    """
+    joint = dict.fromkeys(itertools.product((0, 1), repeat=size), Fraction(0))
+    for outside in itertools.product((0, 1), repeat=size):
+        mass = introduced ** sum(outside) * (1 - introduced) ** (size - sum(outside))
+        spared = (1 - spread) ** sum(outside)
+        for inside in joint:
+            if all(i >= o for i, o in zip(inside, outside, strict=True)):
+                new = sum(inside) - sum(outside)
+                joint[inside] += mass * (1 - spared) ** new * spared ** (size - sum(inside))
+    return joint

@@ -6,12 +6,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tetraodon.errors import PolicyError
+from tetraodon.exact.rational import Number, rational
 from tetraodon.policy.attackers import Vector, distribution, stationary, transition_matrix
 from tetraodon.pufferfish.known_sums import KnownSums
-from tetraodon.pufferfish.prior import Prior
-from tetraodon.pufferfish.scenario import BY_HAND, Anything, Composable, Given, IndependentGroups, Scenario, SharedLaw
-from tetraodon.pufferfish.scenario_models import Correlated, Listed, MarkovChains, Network, contagion
-from tetraodon.rational import Number, rational
+from tetraodon.pufferfish.scenario import (
+    BY_HAND,
+    Anything,
+    Composable,
+    Correlated,
+    Given,
+    IndependentGroups,
+    Listed,
+    MarkovChains,
+    Network,
+    Prior,
+    Scenario,
+    SharedLaw,
+    contagion,
+)
 
 __all__ = [
     "Composable",

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tetraodon.arrays import Floats
-from tetraodon.certificate.answer_laws import ROUNDING, AnswerLaw, LawPair
+from tetraodon.certificate.table_secret_loss import ROUNDING, AnswerLaw, LawPair
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exact.arrays import Floats
+from tetraodon.exact.rational import Number, probabilities, rational
 from tetraodon.pufferfish.gaussian import delta_of
-from tetraodon.rational import Number, probabilities, rational
 
 MOST_RECORDS = 2000
 

@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.rational import rational
+from tetraodon.exact.rational import rational
 
 if TYPE_CHECKING:
-    from tetraodon.publishing.channel import SetChannel
+    from tetraodon.views.channel import SetChannel
 
 Tuple: TypeAlias = Hashable
 Table: TypeAlias = frozenset[Any]

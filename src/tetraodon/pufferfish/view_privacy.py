@@ -14,7 +14,7 @@ from tetraodon.errors import PolicyError
 from tetraodon.policy.adversary import largest_ratio
 
 if TYPE_CHECKING:
-    from tetraodon.publishing.channel import ViewChannel
+    from tetraodon.views.channel import ViewChannel
 
 
 def after(prior: Fraction, ratio: Fraction) -> Fraction:

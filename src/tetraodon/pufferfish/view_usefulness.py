@@ -16,7 +16,7 @@ from tetraodon.errors import PolicyError, Refused
 from tetraodon.pufferfish.view_attackers import Table, likelihood
 
 if TYPE_CHECKING:
-    from tetraodon.publishing.channel import SetChannel
+    from tetraodon.views.channel import SetChannel
 
 SMALL = 12
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tetraodon.arrays import Ints
 from tetraodon.errors import Refused
+from tetraodon.exact.arrays import Ints
+from tetraodon.exact.rational import rational
 from tetraodon.pufferfish.calibrated import AnswerGrid, Calibrated
 from tetraodon.pufferfish.definition import Definition
-from tetraodon.pufferfish.likelihood import whole_weights
+from tetraodon.pufferfish.largest_odds import whole_weights
 from tetraodon.pufferfish.pair import Pair, masks_of
 from tetraodon.pufferfish.world import World
-from tetraodon.rational import rational
 
 
 @dataclass(frozen=True)

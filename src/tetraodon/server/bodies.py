@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tetraodon.errors import PolicyError
-from tetraodon.rational import rational
+from tetraodon.exact.rational import rational
 
 MOST_DEEP = 50
 

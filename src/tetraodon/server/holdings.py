@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from tetraodon.errors import LedgerError
+from tetraodon.exact.rational import Number, decimal_text
 from tetraodon.ledger import Ledger
+from tetraodon.ledger.allotment import KEY as POPULATION
 from tetraodon.ledger.allotment import Allotment, allotment_of
 from tetraodon.ledger.amount import amount_from_text, amount_text, exact_amount
-from tetraodon.ledger.population import KEY as POPULATION
-from tetraodon.ledger.standing import account_of
-from tetraodon.rational import Number, decimal_text
+from tetraodon.ledger.charging import account_of
 from tetraodon.server.accounts import Accounts, Person
 from tetraodon.server.planner import Planner
 from tetraodon.server.refusal import Turned, conflict, not_allowed, not_there

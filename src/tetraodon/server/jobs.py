@@ -13,19 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import BudgetExhausted, PolicyError
-from tetraodon.gate.place import Place
-from tetraodon.gate.resume import INTENT
-from tetraodon.inference.answered import answer_document
+from tetraodon.gate.output_folder import INTENT, Place
+from tetraodon.inference.estimate import answer_document
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.amount import amount_text
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import stated_policy
 from tetraodon.policy.policy import Policy
-from tetraodon.releasing.folder import MANIFEST, load_release
-from tetraodon.releasing.plan import plan
-from tetraodon.releasing.plan_shape import asked_plan, errors_if_public, plan_shape
-from tetraodon.releasing.pricing import quote
-from tetraodon.releasing.run import release
+from tetraodon.releases.folder import MANIFEST, load_release
+from tetraodon.releases.plan import plan
+from tetraodon.releases.planning import asked_plan, errors_if_public, plan_shape
+from tetraodon.releases.pricing import quote
+from tetraodon.releases.run import release
 from tetraodon.server.made_up import made_up_rows
 from tetraodon.server.slots import slot_of
 

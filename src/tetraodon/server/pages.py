@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from tetraodon.errors import TetraodonError
 from tetraodon.ledger import shown_above, shown_below
-from tetraodon.policy.publisher import NOBODY
+from tetraodon.policy.publication import NOBODY
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.server.accounts import ROLES, Person

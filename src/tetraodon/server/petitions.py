@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Row, insert, select, update
 
 from tetraodon.errors import BudgetExhausted, TetraodonError
+from tetraodon.exact.rational import decimal_text
 from tetraodon.ledger import document_hash, shown_above, shown_below
 from tetraodon.ledger.amount import amount_from_text
-from tetraodon.rational import decimal_text
 from tetraodon.server.accounts import Person
 from tetraodon.server.holdings import Holdings
 from tetraodon.server.planner import Planner, Relayed

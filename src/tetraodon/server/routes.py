@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from tetraodon.ledger.signature import SIGNATURE
-from tetraodon.releasing.folder import MANIFEST
+from tetraodon.ledger.signing import SIGNATURE
+from tetraodon.releases.folder import MANIFEST
 from tetraodon.server import bodies
 from tetraodon.server.accounts import SESSION_SECONDS, Person
 from tetraodon.server.office import Office

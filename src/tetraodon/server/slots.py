@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tetraodon.releasing.plan import Plan
+from tetraodon.releases.plan import Plan
 
 SLOTS: Final = (10, 60, 600)
 """Seconds. An answer that is late waits for the end of the next slot; after the last, for further whole ones of it."""

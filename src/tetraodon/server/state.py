@@ -28,8 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateColumn
 
-from tetraodon.ledger.address import ledger_address
-from tetraodon.ledger.database import Database
+from tetraodon.ledger.database import Database, ledger_address
 
 PROPOSED, OPEN, STOPPED = "proposed", "open", "stopped"
 """The states of a data set."""

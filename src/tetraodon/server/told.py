@@ -16,13 +16,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, or_, select, update
 
+from tetraodon.exact.rational import rational
 from tetraodon.ledger.account import Account
-from tetraodon.ledger.allotment import Allotment, allotment_of
+from tetraodon.ledger.allotment import Allotment, allotment_of, standing_for
 from tetraodon.ledger.amount import amount_from_text
-from tetraodon.ledger.population import standing_for
-from tetraodon.ledger.running import newest_of
-from tetraodon.ledger.standing import account_of
-from tetraodon.rational import rational
+from tetraodon.ledger.charging import account_of
+from tetraodon.ledger.entries import newest_of
 from tetraodon.server.slots import SLOTS, told_at
 from tetraodon.server.state import OPEN, STOPPED, State, datasets, requests
 

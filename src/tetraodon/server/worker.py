@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from tetraodon.engine.row_query import is_query
+from tetraodon.engine.open_table import is_query
 from tetraodon.errors import LedgerError, TableError
 from tetraodon.policy.source import read_source
 from tetraodon.server.jobs import release_job, was_charged

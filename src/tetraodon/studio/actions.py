@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
 from tetraodon.ledger import Ledger
-from tetraodon.policy.edited import edited
+from tetraodon.policy.edit import edited
 from tetraodon.policy.policy import Policy
 from tetraodon.studio import forms
 from tetraodon.studio.child import Child

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tetraodon.errors import PolicyError, TetraodonError
+from tetraodon.exact.rational import decimal_text, rational
 from tetraodon.pufferfish.meaning import choose_epsilon
-from tetraodon.rational import decimal_text, rational
-from tetraodon.releasing.error_targets import wanted_of
-from tetraodon.releasing.least_epsilon import driven_by, least_plan
+from tetraodon.releases.least_epsilon import driven_by, least_plan, wanted_of
 from tetraodon.studio.workbench import held_of
 
 _DOWN = Context(prec=3, rounding=ROUND_FLOOR)

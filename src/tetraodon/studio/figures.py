@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from tetraodon.errors import TetraodonError
+from tetraodon.exact.rational import decimal_text
 from tetraodon.policy.words import chance, odds, times
-from tetraodon.rational import decimal_text
-from tetraodon.releasing.answer import Answer
-from tetraodon.releasing.chart import value_column
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.plan_table import error_in_words
-from tetraodon.releasing.simulated import simulate
+from tetraodon.releases.answer import Answer
+from tetraodon.releases.plan import Plan
+from tetraodon.releases.planning import error_in_words
+from tetraodon.releases.report import value_column
+from tetraodon.releases.simulated import simulate
 from tetraodon.studio.workbench import held_of, plan_of
 
 MOST_POINTS = 300

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.joint_metric import METRICS
+from tetraodon.policy.joint_graph import METRICS
 from tetraodon.policy.source import Plain
 
 Fields = Mapping[str, Sequence[str]]

@@ -9,13 +9,13 @@ import numpy as np
 
 from tetraodon.attacks.attack import Attack
 from tetraodon.attacks.gallery import find
+from tetraodon.display import listing, shown_number
 from tetraodon.domain import Domain
 from tetraodon.policy.attackers import Chain, DependentGroups
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.table_in_words import fact_in_words
-from tetraodon.wording import listing, shown_number
-from tetraodon.workload.linear import Split
+from tetraodon.policy.promise_words import fact_in_words
+from tetraodon.query.linear import Split
 
 MOST_ROWS, MOST_COLUMNS = 12, 8
 """How much of a known table is drawn."""

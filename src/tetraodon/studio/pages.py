@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from tetraodon.domain import Attribute
 from tetraodon.errors import LedgerError, TetraodonError
+from tetraodon.exact.rational import decimal_text
 from tetraodon.ledger import Ledger, shown_above, shown_below
 from tetraodon.policy.attackers import Chain, Contacts, DependentGroups, TableSecret
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.explain import explain
-from tetraodon.policy.held import Held
-from tetraodon.policy.joint_metric import METRICS
+from tetraodon.policy.joint_graph import METRICS
+from tetraodon.policy.load import Held
 from tetraodon.policy.policy import Policy
-from tetraodon.policy.publisher import NOBODY
+from tetraodon.policy.publication import NOBODY
 from tetraodon.policy.source import Plain
-from tetraodon.rational import decimal_text
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.pricing import quote
-from tetraodon.report.odds_map import odds_maps
-from tetraodon.report.odds_strip import MOST_CHIPS, OddsStrip, odds_strips
+from tetraodon.releases.plan import Plan
+from tetraodon.releases.pricing import quote
+from tetraodon.report.odds import MOST_CHIPS, OddsStrip, odds_maps, odds_strips
 from tetraodon.report.page import FOLDER as REPORT
 from tetraodon.report.page import templates as report_templates
 from tetraodon.studio.child import Child

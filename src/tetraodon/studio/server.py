@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tetraodon.errors import PolicyError, TetraodonError
-from tetraodon.policy.edited import edited
-from tetraodon.policy.publisher import NOBODY
-from tetraodon.releasing.plan import Plan
-from tetraodon.report.odds_map import odds_maps
+from tetraodon.policy.edit import edited
+from tetraodon.policy.publication import NOBODY
+from tetraodon.releases.plan import Plan
+from tetraodon.report.odds import odds_maps
 from tetraodon.studio import forms, pages
 from tetraodon.studio.actions import act
 from tetraodon.studio.child import Child

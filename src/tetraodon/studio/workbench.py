@@ -11,10 +11,10 @@ from pathlib import Path
 
 from tetraodon.errors import PolicyError, TetraodonError
 from tetraodon.policy.draft import write_file
-from tetraodon.policy.edited import edited
-from tetraodon.policy.held import Held, hold
+from tetraodon.policy.edit import edited
+from tetraodon.policy.load import Held, hold
 from tetraodon.policy.source import SIZE_LIMIT, KeyPath, Plain, read_source
-from tetraodon.releasing.plan import Plan, preview
+from tetraodon.releases.plan import Plan, preview
 
 MOST_UNDONE = 200
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from tests.known_worlds import random_case, random_query
 
-from tetraodon.certificate.known.answer_space import answer_space
-from tetraodon.certificate.known.classes import classes_of
+from tetraodon.certificate.known.push import answer_space
+from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import histogram
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.weighed_margins import WeighedMargins
+from tetraodon.query.kinds import histogram
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.weighted_margins import WeighedMargins
 
 
 def test_one_move_pushes_the_answers_by_what_their_rows_say() -> None:

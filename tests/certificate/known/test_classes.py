@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tests.known_worlds import one_at_a_time, random_case
 
-from tetraodon.certificate.known.classes import classes_of
+from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known, known_query
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
-from tetraodon.questions import count, histogram
+from tetraodon.query.kinds import count, histogram
 
 
 def test_a_class_holds_the_values_that_add_the_same() -> None:

@@ -8,14 +8,19 @@ from itertools import combinations
 
 from tests.known_worlds import one_at_a_time, random_case, random_query, whole_histogram
 
-from tetraodon.certificate.known.answer_space import answer_space
-from tetraodon.certificate.known.classes import classes_of
-from tetraodon.certificate.known.farthest_sequence import farthest_cycle, farthest_flow, farthest_listed, straight_flow
-from tetraodon.certificate.known.largest_push import edge_vectors, longest_flow
-from tetraodon.certificate.known.sign_patterns import reach_of
-from tetraodon.certificate.known.zero_sum import minimal_sequences, null_vector
+from tetraodon.certificate.known.push import (
+    answer_space,
+    edge_vectors,
+    farthest_cycle,
+    farthest_flow,
+    farthest_listed,
+    longest_flow,
+    reach_of,
+    straight_flow,
+)
+from tetraodon.certificate.known.sequences import classes_of, minimal_sequences, null_vector
 from tetraodon.policy.known import Known
-from tetraodon.questions import histogram
+from tetraodon.query.kinds import histogram
 
 
 def test_closed_forms_equal_the_list_of_all_minimal_sequences() -> None:

@@ -16,17 +16,17 @@ import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.certificate.known import largest_push as module
-from tetraodon.certificate.known.classes import classes_of
-from tetraodon.certificate.known.largest_push import largest_push
+from tetraodon.certificate.known import push as module
+from tetraodon.certificate.known.push import largest_push
+from tetraodon.certificate.known.sequences import classes_of
 from tetraodon.certificate.oracle import TinyWorld
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.errors import Refused
 from tetraodon.policy.known import Known
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph
-from tetraodon.questions import count, histogram
-from tetraodon.workload.linear import LinearQuery, Measurement
+from tetraodon.query.kinds import count, histogram
+from tetraodon.query.linear import LinearQuery, Measurement
 
 POLICIES, QUERIES = 3400, 3
 
@@ -140,8 +140,8 @@ def test_a_block_histogram_moves_once_a_count_is_known() -> None:
 
 
 def _blocks() -> tuple[Any, Any]:
-    from tetraodon.workload.contribution import One
-    from tetraodon.workload.linear import Split
+    from tetraodon.query.contribution import One
+    from tetraodon.query.linear import Split
 
     return One(), (Split("v", (0, 0, 1, 1)),)
 

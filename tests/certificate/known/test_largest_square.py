@@ -16,16 +16,15 @@ from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.edge_loss import Weighted
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.known import unlisted_domain
-from tetraodon.certificate.known.classes import classes_of
-from tetraodon.certificate.known.largest_square import largest_square
-from tetraodon.certificate.known.unlisted_domain import secrets_change_known
+from tetraodon.certificate.known import unlisted as unlisted_domain
+from tetraodon.certificate.known.sequences import classes_of
+from tetraodon.certificate.known.unlisted import largest_square, secrets_change_known
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.questions import histogram
-from tetraodon.workload.contribution import One, Prefix
-from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.query.contribution import One, Prefix
+from tetraodon.query.kinds import histogram
+from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
 
 
 def squares(graph: SecretGraph, asked: list[Weighted], moved: np.ndarray) -> Fraction:

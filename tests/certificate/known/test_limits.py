@@ -11,11 +11,11 @@ import pytest
 import tetraodon as td
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.certificate.kernel import certify_measurements
-from tetraodon.certificate.known.limits import LISTED
+from tetraodon.certificate.known.unlisted import LISTED
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
 from tetraodon.policy.policy import Policy
-from tetraodon.questions import Query, cdf, count, histogram, linear, total
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import Query, cdf, count, histogram, linear, total
+from tetraodon.query.linear import Measurement
 
 
 def wards(beds: int, *others: dict[str, Any], only: tuple[int, ...] | None = None, **how: Any) -> Policy:

@@ -7,10 +7,8 @@ from fractions import Fraction
 
 from tests.known_worlds import random_case, random_query
 
-from tetraodon.certificate.known.answer_space import answer_space
-from tetraodon.certificate.known.classes import classes_of
-from tetraodon.certificate.known.largest_push import largest_push, longest_flow
-from tetraodon.certificate.known.zero_sum import null_vector
+from tetraodon.certificate.known.push import answer_space, largest_push, longest_flow
+from tetraodon.certificate.known.sequences import classes_of, null_vector
 
 
 def test_bounds_are_never_below_the_truth() -> None:

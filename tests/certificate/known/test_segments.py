@@ -10,16 +10,15 @@ import pytest
 from tests.certificate.test_loss_by_group import random_groups
 from tests.known_worlds import _random_graph, random_case
 
-from tetraodon.certificate.known import classes as module
-from tetraodon.certificate.known.classes import Classes, classes_of
-from tetraodon.certificate.known.segments import coarse, joined
+from tetraodon.certificate.known import sequences as module
+from tetraodon.certificate.known.sequences import Classes, classes_of, coarse, joined
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import count
+from tetraodon.query.kinds import count
 
 
 def test_segments_are_joined_where_an_edge_joins_their_values() -> None:

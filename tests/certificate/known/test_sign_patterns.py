@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from tests.known_worlds import random_case, random_query
 
-from tetraodon.certificate.known.largest_push import largest_push
+from tetraodon.certificate.known.push import largest_push
 
 
 def test_large_answers_are_bounded_from_above_when_not_every_sign_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,8 +16,8 @@ def test_large_answers_are_bounded_from_above_when_not_every_sign_is_tried(monke
     cases = [(random_case(rng), rng.random()) for _ in range(250)]
     asked = [random_query(random.Random(seed), case.graph.domain) for case, seed in cases]
     truths = [largest_push(c.graph, c.known, [(q, Fraction(1))]) for (c, _), q in zip(cases, asked, strict=True)]
-    monkeypatch.setattr("tetraodon.certificate.known.answer_space.SIGN_ROWS", 0)
-    monkeypatch.setattr("tetraodon.certificate.known.sign_patterns.LONE_CLASSES", 0)
+    monkeypatch.setattr("tetraodon.certificate.known.push.SIGN_ROWS", 0)
+    monkeypatch.setattr("tetraodon.certificate.known.push.LONE_CLASSES", 0)
     exact = 0
     for (case, _), query, truth in zip(cases, asked, truths, strict=True):
         push = largest_push(case.graph, case.known, [(query, Fraction(1))])

@@ -10,16 +10,21 @@ from tests.certificate.known.test_largest_push import check_witness
 from tests.known_worlds import Case, one_at_a_time, random_case, whole_histogram
 
 from tetraodon.certificate import oracle
-from tetraodon.certificate.known import symmetric_sequences as module
-from tetraodon.certificate.known.classes import Classes, classes_of
-from tetraodon.certificate.known.largest_push import edge_vectors, largest_push
-from tetraodon.certificate.known.symmetric_sequences import symmetric_sequences
-from tetraodon.certificate.known.zero_sum import differences, length_bound_over_a_table, minimal_sequences
+from tetraodon.certificate.known import sequences as module
+from tetraodon.certificate.known.push import edge_vectors, largest_push
+from tetraodon.certificate.known.sequences import (
+    Classes,
+    classes_of,
+    differences,
+    length_bound_over_a_table,
+    minimal_sequences,
+    symmetric_sequences,
+)
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import complete_graph
-from tetraodon.questions import histogram
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, splits
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import histogram
+from tetraodon.query.linear import LinearQuery, splits
 
 
 def margins(*shape: int, known: int = 2) -> Case:

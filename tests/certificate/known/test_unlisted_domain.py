@@ -15,20 +15,20 @@ import tetraodon as td
 from tetraodon.certificate import oracle
 from tetraodon.certificate.certificate import Dataset
 from tetraodon.certificate.kernel import certify_measurements, sensitivity_of
-from tetraodon.certificate.known import classes, unlisted_domain
-from tetraodon.certificate.known.classes import classes_of
-from tetraodon.certificate.known.largest_push import largest_push
-from tetraodon.certificate.known.unlisted_domain import is_unlisted, unlisted_push
-from tetraodon.certificate.loss_of_pair import loss_of_pair
+from tetraodon.certificate.known import sequences as classes
+from tetraodon.certificate.known import unlisted as unlisted_domain
+from tetraodon.certificate.known.push import largest_push
+from tetraodon.certificate.known.sequences import classes_of
+from tetraodon.certificate.known.unlisted import is_unlisted, unlisted_push
+from tetraodon.certificate.pair_loss import loss_of_pair
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.policy.joint_graph import JointGraph, Regions
-from tetraodon.policy.joint_metric import METRICS, JointMetric
+from tetraodon.policy.joint_graph import METRICS, JointGraph, JointMetric, Regions
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import count, histogram
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Measurement, Split, splits
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import count, histogram
+from tetraodon.query.linear import LinearQuery, Measurement, Split, splits
 
 
 def random_wide(rng: random.Random) -> Case:

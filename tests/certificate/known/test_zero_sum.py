@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from tetraodon.certificate.known.zero_sum import (
+from tetraodon.certificate.known.sequences import (
     Vector,
     differences,
     independent_coordinates,

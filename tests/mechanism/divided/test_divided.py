@@ -12,15 +12,15 @@ import polars
 import pytest
 
 import tetraodon as td
-from tetraodon.cli.plan_in_words import notes
+from tetraodon.cli.plan_words import notes
 from tetraodon.errors import ReleaseError
-from tetraodon.mechanism.divided import mean_variance
+from tetraodon.mechanism.adaptive_partition import mean_variance
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled
-from tetraodon.questions import cdf, ranges, rectangles
-from tetraodon.questions.query import Query
-from tetraodon.releasing.simulated import simulate
-from tetraodon.workload.divided import Divided
+from tetraodon.query.adaptive_partition import Divided
+from tetraodon.query.kinds import cdf, ranges, rectangles
+from tetraodon.query.query import Query
+from tetraodon.releases.simulated import simulate
 
 
 def policy(*items: dict[str, Any], **changes: Any) -> td.Policy:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.arrays import Ints
+from tetraodon.exact.arrays import Ints
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.divided.intervals import LastNumbers
+from tetraodon.mechanism.adaptive_partition import LastNumbers
 from tetraodon.mechanism.strategy import Measured
-from tetraodon.releasing.plan import Plan
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.plan import Plan
+from tetraodon.releases.run import noisy
 
 SURE = Fraction(19, 20)
 

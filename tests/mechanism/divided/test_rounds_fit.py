@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import tetraodon as td
-from tetraodon.mechanism.divided.rounds_fit import fitted, known_totals
+from tetraodon.mechanism.adaptive_partition import fitted, known_totals
 from tetraodon.mechanism.registry import proposals
 from tetraodon.mechanism.strategy import Scaled
 from tetraodon.noise.laws import LAPLACE
-from tetraodon.questions import cdf
-from tetraodon.workload.divided import Divided
+from tetraodon.query.adaptive_partition import Divided
+from tetraodon.query.kinds import cdf
 
 SCALE = Fraction(1)
 

@@ -19,11 +19,11 @@ from tetraodon.errors import DomainError, QueryError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.grid import GRID, grid_fit
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.error_targets import error_bound
-from tetraodon.releasing.many_ranges import many_rectangles, running_map
-from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.answer import many_rectangles, running_map
+from tetraodon.releases.counting import count
+from tetraodon.releases.least_epsilon import error_bound
+from tetraodon.releases.release import Release, infer
+from tetraodon.releases.run import noisy
 
 RUNS = 60
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import QueryError
-from tetraodon.mechanism.grid import least_squares
-from tetraodon.mechanism.grid.least_squares import GridFit, Side, all_ranges
+from tetraodon.mechanism import grid as least_squares
+from tetraodon.mechanism.grid import GridFit, Side, all_ranges
 
 
 def ranges(size: int) -> np.ndarray:

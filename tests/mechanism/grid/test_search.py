@@ -16,9 +16,9 @@ from tetraodon.mechanism.grid import GRID, role_of
 from tetraodon.mechanism.registry import MECHANISMS
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise import laplace_variance
-from tetraodon.questions import cdf, rectangles
-from tetraodon.workload.contribution import Prefix
-from tetraodon.workload.linear import LinearQuery, splits
+from tetraodon.query.contribution import Prefix
+from tetraodon.query.kinds import cdf, rectangles
+from tetraodon.query.linear import LinearQuery, splits
 
 ASKED = rectangles("x", "y")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.workload.test_smooth_sums import made
+from tests.query.test_smooth_sums import made
 
-from tetraodon.mechanism.hierarchical.banded import BandedFit
-from tetraodon.workload.smooth_sums import SmoothSums
+from tetraodon.mechanism.hierarchical.fit import BandedFit
+from tetraodon.query.smooth import SmoothSums
 
 SPREAD = 50.0
 EACH = [made(9, 1, 0), made(10, 3, 2), made(13, 4, 20)]

@@ -21,10 +21,10 @@ from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Everything, Public, Within
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import Query, cdf, count, histogram, linear, quantiles, ranges
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.smooth import Ramps
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import Query, cdf, count, histogram, linear, quantiles, ranges
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.smooth import Ramps
 
 
 def line(size: int, reach: int | None, *, absent: bool = False, groups: int = 1) -> Policy:

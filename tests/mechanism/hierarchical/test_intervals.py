@@ -19,18 +19,12 @@ from scipy.stats import binom
 import tetraodon as td
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.hierarchical import intervals
-from tetraodon.mechanism.hierarchical.intervals import (
-    fit_of,
-    largest_reach,
-    range_reach,
-    running_noise,
-    sum_reach,
-)
+from tetraodon.mechanism.hierarchical.intervals import fit_of, largest_reach, range_reach, running_noise, sum_reach
 from tetraodon.mechanism.registry import MECHANISMS
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.error_targets import error_bound
-from tetraodon.releasing.release import Release, infer
-from tetraodon.releasing.run import noisy
+from tetraodon.releases.counting import count
+from tetraodon.releases.least_epsilon import error_bound
+from tetraodon.releases.release import Release, infer
+from tetraodon.releases.run import noisy
 
 RUNS = 200
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))

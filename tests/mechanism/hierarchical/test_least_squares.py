@@ -8,16 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import QueryError
+from tetraodon.mechanism.hierarchical.fit import Level, SmoothFit, hats_matrix, levels_of, prefix_bins, prefix_forms
 from tetraodon.mechanism.hierarchical.intervals import running_variance_bounds
-from tetraodon.mechanism.hierarchical.least_squares import (
-    Level,
-    SmoothFit,
-    hats_matrix,
-    levels_of,
-    prefix_bins,
-    prefix_forms,
-)
-from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.query.smooth import Hats, Ramps
 
 variances = st.floats(0.1, 9.0)
 
@@ -133,7 +126,7 @@ def test_variances_do_not_depend_on_how_many_are_worked_out_together(monkeypatch
     widths: list[int] = []
     right = SmoothFit._right_of_bins
     monkeypatch.setattr(SmoothFit, "_right_of_bins", lambda fit, b: (widths.append(b.shape[1]), right(fit, b))[1])
-    monkeypatch.setattr("tetraodon.mechanism.hierarchical.least_squares.NUMBERS", 3 * fit._matrix.shape[0])
+    monkeypatch.setattr("tetraodon.mechanism.hierarchical.fit.NUMBERS", 3 * fit._matrix.shape[0])
     assert np.allclose(fit.running_variances(places), found, rtol=1e-9)
     assert max(widths) == 3
 

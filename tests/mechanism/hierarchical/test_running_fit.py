@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.workload.test_smooth_running import running
+from tests.query.test_smooth_running import running
 
-from tetraodon.mechanism.hierarchical.running_fit import RunningFit
-from tetraodon.workload.smooth_running import SmoothRunning
+from tetraodon.mechanism.hierarchical.fit import RunningFit
+from tetraodon.query.smooth import SmoothRunning
 
 SPREAD = 50.0
 EACH = [running(2, 0), running(9, 2), running(13, 20)]

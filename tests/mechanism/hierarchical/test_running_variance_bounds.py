@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tetraodon.mechanism.hierarchical.fit import Level, SmoothFit
 from tetraodon.mechanism.hierarchical.intervals import running_variance_bounds
-from tetraodon.mechanism.hierarchical.least_squares import Level, SmoothFit
 
 
 def test_one_level_of_running_sums_in_closed_form() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
+from tetraodon.mechanism.hierarchical.fit import WrittenOutFit
 
 SIZE = 7
 NUMBERS = np.random.default_rng(3)

@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 import tetraodon as td
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.inference.consistency import common_coarsening
-from tetraodon.mechanism.free_totals import known_totals
-from tetraodon.mechanism.identity import IDENTITY
-from tetraodon.mechanism.identity.known_share import _independent, each_prefix, each_range
+from tetraodon.mechanism.direct import known_totals
+from tetraodon.mechanism.identity import IDENTITY, _independent, each_prefix, each_range
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.attribute_graph import Everything
 from tetraodon.policy.known import Known
 from tetraodon.policy.policy import Item, Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import Query, cdf, count, histogram, linear, ranges
-from tetraodon.releasing.plan import plan
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Split
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import Query, cdf, count, histogram, linear, ranges
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.releases.plan import plan
 
 DOCUMENT = {
     "dataset": "d",

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Integers
-from tetraodon.mechanism.kmeans.centres import cluster, likely_points
-from tetraodon.mechanism.kmeans.soft_bins import Synopsis, parts_of_graph, ramps
+from tetraodon.mechanism.kmeans.synopsis import Synopsis, cluster, likely_points, parts_of_graph, ramps
 
 COLUMNS = [Attribute("a", Integers(0, 100)), Attribute("b", Integers(0, 100))]
 

@@ -12,10 +12,10 @@ from tests.worlds import graphs
 
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Grid, Integers
-from tetraodon.mechanism.kmeans.certificates import certify_records, certify_synopsis
-from tetraodon.mechanism.kmeans.soft_bins import Synopsis, parts_of_graph, ramps
+from tetraodon.mechanism.kmeans.lloyd import certify_records, certify_synopsis
+from tetraodon.mechanism.kmeans.synopsis import Synopsis, parts_of_graph, ramps
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
-from tetraodon.policy.joint_metric import JointMetric, Metric
+from tetraodon.policy.joint_graph import JointMetric, Metric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 

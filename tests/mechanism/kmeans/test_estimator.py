@@ -15,7 +15,7 @@ from tetraodon.certificate import Certificate
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.errors import PolicyError, TableError, TetraodonError
 from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
-from tetraodon.noise.laws.laplace import LaplaceNoise
+from tetraodon.noise.laws import LaplaceNoise
 from tetraodon.policy.attribute_graph import Blocks, Everything, Within
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy

@@ -9,9 +9,9 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans.grid_choice import CELL_LIMIT, EXACT_LIMIT, choose_grid, columns_of, finest
+from tetraodon.mechanism.kmeans.synopsis import CELL_LIMIT, EXACT_LIMIT, choose_grid, columns_of, finest
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Pairs, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 

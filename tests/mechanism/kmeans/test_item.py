@@ -12,7 +12,7 @@ import pytest
 import tetraodon as td
 from tetraodon.errors import Refused
 from tetraodon.mechanism.kmeans import SYNOPSIS, synopsis_of
-from tetraodon.questions import cdf, kmeans
+from tetraodon.query.kinds import cdf, kmeans
 
 CENTRES = np.array([[20, 20], [60, 70], [80, 15]])
 

@@ -13,14 +13,8 @@ from tests.worlds import graphs
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans.lloyd_steps import (
-    Steps,
-    centred_sum_sensitivity,
-    expected_noise,
-    first_centres,
-    plan_steps,
-)
-from tetraodon.noise.laws.laplace import LaplaceNoise
+from tetraodon.mechanism.kmeans.lloyd import Steps, centred_sum_sensitivity, expected_noise, first_centres, plan_steps
+from tetraodon.noise.laws import LaplaceNoise
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph

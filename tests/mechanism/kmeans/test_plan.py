@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
-from tetraodon.certificate import combinations, oracle
+from tetraodon.certificate import edge_loss as combinations
+from tetraodon.certificate import oracle
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
-from tetraodon.mechanism.kmeans import certificates
-from tetraodon.mechanism.kmeans.certificates import certify_records, certify_synopsis, dearer_by
-from tetraodon.mechanism.kmeans.plan import plan_kmeans
+from tetraodon.mechanism.kmeans import lloyd as certificates
+from tetraodon.mechanism.kmeans.estimator import plan_kmeans
+from tetraodon.mechanism.kmeans.lloyd import certify_records, certify_synopsis, dearer_by
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.known import Known
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.questions import count, histogram
+from tetraodon.query.kinds import count, histogram
 
 UNIT = Grid(Fraction(0), Fraction(1), Fraction(1, 100))
 

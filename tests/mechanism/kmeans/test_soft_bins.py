@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import QueryError
-from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, middles, parts_of_graph, ramps
+from tetraodon.mechanism.kmeans.synopsis import SoftAxis, middles, parts_of_graph, ramps
 
 
 @given(st.integers(1, 40), st.integers(1, 9), st.booleans(), st.integers(1, 12))

@@ -13,15 +13,15 @@ from tests.worlds import graphs
 from tetraodon.certificate.sensitivity import certify
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
+from tetraodon.exact.arrays import LARGEST
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans.lloyd_steps import PARTS, SoftSteps, expected_score, plan_soft
-from tetraodon.mechanism.kmeans.plan import plan_kmeans
-from tetraodon.noise.laws.laplace import LaplaceNoise
+from tetraodon.mechanism.kmeans.estimator import plan_kmeans
+from tetraodon.mechanism.kmeans.lloyd import PARTS, SoftSteps, expected_score, plan_soft
+from tetraodon.noise.laws import LaplaceNoise
 from tetraodon.policy.attribute_graph import Everything, Within
-from tetraodon.policy.joint_metric import JointMetric
+from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor, SecretGraph
-from tetraodon.whole_sums import LARGEST
 
 FREE = without_ledger(certify({"dataset": "d", "attributes": {"x": ["a"]}, "budget": {"epsilon": 1}}, [[0]], 1))
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.errors import Refused
-from tetraodon.mechanism.kmeans.soft_bins import Synopsis, ramps
-from tetraodon.whole_sums import LARGEST
+from tetraodon.exact.arrays import LARGEST
+from tetraodon.mechanism.kmeans.synopsis import Synopsis, ramps
 
 
 def shares(synopsis: Synopsis, codes: tuple[int, ...]) -> np.ndarray:

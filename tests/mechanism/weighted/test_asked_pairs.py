@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
-from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
+from tetraodon.mechanism.strategy_optimiser import AskedPairs, Sought
+from tetraodon.query.query import EveryRange, ListedRanges, RunningCounts
 
 
 @pytest.mark.parametrize("reading", [RunningCounts(), EveryRange(), ListedRanges(((0, 3), (2, 5)))])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.mechanism.weighted.asked_pairs import AskedPairs
-from tetraodon.mechanism.weighted.column_search import NOWHERE, _Error, best_rows, bumps
+from tetraodon.mechanism.strategy_optimiser import NOWHERE, AskedPairs, _Error, best_rows, bumps
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within
-from tetraodon.questions.query import EveryRange
+from tetraodon.query.query import EveryRange
 
 CELLS = 24
 ASKED = AskedPairs(EveryRange(), CELLS)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tetraodon.arrays import Bools, Floats
-from tetraodon.mechanism.weighted import dual_search
-from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
-from tetraodon.mechanism.weighted.dual_search import NEAR, best_sums, least_error
+from tetraodon.exact.arrays import Bools, Floats
+from tetraodon.mechanism import strategy_optimiser as dual_search
+from tetraodon.mechanism.strategy_optimiser import DUAL_NEAR as NEAR
+from tetraodon.mechanism.strategy_optimiser import AskedPairs, Sought, best_sums, least_error
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
-from tetraodon.questions.query import EveryRange, ListedRanges, RunningCounts
+from tetraodon.query.query import EveryRange, ListedRanges, RunningCounts
 
 
 def steps_of(graph: AttributeGraph) -> Bools:

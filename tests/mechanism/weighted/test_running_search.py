@@ -13,16 +13,15 @@ from tests.mechanism.weighted.test_weighted import TABLE, policy, proposed
 import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import ReleaseError
-from tetraodon.mechanism.hierarchical.running_fit import RunningFit
+from tetraodon.mechanism.hierarchical.fit import RunningFit
 from tetraodon.mechanism.strategy import Scaled
-from tetraodon.mechanism.weighted.asked_pairs import AskedPairs
-from tetraodon.mechanism.weighted.dual_search import least_error
-from tetraodon.mechanism.weighted.running_search import NEAR, best_spectrum, running_sums
+from tetraodon.mechanism.strategy_optimiser import RUNNING_NEAR as NEAR
+from tetraodon.mechanism.strategy_optimiser import AskedPairs, best_spectrum, least_error, running_sums
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Within
-from tetraodon.questions.query import RunningCounts
-from tetraodon.releasing.codec import measurement_document, measurement_from
-from tetraodon.workload.smooth_running import SmoothRunning
+from tetraodon.query.query import RunningCounts
+from tetraodon.query.smooth import SmoothRunning
+from tetraodon.releases.codec import measurement_document, measurement_from
 
 
 def test_for_steps_of_one_running_counts_are_best() -> None:

@@ -25,20 +25,26 @@ from tetraodon.errors import ReleaseError
 from tetraodon.gate import without_ledger
 from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Scaled, Strategy
-from tetraodon.mechanism.weighted import LONGEST, LONGEST_SQUARES, SHORT, WEIGHTED, searched_sums
-from tetraodon.mechanism.weighted.asked_pairs import AskedPairs, Sought
-from tetraodon.mechanism.weighted.dual_search import least_error
+from tetraodon.mechanism.strategy_optimiser import (
+    LONGEST,
+    LONGEST_SQUARES,
+    SHORT,
+    WEIGHTED,
+    AskedPairs,
+    Sought,
+    least_error,
+    searched_sums,
+)
 from tetraodon.noise.laws import GAUSSIAN
 from tetraodon.policy.attribute_graph import Blocks, Everything, Public, Within
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import EveryRange, RunningCounts
-from tetraodon.releasing.codec import measurement_document, measurement_from
-from tetraodon.releasing.counting import count
-from tetraodon.releasing.release import infer
-from tetraodon.releasing.run import noisy
-from tetraodon.workload.contribution import WeightedSums
-from tetraodon.workload.smooth_running import SmoothRunning
-from tetraodon.workload.smooth_sums import SmoothSums
+from tetraodon.query.contribution import WeightedSums
+from tetraodon.query.query import EveryRange, RunningCounts
+from tetraodon.query.smooth import SmoothRunning, SmoothSums
+from tetraodon.releases.codec import measurement_document, measurement_from
+from tetraodon.releases.counting import count
+from tetraodon.releases.release import infer
+from tetraodon.releases.run import noisy
 
 RUNS = 300
 FEWEST = int(binom.ppf(1e-10, RUNS, 0.95))

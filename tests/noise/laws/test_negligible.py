@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.noise.laws.noise_law import NEGLIGIBLE
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NEGLIGIBLE, NoiseLaw
 
 
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)

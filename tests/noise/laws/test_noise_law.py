@@ -13,10 +13,10 @@ import tetraodon as td
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.errors import NoiseError, QueryError
 from tetraodon.noise.laws import LAPLACE, LAWS, NoiseLaw, law_from, law_named
-from tetraodon.questions import histogram, linear
-from tetraodon.releasing.budget import Limit, limit_of
-from tetraodon.releasing.plan import plan, planned_item
-from tetraodon.workload.linear import Measurement
+from tetraodon.query.kinds import histogram, linear
+from tetraodon.query.linear import Measurement
+from tetraodon.releases.plan import plan, planned_item
+from tetraodon.releases.proposals import Limit, limit_of
 
 MADE_UP = NoiseLaw("uniform", "uniform on [-2, 2]")
 TWO, SURE = Fraction(2), Fraction(95, 100)

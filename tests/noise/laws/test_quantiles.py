@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tetraodon.noise import gaussian_pmf, laplace_pmf
-from tetraodon.noise.laws import GAUSSIAN, LAPLACE, quantiles
+from tetraodon.noise import laws as quantiles
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 
 SURE = Fraction(95, 100)
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.noise import gaussian_pmf, laplace_pmf
-from tetraodon.noise.laws.quantiles import gaussian_reach, laplace_reach
+from tetraodon.noise.laws import gaussian_reach, laplace_reach
 
 
 def law_of_sum(weights: list[int], scales: list[Fraction], length: int) -> np.ndarray:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.noise.laws.weighted_sum import weighted_reach
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw, weighted_reach
 
 
 def exact_law(law: NoiseLaw, parts: list[tuple[np.ndarray, Fraction]], grid: int) -> np.ndarray:

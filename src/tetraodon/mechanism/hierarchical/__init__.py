@@ -16,21 +16,20 @@ from itertools import product
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Floats
 from tetraodon.certificate.kernel import sensitivity_of
-from tetraodon.mechanism.free_totals import free_totals
+from tetraodon.exact.arrays import Bools, Floats
+from tetraodon.mechanism.direct import free_totals
+from tetraodon.mechanism.hierarchical.fit import SmoothFit
 from tetraodon.mechanism.hierarchical.intervals import fit_of, largest_reach, parts_of, range_reach, sum_reach
-from tetraodon.mechanism.hierarchical.least_squares import SmoothFit
 from tetraodon.mechanism.hierarchical.shape_search import KINDS, Shape, best_shape, mean_range_variance, sample
-from tetraodon.mechanism.one_scale import lengths
-from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy
+from tetraodon.mechanism.strategy import Ends, Measured, Mechanism, Scaled, Strategy, lengths
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
-from tetraodon.questions.query import EveryRange, ListedRanges, Query, RunningCounts
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery, Split
-from tetraodon.workload.smooth import Hats, Ramps
+from tetraodon.query.contribution import One
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.query import EveryRange, ListedRanges, Query, RunningCounts
+from tetraodon.query.smooth import Hats, Ramps
 
 EVERY_POSITION = 8192
 """Up to this many values, predictions look at every running count; above, at a sample good to about one percent."""

@@ -9,18 +9,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from tetraodon.arrays import Bools, Floats, Ints
-from tetraodon.mechanism.hierarchical.banded import BandedFit
-from tetraodon.mechanism.hierarchical.least_squares import SmoothFit, levels_of
-from tetraodon.mechanism.hierarchical.running_fit import RunningFit
-from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit, inverse_of_squares
+from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.mechanism.hierarchical.fit import (
+    BandedFit,
+    RunningFit,
+    SmoothFit,
+    WrittenOutFit,
+    inverse_of_squares,
+    levels_of,
+)
 from tetraodon.mechanism.strategy import Scaled
 from tetraodon.noise.laws import GAUSSIAN
-from tetraodon.workload.contribution import One, WeightedSums
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.smooth import Hats, Ramps
-from tetraodon.workload.smooth_running import SmoothRunning
-from tetraodon.workload.smooth_sums import SmoothSums
+from tetraodon.query.contribution import One, WeightedSums
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
 
 EXACT_SIZE = 6000
 """Up to this many values the noise of every running count is worked out; above, it is bounded."""

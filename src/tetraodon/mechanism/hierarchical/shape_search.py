@@ -19,13 +19,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from tetraodon.arrays import Floats, Ints
-from tetraodon.mechanism.hierarchical.banded import BandedFit
-from tetraodon.mechanism.hierarchical.least_squares import Level, SmoothFit, hats_matrix, prefix_bins
-from tetraodon.mechanism.hierarchical.running_fit import RunningFit
-from tetraodon.mechanism.hierarchical.written_out import WrittenOutFit
+from tetraodon.exact.arrays import Floats, Ints, searching
+from tetraodon.mechanism.hierarchical.fit import (
+    BandedFit,
+    Level,
+    RunningFit,
+    SmoothFit,
+    WrittenOutFit,
+    hats_matrix,
+    prefix_bins,
+)
 from tetraodon.noise.laws import GAUSSIAN, LAPLACE, NoiseLaw
-from tetraodon.one_thread import searching
 
 SPARSE = 20_000
 """Attributes up to this long are fitted to tell how good a shape is."""

@@ -1,7 +1,5 @@
 """Clusters as an item of a release: a table of soft bins is measured like any other, and clustered afterwards."""
 
-# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
-
 from __future__ import annotations
 
 import math
@@ -10,19 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tetraodon.arrays import Floats, Ints
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
+from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.mechanism.direct import Direct
-from tetraodon.mechanism.kmeans.centres import cluster, nearest, weighted_points
-from tetraodon.mechanism.kmeans.plan import plan_kmeans
-from tetraodon.mechanism.kmeans.soft_bins import SoftAxis, Synopsis
+from tetraodon.mechanism.kmeans.estimator import plan_kmeans
+from tetraodon.mechanism.kmeans.synopsis import SoftAxis, Synopsis, cluster, nearest, weighted_points
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.policy import Policy
-from tetraodon.questions import KMeans, Query
-from tetraodon.workload.contribution import One
-from tetraodon.workload.linear import LinearQuery
-from tetraodon.workload.soft import Product, Soft
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import KMeans, Query
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.soft_bins import Product, Soft
+
+# ruff: noqa: ARG002 - every mechanism is asked in the same way, whatever it needs to know
+
 
 STARTS, ROUNDS = 10, 25
 

@@ -1,0 +1,235 @@
+"""The loss of one given step: for a pair of records, for a person, and within a share of the value.
+
+Between two tables that are one step apart, one person's bag of rows differs. Either they have rows that count in one of
+the tables alone, or in both:
+
+- in one alone, they count there and not in the other: every answer moves by what they add, at most that of a person
+  with as many rows as they may have, all of the largest value, who comes or goes;
+- in both, they still count once; they may go from one number of rows to another, which moves two answers; and their sum
+  moves from that of one row of the least value at most.
+
+Whether rows of people with too many are left out or cut makes no difference: both cases cover whatever counts of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tetraodon.certificate.certificate import Dataset
+from tetraodon.certificate.edge_loss import Loss
+from tetraodon.certificate.edge_noise import standing_in
+from tetraodon.certificate.nonlinear_loss import counts_of_shown, places_apart
+from tetraodon.domain import Domain
+from tetraodon.errors import Refused
+from tetraodon.exact.arrays import Ints
+from tetraodon.policy.attackers import Independent
+from tetraodon.policy.attribute_graph import WithinShare
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.query.contribution import EachPerson
+from tetraodon.query.linear import Measurement
+from tetraodon.query.local_log_noise import Disguised, disguised_of
+from tetraodon.query.squared import squared
+
+# -- loss of pair -----------------------------------------------------------------------------------
+# What one given step costs: the loss of measurements for a single pair of records.
+
+
+def loss_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
+    """sum_i |a_i(x) - a_i(y)| / b_i for one record that is x in one dataset and y in the other, or for two datasets.
+
+    Pre   no measurement is exact.
+    """
+    present, measurements = _present(domain, pair), standing_in(measurements, alone=ABSENT in pair)
+    return sum((Fraction(_moved(domain, m, pair, present)) * m.noise.rate(m.scale) for m in measurements), Fraction(0))
+
+
+def rho_of_pair(domain: Domain, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
+    """sum_i (a_i(x) - a_i(y))^2 / (2 s_i^2), as `loss_of_pair`."""
+    present, measurements = _present(domain, pair), standing_in(measurements, alone=ABSENT in pair)
+    moved = [Fraction(_moved(domain, m, pair, present, squares=True)) for m in measurements]
+    return sum(
+        (moves * m.noise.rate(m.scale) ** 2 / 2 for moves, m in zip(moved, measurements, strict=True)), Fraction(0)
+    )
+
+
+Records: TypeAlias = "list[tuple[Any, ...]]"
+
+
+def _present(domain: Domain, pair: tuple[Any, Any]) -> Records:
+    """The records of a pair that are there, with a value for each attribute; none if it is of datasets."""
+    there = [value for value in pair if value is not ABSENT and not isinstance(value, Dataset)]
+    records = [tuple(value) if isinstance(value, tuple | list) else (value,) for value in there]
+    for record in records:
+        if len(record) != len(domain.attributes):
+            domain.codes(record)  # which says what is wrong
+    return records
+
+
+def _code(domain: Domain, record: tuple[Any, ...], name: str) -> int:
+    """One at a time, since of a wide record few are asked for."""
+    return domain[name].code(record[domain.position(name)])
+
+
+def _moved(
+    domain: Domain, measurement: Measurement, pair: tuple[Any, Any], present: Records, *, squares: bool = False
+) -> int:
+    first, second = pair
+    if isinstance(first, Dataset) and isinstance(second, Dataset):
+        answers = [_answers(domain, measurement, dataset) for dataset in (first, second)]
+        apart = np.abs(answers[0] - answers[1])
+        return int((apart.astype(object) ** 2).sum() if squares else apart.sum())
+    contribution = squared(measurement.query.contribution) if squares else measurement.query.contribution
+    places = [tuple(_code(domain, record, name) for name in contribution.names) for record in present]
+    shape = [domain[name].size for name in contribution.names]
+    cells = [np.asarray(int(np.ravel_multi_index(place, shape)) if place else 0) for place in places]
+    bins = [
+        [int(split.of(np.asarray(_code(domain, record, split.name)))) for split in measurement.query.by]
+        for record in present
+    ]
+    if len(present) == 2 and bins[0] == bins[1]:
+        return int(contribution.apart(cells[0], cells[1]))
+    return sum(int(contribution.alone(cell)) for cell in cells)
+
+
+def _answers(domain: Domain, measurement: Measurement, dataset: Dataset) -> Ints:
+    query = measurement.query
+    places = [domain.position(name) for name in query.names]
+    present = [domain.codes(record) for record in dataset.records if record is not ABSENT]
+    codes = np.array([[codes[place] for place in places] for codes in present], np.int64)
+    return query.evaluate(domain, codes.reshape(len(present), len(places)), np.ones(len(present), np.int64))
+
+
+# -- relative loss ----------------------------------------------------------------------------------
+# Whether what was certified for secrets to within a share of the value itself is attained.
+#
+# They are priced as `Within` the most positions that two of them are apart, which has all of their edges and more: at
+# the top a share is as far as that. So the largest loss is a bound, and a maximum where a pair that is a secret
+# attains it.
+
+
+def attained(graph: SecretGraph, loss: Loss, measurements: Sequence[Measurement], *, squares: bool = False) -> Loss:
+    """A loss as a maximum only where a pair of records attains it that is a secret, which is shown then.
+
+    Pre   `measurements` are those that were certified, values shown with noise among them.
+    Why   a histogram that stands in for values shown with noise moves as far for any change, near or far.
+    """
+    relative = [f for f in graph.factors if isinstance(f.graph, WithinShare)]
+    shown = [one for m in measurements if (one := disguised_of(m.query))]
+    if not loss.value or not loss.exact or not (relative or shown or graph.groups):
+        return loss
+    if graph.groups is not None:
+        own = [f.graph for one, _ in graph.by_graph for f in one.factors]
+        return loss.bound_unless(not shown and not any(isinstance(one, WithinShare) for one in own))
+    if loss.witness is None or any(isinstance(end, Dataset) for end in loss.witness):
+        return replace(loss, exact=False)
+    noisy = [m for m in counts_of_shown(measurements, graph) if m.scale > 0]
+    for pair in _candidates(graph, loss.witness, shown):
+        if graph.is_edge(*pair) and _as_far(graph, shown, pair):
+            found = 2 * rho_of_pair(graph.domain, noisy, pair) if squares else loss_of_pair(graph.domain, noisy, pair)
+            if found == loss.value:
+                return replace(loss, witness=pair)
+    return replace(loss, exact=False)
+
+
+def _as_far(graph: SecretGraph, shown: Sequence[Disguised], pair: tuple[object, object]) -> bool:
+    """Whether values shown with noise are as far apart in two records as they are priced for, or the same in both."""
+    if ABSENT in pair:
+        return not shown
+    first, second = (graph.domain.codes(end) for end in pair)
+    for one in shown:
+        x, y = (codes[graph.domain.position(one.attribute.name)] for codes in (first, second))
+        if x != y and one.between(x, y) != places_apart(one, graph):
+            return False
+    return True
+
+
+def _candidates(
+    graph: SecretGraph, witness: tuple[object, object], shown: Sequence[Disguised]
+) -> Iterator[tuple[object, object]]:
+    """Pairs that may attain a loss: values shown with noise are as many places apart as a secret goes, others as far
+    apart as they were, or at the end of the attribute.
+    """
+    if ABSENT in witness:
+        yield witness
+        return
+    first, second = (list(graph.domain.codes(end)) for end in witness)
+    ways: list[list[tuple[int, int]]] = []
+    for place, name in enumerate(graph.domain.names):
+        pair, own = (first[place], second[place]), graph.factor_of(name).graph
+        disguised = [one for one in shown if one.attribute.name == name]
+        if pair[0] == pair[1] or not (disguised or isinstance(own, WithinShare)):
+            ways.append([pair])
+            continue
+        far, last = abs(pair[0] - pair[1]), graph.domain[name].size - 1
+        if disguised:
+            ends = [one.farthest(own.share)[1] if isinstance(own, WithinShare) else (0, last) for one in disguised]
+            ways.append([*ends, *(end[::-1] for end in ends)])
+        else:
+            ways.append([pair, (last - far, last), (last, last - far)])
+    for codes in product(*ways):
+        one, other = zip(*codes, strict=True)
+        yield graph.domain.value_of(one), graph.domain.value_of(other)
+
+
+# -- person loss ------------------------------------------------------------------------------------
+
+Rated: TypeAlias = tuple[EachPerson, Fraction]
+"""What each person adds, and what a move by one unit of it costs."""
+
+
+def person_loss(answers: Sequence[Rated], rows_per_person: int, *, squares: bool = False) -> tuple[Fraction, bool]:
+    """The most that one person's step costs, or the most of squared costs; and whether some step costs that much."""
+    power = 2 if squares else 1
+    going = changing = Fraction(0)
+    for asked, rate in answers:
+        most = asked.most(rows_per_person)
+        going += (rate * most) ** power
+        if rows_per_person > 1 and asked.attribute is not None:
+            changing += (rate * (most - asked.least())) ** power
+        elif rows_per_person > 1 and asked.rows > 1:
+            changing += 2 * rate**power
+    summed = any(asked.attribute is not None for asked, _ in answers)
+    return max(going, changing), going >= changing or not summed
+
+
+def answers_about_people(graph: SecretGraph, measurements: Sequence[Measurement]) -> list[Measurement]:
+    """Those that are about people. Refused where it is no secret how many rows a person has, since there is no key."""
+    found = [measurement for measurement in measurements if isinstance(measurement.query.contribution, EachPerson)]
+    if found and not graph.absent:
+        raise _no_key()
+    return found
+
+
+def require_people(policy: Policy, measurements: Sequence[Measurement]) -> None:
+    """Refuse answers about people where no column says whose row it is, or rows depend on each other otherwise."""
+    if not answers_about_people(policy.graph, measurements):
+        return
+    if not policy.key:
+        raise _no_key()
+    if policy.every_row:
+        raise Refused(
+            "answers about people are priced where all rows of a person are a secret",
+            fix="write `at most` in place of `secret`, or ask about rows",
+            where="individuals",
+        )
+    if not isinstance(policy.attackers, Independent):
+        raise Refused(
+            "answers about people are priced for attackers to whom people are independent only",
+            fix="ask about rows",
+            where="attackers",
+        )
+
+
+def _no_key() -> Refused:
+    return Refused(
+        "the policy does not say whose row is whose",
+        fix="write `individuals: {key: person_id, at most: 3 rows}`",
+        where="individuals",
+    )

@@ -1,0 +1,1 @@
+"""Exact arithmetic: rationals, bounded exponentials and logarithms, zCDP conversions."""

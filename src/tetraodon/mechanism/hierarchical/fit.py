@@ -1,0 +1,537 @@
+"""Least squares over counts, smoothed bins and running sums, in near-linear time.
+
+Measured are the counts x themselves, with variance `leaves`, and at some widths w the bins of `Hats` or the running
+sums of `Ramps`. Running sums at width w are averages of w running counts, bins are differences of neighbouring
+running sums, and the running sums of a width are averages of those of any width that divides it. So with
+
+    m_w     the running sums at width w, for every width measured,
+    pull    what the coarse measurements ask of the finest bins, in multiples of `leaves`,
+
+the normal equations only ever link neighbours and a running sum with its parts: a sparse system, about twice
+as long as the finest level. The counts then follow as x = measured + (bins' transpose) pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tetraodon.errors import QueryError
+from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.query.smooth import SmoothRunning, SmoothSums, lowest_of, overlaps_of
+
+# -- banded -----------------------------------------------------------------------------------------
+# Least squares over smooth sums and bumps, without a matrix as large as the square of the attribute.
+#
+# With S the weights of the values, c the products of bumps, which are near the diagonal only, and B the sums at all
+# values, the products of all columns are S (c + B'B) S. So solving takes a band and as many numbers as there are sums:
+#
+#     (c + B'B)^-1 = c^-1 - Z'Z,    Z = (1 + B c^-1 B')^-1/2 B c^-1.
+
+
+@dataclass(frozen=True, eq=False)
+class BandedFit:
+    """The linear estimate with the least variance. `spread` is the variance of each number, in squares of the unit;
+    `total` is 0 where the sum of all values is known, as in `SmoothFit`, and None where it is not.
+    """
+
+    sums: SmoothSums
+    spread: float
+    total: float | None = None
+
+    @property
+    def size(self) -> int:
+        return self.sums.size
+
+    @property
+    def leaves(self) -> Floats:
+        """Variances that add up to at least that of any number of values."""
+        return np.asarray(self.spread / self.sums.own())
+
+    def counts(self, measured: Floats, total: Floats | None) -> Floats:
+        """The estimates of all values, a row for each row of measured numbers; `total` where it is known."""
+        found = self.covariance_times(self.sums.pull(measured) / self.spread)
+        return found if total is None else np.asarray(found + np.outer(total, self._along))
+
+    def covariance_times(self, functionals: Floats) -> Floats:
+        """Cov(x) f for every row f."""
+        found = self._free_times(functionals)
+        if self.total is not None:
+            found -= np.outer(found.sum(axis=1), self._along)
+        return np.asarray(self.spread * found)
+
+    def running_variances(self, positions: Ints) -> Floats:
+        """The variance of the running count up to each position, itself included.
+
+        Why   bumps are alike, so that c is a Toeplitz matrix, and c^-1 = (L L' - M M') / x_0: x is its first column, L
+              has the columns x, x one lower, ..., and M those of x turned round (Gohberg and Semencul). So sums over
+              the first values are sums of shifted columns, and take one more of them for each position.
+        """
+        single, first = 1 / self._single, self._solve(np.eye(1, self.size))[0]
+        turned = np.append(0.0, first[:0:-1])
+        plus, minus, found = np.zeros(self.size), np.zeros(self.size), np.empty(self.size)
+        for place, weight in enumerate(single):
+            plus[: place + 1] += weight * first[place::-1]
+            minus[: place + 1] += weight * turned[place::-1]
+            found[place] = (plus[: place + 1] @ plus[: place + 1] - minus[: place + 1] @ minus[: place + 1]) / first[0]
+        found -= (np.cumsum(self._pulls * single, axis=1) ** 2).sum(axis=0)
+        if self.total is not None:
+            found -= np.cumsum(self._shared) ** 2 / self._shared.sum()
+        return np.asarray(self.spread * np.maximum(found, 0.0))[positions]
+
+    @property
+    def _along(self) -> Floats:
+        """How what a known total has more than all estimates together is shared between them."""
+        return np.asarray(self._shared / self._shared.sum())
+
+    @cached_property
+    def _shared(self) -> Floats:
+        return np.asarray(self._free_times(np.ones((1, self.size)))[0])
+
+    def _free_times(self, functionals: Floats) -> Floats:
+        """The same before the total is used, for numbers of variance 1."""
+        right = functionals / self._single
+        return np.asarray((self._solve(right) - (right @ self._pulls.T) @ self._pulls) / self._single)
+
+    def _solve(self, rows: Floats) -> Floats:
+        from scipy.linalg import cho_solve_banded
+
+        return np.asarray(cho_solve_banded((self._band, True), rows.T, check_finite=False).T)
+
+    @property
+    def _single(self) -> Floats:
+        return np.asarray(self.sums.single.astype(np.float64))
+
+    @cached_property
+    def _band(self) -> Floats:
+        from scipy.linalg import cholesky_banded
+
+        overlaps = self.sums.overlaps[: min(len(self.sums.kernel), self.size)] * float(self.sums.width) ** 2
+        return np.asarray(cholesky_banded(np.repeat(overlaps[:, None], self.size, axis=1), lower=True))
+
+    @cached_property
+    def _pulls(self) -> Floats:
+        from scipy.linalg import solve_triangular
+
+        rows = self.sums.between_bins(self.sums.sums.astype(np.float64))
+        solved = self._solve(rows)
+        inner = np.eye(len(rows)) + rows @ solved.T
+        return np.asarray(solve_triangular(np.linalg.cholesky(inner), solved, lower=True))
+
+
+# -- running fit ------------------------------------------------------------------------------------
+# Least squares over running counts that were added up by a kernel: a band, and nothing else.
+#
+# The products of the rows are those of the kernel at each distance, a Toeplitz matrix T of the running counts but for
+# the last one, which is the known total. So their covariance is T^-1, and values are differences of running counts.
+
+
+@dataclass(frozen=True, eq=False)
+class RunningFit:
+    """The linear estimate with the least variance, given the total. `spread` is the variance of each number, in squares
+    of the unit.
+    """
+
+    sums: SmoothRunning
+    spread: float
+
+    @property
+    def size(self) -> int:
+        return self.sums.size
+
+    @property
+    def leaves(self) -> Floats:
+        """Variances that add up to at least that of any number of values.
+
+        Why   a set of values is a sum of at most twice as many running counts, with signs.
+        """
+        return np.full(self.size, 2 * self.spread / lowest_of(self.sums.kernel))
+
+    def counts(self, measured: Floats, total: Floats) -> Floats:
+        """The estimates of all values, a row for each row of measured numbers."""
+        running = self._solve(self.sums.pull(measured))
+        return np.diff(np.column_stack([running, total]), axis=1, prepend=0.0)
+
+    def covariance_times(self, functionals: Floats) -> Floats:
+        """Cov(x) f for every row f."""
+        running = self._solve(functionals[:, :-1] - functionals[:, 1:])
+        return np.asarray(self.spread * np.diff(running, axis=1, prepend=0.0, append=0.0))
+
+    def running_variances(self, positions: Ints) -> Floats:
+        """The variance of the running count up to each position, itself included.
+
+        Why   T^-1 = (L L' - M M') / x_0: x is its first column, L has the columns x, x one lower, ..., and M those of x
+              turned round (Gohberg and Semencul). So its diagonal is two running sums of squares.
+        """
+        first = self._solve(np.eye(1, self.size - 1))[0]
+        turned = np.append(0.0, first[:0:-1])
+        return np.append(self.spread * np.cumsum(first**2 - turned**2) / first[0], 0.0)[positions]
+
+    def _solve(self, rows: Floats) -> Floats:
+        from scipy.linalg import cho_solve_banded
+
+        return np.asarray(cho_solve_banded((self._band, True), rows.T, check_finite=False).T)
+
+    @cached_property
+    def _band(self) -> Floats:
+        from scipy.linalg import cholesky_banded
+
+        overlaps = overlaps_of(self.sums.kernel)[: self.size - 1].astype(np.float64)
+        return np.asarray(cholesky_banded(np.repeat(overlaps[:, None], self.size - 1, axis=1), lower=True))
+
+
+# -- written out ------------------------------------------------------------------------------------
+# Least squares over single values and any sums of them, with every matrix written out: for short attributes.
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenOutFit:
+    """Values of an attribute, each times a weight, and sums of them: the rows of `weights`, with variance `spread`.
+
+    `total` is 0 where the sum of all values is known, as in `SmoothFit`; None where it is not.
+    """
+
+    weights: Floats
+    spread: float
+    total: float | None = None
+    inverse: Floats | None = None
+    """That of W'W, where it is known from another scale of noise."""
+
+    @property
+    def size(self) -> int:
+        return int(self.weights.shape[1])
+
+    @property
+    def leaves(self) -> Floats:
+        """The variance of each value by itself."""
+        return np.asarray(self.spread / np.diag(self.weights) ** 2)
+
+    def counts(self, measured: Floats, total: Floats | None) -> Floats:
+        """The estimates of all values, a row for each row of single values and sums; `total` where it is known."""
+        found = measured @ self.weights / self.spread @ self._free
+        if total is None:
+            return np.asarray(found)
+        along = self._free.sum(axis=0)
+        return np.asarray(found + np.outer(total - found.sum(axis=1), along / along.sum()))
+
+    def covariance_times(self, functionals: Floats) -> Floats:
+        """Cov(x) f for every row f."""
+        return np.asarray(functionals @ self._covariance)
+
+    def running_variances(self, positions: Ints) -> Floats:
+        """The variance of the running count up to each position, itself included."""
+        return np.asarray(np.diag(self._covariance.cumsum(axis=0).cumsum(axis=1))[positions])
+
+    @cached_property
+    def _free(self) -> Floats:
+        """The covariance before the total is used."""
+        inverse = inverse_of_squares(self.weights) if self.inverse is None else self.inverse
+        return np.asarray(inverse * self.spread)
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        if self.total is None:
+            return self._free
+        along = self._free.sum(axis=0)
+        return np.asarray(self._free - np.outer(along, along) / along.sum())
+
+
+def inverse_of_squares(weights: Floats) -> Floats:
+    """The inverse of W'W."""
+    return np.asarray(np.linalg.inv(weights.T @ weights))
+
+
+# -- least squares ----------------------------------------------------------------------------------
+
+MOST_KNOTS = 2048
+"""Bins for which what they ask of each other is written out."""
+WRITTEN_OUT = 512
+"""Counts whose covariance is written out."""
+NUMBERS = 2**21
+"""How many numbers of right sides are solved for together: some 16 MB, copied a few times."""
+PULLED = 8
+"""How many bins there may be for each row, for what bins ask of each other to be worked out once for all rows."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What was measured at one width: variances, in records squared, of its bins and of its running sums."""
+
+    width: int
+    bins: float | None = None
+    running: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [v for v in (self.bins, self.running) if v is not None]
+        if self.width < 2 or not given or not all(0 < v < np.inf for v in given):
+            raise QueryError("a level of smoothed counts measures nothing", fix="use a width above 1 and variances")
+
+
+@dataclass(frozen=True)
+class SmoothFit:
+    """The linear estimate with the least variance. `total` is the variance of the number of records: 0 when it is
+    known, None when it was not measured by itself.
+    """
+
+    size: int
+    leaves: float
+    levels: tuple[Level, ...]
+    total: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        widths = [level.width for level in self.levels]
+        if not widths or any(b % a or a == b for a, b in pairwise(widths)):
+            raise QueryError("widths of smoothed counts do not divide each other", fix="use multiples, finest first")
+
+    def counts(
+        self, leaves: Floats, bins: Mapping[int, Floats], running: Mapping[int, Floats], total: Floats
+    ) -> Floats:
+        """The counts that fit all measurements best; measurements by width, one row each, in records.
+
+        Pre   the last axis of everything but `total` runs along the attribute; all others agree.
+        """
+        right = self._right(leaves.T, {w: b.T for w, b in bins.items()}, {w: r.T for w, r in running.items()}, total)
+        pull = self._solver.solve(right)[: self._hats.shape[0]]
+        return np.asarray(leaves + (self._hats.T @ pull).T)
+
+    def covariance_times(self, functionals: Floats) -> Floats:
+        """Cov(x) f for every row f: how the errors of all counts go with the error of f x.
+
+        Why   the estimate moves by Cov(x) / leaves when the measured counts move ([HMD14] leaves this inference open).
+              For more rows than there are counts it is quicker to write the covariance out, and for many rows, to know
+              what the finest bins ask of each other.
+        """
+        if len(functionals) > self.size <= WRITTEN_OUT:
+            return np.asarray(functionals @ self._covariance)
+        if self._hats.shape[0] <= min(MOST_KNOTS, PULLED * len(functionals)):
+            pull = self._pulls @ (self._hats @ functionals.T)
+            return np.asarray(self.leaves * (functionals + (self._hats.T @ pull).T))
+        nothing = np.zeros(len(functionals))
+        return self.leaves * self.counts(functionals, {}, {}, nothing)
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        return self.covariance_times(np.eye(self.size))
+
+    def running_variances(self, positions: Ints) -> Floats:
+        """Variances of the running counts at given codes.
+
+        Why   for many codes, it is quicker to know what the finest bins ask of each other than to solve for each code.
+        """
+        ends, knots = np.asarray(positions), self._hats.shape[0]
+        if knots < len(ends) and knots <= MOST_KNOTS:
+            forms = prefix_forms(self._pulls, ends, self.levels[0].width)
+            return np.maximum(self.leaves * (ends + 1 + forms), 0.0)
+        out = np.empty(len(ends))
+        together = max(1, min(64, NUMBERS // self._matrix.shape[0]))
+        for start in range(0, len(ends), together):
+            part = ends[start : start + together]
+            bins = prefix_bins(part, self.levels[0].width, self._hats.shape[0])
+            pull = self._solver.solve(self._right_of_bins(bins))[: len(bins)]
+            out[start : start + together] = self.leaves * (part + 1 + np.einsum("ij,ij->j", bins, pull))
+        return np.maximum(out, 0.0)
+
+    @cached_property
+    def _pulls(self) -> Floats:
+        """What the finest bins ask of each other: the part of the inverse that belongs to them."""
+        knots = self._hats.shape[0]
+        found = np.empty((knots, knots))
+        for start in range(0, knots, 64):
+            right = np.eye(knots, min(64, knots - start), -start)
+            found[:, start : start + 64] = self._solver.solve(self._right_of_bins(right))[:knots]
+        return found
+
+    # -- the sparse system ---------------------------------------------------------------------
+
+    def steps(self, width: int) -> int:
+        """How many running sums there are at a width."""
+        return -(-(self.size - 1) // width)
+
+    @cached_property
+    def _hats(self) -> Any:
+        return hats_matrix(self.size, self.levels[0].width)
+
+    @cached_property
+    def _solver(self) -> Any:
+        from scipy.sparse.linalg import splu
+
+        return splu(self._matrix)
+
+    @property
+    def _free_total(self) -> bool:
+        return self.total is None or self.total > 0
+
+    @cached_property
+    def _levels(self) -> tuple[Level, ...]:
+        """The levels with variances in multiples of that of a count: at other units the system may look singular."""
+
+        def relative(variance: float | None) -> float | None:
+            return None if variance is None else variance / self.leaves
+
+        return tuple(Level(one.width, relative(one.bins), relative(one.running)) for one in self.levels)
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """Unknowns: pull, the running sums of every level, multipliers that tie each level to the one below, total."""
+        from scipy import sparse
+
+        depth = len(self._levels)
+        side = 2 * depth + 1
+        blocks: list[list[Any]] = [[None] * side for _ in range(side)]
+        whole = 0.0 if not self.total else self.leaves / self.total
+
+        def put(row: int, column: int, block: Any) -> None:
+            blocks[row][column] = block if blocks[row][column] is None else blocks[row][column] + block
+            if row != column:
+                blocks[column][row] = blocks[row][column].T
+
+        put(0, 0, -(self._hats @ self._hats.T))
+        last = 2 * depth
+        for number, level in enumerate(self._levels):
+            place = 1 + number
+            difference, end = _differences(self.steps(level.width))
+            if number == 0:
+                put(0, place, difference)
+                put(0, last, end)
+            if level.bins is not None:
+                put(place, place, difference.T @ difference / level.bins)
+                put(place, last, difference.T @ end / level.bins)
+                whole += 1 / level.bins
+            if level.running is not None:
+                put(place, place, sparse.identity(self.steps(level.width)) / level.running)
+            if number > 0:
+                tie = depth + number
+                average, beyond = _averages(
+                    self.steps(self._levels[number - 1].width), level.width // self._levels[number - 1].width
+                )
+                put(tie, place - 1, average)
+                put(tie, place, -sparse.identity(average.shape[0]))
+                put(tie, last, beyond)
+        if not self._free_total:
+            blocks = [row[:-1] for row in blocks[:-1]]
+        else:
+            put(last, last, sparse.csr_matrix([[whole]]))
+        return sparse.bmat(blocks, format="csc")
+
+    def _right_of_bins(self, bins: Floats) -> Floats:
+        right = np.zeros((self._matrix.shape[0], bins.shape[1]))
+        right[: len(bins)] = bins
+        return right
+
+    def _right(
+        self, leaves: Floats, bins: Mapping[int, Floats], running: Mapping[int, Floats], total: Floats
+    ) -> Floats:
+        right = self._right_of_bins(self._hats @ leaves)
+        start = self._hats.shape[0]
+        known = 0.0 if self._free_total else np.asarray(total, np.float64)
+        right[start - 1] -= known
+        for level in self._levels:
+            steps = self.steps(level.width)
+            part = slice(start, start + steps)
+            difference, end = _differences(steps)
+            if level.bins is not None and level.width in bins:
+                moved = np.array(bins[level.width], np.float64)
+                moved[-1] -= known
+                right[part] += difference.T @ moved / level.bins
+                if self._free_total:
+                    right[-1] += moved[-1] / level.bins
+            elif level.bins is not None:
+                right[part] -= difference.T @ (end @ np.atleast_2d(known)) / level.bins
+            if level.running is not None and level.width in running:
+                right[part] += running[level.width] / level.running
+            start += steps
+        for number, level in enumerate(self._levels[1:]):
+            below = self._levels[number]
+            _, beyond = _averages(self.steps(below.width), level.width // below.width)
+            if not self._free_total:
+                right[start : start + beyond.shape[0]] -= beyond @ np.atleast_2d(known)
+            start += beyond.shape[0]
+        if self.total:
+            right[-1] += self.leaves * total / self.total
+        return right
+
+
+def prefix_bins(positions: Ints, width: int, rows: int) -> Floats:
+    """The bins, in records, of one record of every code up to a position; a column for each position.
+
+    Pre   the width is at least 2.
+
+    Why   a bin takes (width + 1) / 2 from its knot onwards and (width - 1) / 2 from before it.
+    """
+    full, rest = np.divmod(np.asarray(positions) + 1, width)
+    columns = np.arange(len(full))
+    row = np.arange(rows)[:, None]
+    bins = np.where(row < full, float(width), 0.0)
+    bins[0, full > 0] = (width + 1) / 2
+    moved_on = rest * (rest - 1) / 2 / width
+    bins[full, columns] = np.where(full > 0, (width - 1) / 2, 0.0) + rest - moved_on
+    inside = full + 1 < rows
+    bins[(full + 1)[inside], columns[inside]] += moved_on[inside]
+    return bins
+
+
+def prefix_forms(pulls: Floats, positions: Ints, width: int) -> Floats:
+    """b' P b for b the columns of `prefix_bins` and P a symmetric matrix over bins, without writing b out.
+
+    Why   b is w from the second bin on, (w + 1) / 2 in the first and (w - 1) / 2 in the last that is passed, and moves
+          along two unit vectors from there. So cumulative sums of P, along both sides, hold all that is needed.
+    """
+    knots = len(pulls)
+
+    def up_to(rows: Floats) -> Floats:
+        """Sums of rows with the weights of a prefix that ends at each knot."""
+        passed = width * (np.cumsum(rows, axis=0) - rows) + (width - 1) / 2 * rows - (width - 1) / 2 * rows[0]
+        passed[0] = 0.0
+        return np.asarray(passed)
+
+    half = up_to(pulls)  # row f is P times the prefix that ends at knot f
+    whole = np.diagonal(up_to(half.T))
+    full, rest = np.divmod(np.asarray(positions) + 1, width)
+    after = np.minimum(full + 1, knots - 1)
+    on = np.where(full + 1 < knots, rest * (rest - 1) / 2 / width, 0.0)
+    here = rest - rest * (rest - 1) / 2 / width
+    squares = here**2 * pulls[full, full] + 2 * here * on * pulls[full, after] + on**2 * pulls[after, after]
+    return np.asarray(whole[full] + 2 * (here * half[full, full] + on * half[full, after]) + squares)
+
+
+def hats_matrix(size: int, width: int) -> Any:
+    """The bins of `Hats` as a sparse matrix, in records."""
+    from scipy import sparse
+
+    code = np.arange(size)
+    k, r = np.divmod(code, width)
+    inner = r > 0
+    rows = np.concatenate([k, k[inner] + 1])
+    values = np.concatenate([1 - r / width, r[inner] / width])
+    return sparse.csr_matrix((values, (rows, np.concatenate([code, code[inner]]))), (-(-(size - 1) // width) + 1, size))
+
+
+def _differences(steps: int) -> tuple[Any, Any]:
+    """Bins from running sums, and where the total enters: in the last bin."""
+    from scipy import sparse
+
+    ones = np.ones(steps)
+    difference = sparse.diags([ones, -ones], [0, -1], shape=(steps + 1, steps), format="csr")
+    return difference, sparse.csr_matrix(([1.0], ([steps], [0])), (steps + 1, 1))
+
+
+def _averages(steps: int, times: int) -> tuple[Any, Any]:
+    """Running sums of a width from those of a finer one; beyond the last, a running sum is the total."""
+    from scipy import sparse
+
+    place = np.arange(steps)
+    coarse = -(-steps // times)
+    average = sparse.csr_matrix((np.full(steps, 1 / times), (place // times, place)), (coarse, steps))
+    beyond = sparse.csr_matrix(([(coarse * times - steps) / times], ([coarse - 1], [0])), (coarse, 1))
+    return average, beyond
+
+
+def levels_of(bins: Sequence[tuple[int, float]], running: Sequence[tuple[int, float]]) -> tuple[Level, ...]:
+    """Levels by width, finest first, from (width, variance) pairs."""
+    hats, ramps = dict(bins), dict(running)
+    return tuple(Level(width, hats.get(width), ramps.get(width)) for width in sorted(hats.keys() | ramps.keys()))

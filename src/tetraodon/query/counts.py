@@ -1,0 +1,350 @@
+"""Queries that count records: `count`, `histogram`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tetraodon.display import listing
+from tetraodon.domain import Attribute, Categories, Domain
+from tetraodon.domain.domain import MISSING
+from tetraodon.errors import QueryError, Refused, did_you_mean
+from tetraodon.exact.arrays import fits
+from tetraodon.query import condition
+from tetraodon.query.contribution import One, Table
+from tetraodon.query.linear import LinearQuery, Split, split_by
+from tetraodon.query.number import Number, writable
+from tetraodon.query.query import (
+    BY,
+    WEIGHT,
+    WHOLE,
+    Answered,
+    Bins,
+    Cells,
+    Columns,
+    Declared,
+    Drawing,
+    Json,
+    Key,
+    Query,
+    Reading,
+    TypedBins,
+    counted,
+    for_each,
+    labels,
+    listable,
+    measured_counts,
+    names_of,
+    numeric,
+    plain,
+    splits_of,
+    titled,
+)
+
+# -- count ------------------------------------------------------------------------------------------
+# `count`: how many records there are, or how many satisfy a condition; or the sum of their weights.
+
+EVERYBODY = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Query):
+    """How many records there are, or how many satisfy a condition, each counting as much as its `weight` if one is
+    named.
+    """
+
+    where: str = ""
+    by: tuple[str, ...] = ()
+    weight: str = ""
+
+    words: ClassVar = ("count",)
+    keys: ClassVar = {"count": Key("text", ""), "weight": WEIGHT, "by": BY, "whole": WHOLE}
+    column: ClassVar = "count"
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Count:  # noqa: ARG003
+        where = "" if written["count"] == EVERYBODY else written["count"]
+        return count(where, weight=written["weight"], by=written["by"])
+
+    def document(self) -> Json:
+        return {"count": self.where or EVERYBODY, **({"weight": self.weight} if self.weight else {})}
+
+    def needs(self) -> tuple[str, ...]:
+        return names_of(self.weight or ())
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        by = splits_of(self.by, domain)
+        if self.where:
+            return LinearQuery(satisfying(self.where, self.weight, domain), by)
+        return LinearQuery(Number(weighed(domain, self.weight)) if self.weight else One(), by)
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return () if self.where or self.weight else splits_of(self.by, domain)
+
+    def reading(self, domain: Domain) -> Reading | None:  # noqa: ARG002
+        return Cells() if self.by and not self.where and not self.weight else None
+
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
+        return (self.linear(domain),)
+
+    def columns(self, answered: Answered) -> Columns:
+        if answered.table is not None:
+            return counted(answered.table, answered)
+        return added_up(splits_of(self.by, answered.domain), self.weight, answered)
+
+    def asked(self) -> str:
+        told = f"records where {self.where}" if self.where else "records"
+        return told + (f" weighted by {self.weight}" if self.weight else "")
+
+    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+        told = f"How many records satisfy: {self.where}" if self.where else "How many records there are"
+        return f"{told}{weight_told(self.weight)}{for_each(self.by)}."
+
+    def unit(self, domain: Domain) -> str:
+        return domain[self.weight].unit if self.weight else "records"
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
+        head = "Number of records" + (f" with {self.where}" if self.where else "")
+        title = f"sum of {titled(domain[self.weight])}" if self.weight else "records"
+        return Drawing(splits_of(self.by, domain), title, head, adds_up=bool(table))
+
+
+def count(where: str = "", *, weight: str = "", by: Sequence[str] = ()) -> Count:
+    """How many records satisfy a condition such as `"age > 30 and sex = 'Male'"`; all of them without one."""
+    return Count(where, names_of(by), weight)
+
+
+def weighed(domain: Domain, name: str) -> Attribute:
+    """The attribute, if a record can count as much as it says."""
+    weight = numeric(domain, name)
+    if weight.number(0) < 0:
+        raise QueryError(f"{name} can be negative, so that it cannot be a weight", fix="use a weight from 0 upwards")
+    return weight
+
+
+def weight_told(weight: str) -> str:
+    """What a sentence says of a weight."""
+    return f", each counting as much as its {weight}" if weight else ""
+
+
+def satisfying(where: str, weight: str, domain: Domain) -> Table:
+    """What a record adds that satisfies a condition: one, or its weight."""
+    names, holds = condition.truth_table(where, domain)
+    if not weight:
+        return Table(names, holds[None, :].astype(np.int64))
+    number = Number(weighed(domain, weight))
+    if weight in names:
+        raise QueryError(f"the condition looks at {weight}, the weight", fix="leave one of them out")
+    writable(len(holds) * number.attribute.size)
+    if not fits(number.longest):
+        raise Refused(f"the values of {weight} are too long to add up", fix="use a coarser grid")
+    return Table((*names, weight), np.outer(holds, number.columns()[0]).reshape(1, -1), number.unit)
+
+
+def added_up(by: Sequence[Split], weight: str, answered: Answered) -> Columns:
+    """Counts, or sums of weights, which need not be whole, that were measured themselves."""
+    (measured,) = answered.sums[:1]
+    whole = answered.whole and not weight
+    return labels(by, answered.domain) | measured_counts(measured, answered, whole)
+
+
+# -- histogram --------------------------------------------------------------------------------------
+
+SECRET_BLOCKS = "secret blocks"
+
+
+def _bins(value: object) -> dict[str, TypedBins]:
+    """Groups, with names or without, a width, a level, or `secret blocks`, for each attribute that is named."""
+    if not isinstance(value, dict):
+        raise QueryError("`bins` is not a map", fix="write `bins: {age: [[17, 29], [30, 90]]}` or `bins: {age: 10}`")
+    for groups in value.values():
+        listed = list(groups.values()) if isinstance(groups, dict) else groups
+        good = isinstance(listed, list) and all(
+            isinstance(group, list) and group and all(isinstance(part, str) for part in group) for group in listed
+        )
+        if not isinstance(groups, str) and not (good and listed):
+            raise QueryError(
+                "a bin is not a list of values",
+                fix=f"write [[17, 29], [30, 90]], {{young: [17, 29], old: [30, 90]}}, a width, or `{SECRET_BLOCKS}`",
+            )
+        for name in groups if isinstance(groups, dict) else ():
+            if not name.strip() or len(name) > 200 or not name.isprintable():
+                raise QueryError("the name of a bin cannot be printed on one line", fix="write at most 200 characters")
+    return value
+
+
+_BINS_SCHEMA: Json = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "array", "items": {"type": "array", "minItems": 1}},
+            {"type": "object", "minProperties": 1, "additionalProperties": {"type": "array", "minItems": 1}},
+            {"type": "number"},
+            {"type": "string"},
+        ]
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram(Query):
+    """How many records there are in every cell of some attributes, or in every bin of them."""
+
+    attributes: tuple[str, ...]
+    bins: tuple[tuple[str, Bins], ...] = ()
+    weight: str = ""
+    called: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Names of the bins of some of the attributes."""
+
+    words: ClassVar = ("histogram",)
+    keys: ClassVar = {
+        "histogram": Key("names", ()),
+        "bins": Key(_bins, {}, _BINS_SCHEMA),
+        "weight": WEIGHT,
+        "by": BY,
+        "whole": WHOLE,
+    }
+    column: ClassVar = "count"
+    if_too_long: ClassVar = "ask for fewer attributes, or for `bins` of them"
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Histogram:
+        names, typed, domain = (*written["histogram"], *written["by"]), written["bins"], declared.domain
+        if not written["histogram"]:
+            raise QueryError("the histogram has no attribute", fix="name one, or write `count: all`")
+        for name in typed:
+            if name not in names:
+                raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
+        found = {name: declared.bins(_there(domain[name]), typed[name]) for name in domain.names if name in typed}
+        bins = {
+            name: dict(zip(called, groups, strict=True)) if called else groups
+            for name, (groups, called) in found.items()
+        }
+        return histogram(*written["histogram"], bins=bins, weight=written["weight"], by=written["by"])
+
+    def document(self) -> Json:
+        bins: Json = {name: [[plain(value) for value in group] for group in groups] for name, groups in self.bins}
+        bins |= {name: dict(zip(called, bins[name], strict=True)) for name, called in self.called}
+        weight = {"weight": self.weight} if self.weight else {}
+        return {"histogram": list(self.attributes), **({"bins": bins} if bins else {}), **weight}
+
+    def needs(self) -> tuple[str, ...]:
+        return names_of(self.weight or ())
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        counted = Number(weighed(domain, self.weight)) if self.weight else One()
+        return LinearQuery(counted, tuple(self._split(name, domain) for name in self.attributes))
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return () if self.weight else self.linear(domain).by
+
+    def reading(self, domain: Domain) -> Reading | None:  # noqa: ARG002
+        return None if self.weight else Cells()
+
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
+        return (self.linear(domain),) if self.weight else ()
+
+    def columns(self, answered: Answered) -> Columns:
+        if self.weight:
+            return added_up(self.linear(answered.domain).by, self.weight, answered)
+        assert answered.table is not None, "a histogram is a table"
+        return counted(answered.table, answered)
+
+    def asked(self) -> str:
+        told = f"counts by {listing(self.attributes, most=len(self.attributes))}" + (" in bins" if self.bins else "")
+        return told + (f", weighted by {self.weight}" if self.weight else "")
+
+    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+        binned = dict(self.bins)
+        parts = [f"{name} (in {len(binned[name])} groups)" if name in binned else name for name in self.attributes]
+        word = "each value of" if len(parts) == 1 else "each combination of"
+        return f"How many records there are for {word} {listing(parts)}{weight_told(self.weight)}."
+
+    def unit(self, domain: Domain) -> str:
+        return domain[self.weight].unit if self.weight else "records"
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
+        if self.weight:
+            title = f"sum of {titled(domain[self.weight])}"
+            return Drawing(self.linear(domain).by, title, "Weighted histogram", names_sides=True)
+        return Drawing(table, "records", "Histogram", names_sides=True, adds_up=True)
+
+    def _split(self, name: str, domain: Domain) -> Split:
+        groups = dict(self.bins).get(name)
+        if groups is None:
+            return split_by(name, domain)
+        attribute = _there(domain[name])
+        groups = tuple(group for group in groups if not domain[name].separate or tuple(group) != (MISSING,))
+        # two ordered labels are ends where the groups do not have every value as they are listed
+        listed = isinstance(attribute.values, Categories) and sum(map(len, groups)) >= attribute.size
+        ends = attribute.ordered and not listed
+        codes = tuple(tuple(attribute.code(value) for value in group) for group in groups)
+        bins = bin_of_each(attribute.name, listable(attribute).size, codes, ends)
+        called = dict(self.called).get(attribute.name)
+        labels = called or tuple(_label(attribute, group, ends) for group in groups)
+        if domain[name].separate:  # missing values are a bin of their own, the last one
+            return Split(attribute.name, (*bins, len(groups)), (*labels, MISSING))
+        return Split(attribute.name, bins, labels)
+
+
+def histogram(
+    *attributes: str,
+    bins: Mapping[str, Sequence[Sequence[object]] | Mapping[str, Sequence[object]]] | None = None,
+    weight: str = "",
+    by: Sequence[str] = (),
+) -> Histogram:
+    """Counts in every cell of the attributes; `bins={"age": [[17, 29], [30, 90]]}` counts groups of values, which
+    `{"age": {"young": [17, 29], "old": [30, 90]}}` names.
+
+    `by` names further attributes: a histogram of age by sex is a histogram of age and sex.
+    """
+    given = bins or {}
+    called = {name: tuple(groups) for name, groups in given.items() if isinstance(groups, Mapping)}
+    listed = {name: list(groups.values()) if isinstance(groups, Mapping) else groups for name, groups in given.items()}
+    grouped = {name: tuple(tuple(group) for group in groups) for name, groups in listed.items()}
+    names = (*attributes, *names_of(by))
+    for name in grouped:
+        if name not in names:
+            raise QueryError(f"`bins` names {name!r}", fix=did_you_mean(name, names))
+    return Histogram(names, tuple(grouped.items()), weight, tuple(called.items()))
+
+
+def _there(attribute: Attribute) -> Attribute:
+    """An attribute without the missing values that stand apart."""
+    return replace(attribute, separate=False, missing=0) if attribute.separate else attribute
+
+
+def _label(attribute: Attribute, group: Sequence[object], ends: bool) -> str:
+    codes = [attribute.code(value) for value in group]
+    texts = [attribute.text(code) for code in codes]
+    ranged = attribute.ordered and len(group) == 2 and (ends or codes[1] - codes[0] == 1)
+    return "..".join(texts) if ranged else ", ".join(texts)
+
+
+@lru_cache(maxsize=4)
+def bin_of_each(name: str, size: int, groups: tuple[tuple[int, ...], ...], ends: bool) -> tuple[int, ...]:
+    """The bin of every code, from the codes of each; where a bin's two are its `ends`, all between them too.
+
+    Why   there may be millions, and a plan asks for them again and again: they are made once.
+
+    >>> bin_of_each("x", 5, ((0, 2), (3, 4)), True), bin_of_each("x", 4, ((0, 2), (1, 3)), False)
+    ((0, 0, 0, 1, 1), (0, 1, 0, 1))
+    """
+    bins = np.full(size, -1)
+    for number, group in enumerate(groups):
+        members: slice | list[int] = list(group)
+        if len(group) == 2 and ends:
+            members = slice(group[0], group[1] + 1)
+        if not bins[members].size:
+            raise QueryError(f"a bin of {name} is empty", fix="write the smaller end first")
+        if (bins[members] >= 0).any() or (isinstance(members, list) and len(set(members)) < len(members)):
+            raise QueryError(f"two bins of {name} overlap", fix="put each value in one bin")
+        bins[members] = number
+    if (bins < 0).any():
+        raise QueryError(f"the bins of {name} leave values out", fix="put each value in one bin")
+    numbers = np.arange(len(groups)).astype(object)  # one object for each bin, not for each value
+    return tuple(numbers[bins].tolist())

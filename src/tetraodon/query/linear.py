@@ -1,0 +1,283 @@
+"""A linear query over the domain: a contribution, answered separately for every cell of some splits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.domain.domain import MISSING
+from tetraodon.errors import QueryError, Refused
+from tetraodon.exact.arrays import Ints, add_up, cut_off, fits
+from tetraodon.noise.laws import LAPLACE, NoiseLaw
+from tetraodon.query.adaptive_partition import Divided
+from tetraodon.query.aim import ChosenTables
+from tetraodon.query.contribution import AllRanges, Among, Answerers, Contribution, EachPerson, One, Prefix, Table
+from tetraodon.query.edge_flows import PARTS, Flows
+from tetraodon.query.local_log_noise import Disguised
+from tetraodon.query.number import Number
+from tetraodon.query.ranks import Ranks
+from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
+from tetraodon.query.soft_bins import Product, Soft
+from tetraodon.query.weighted_margins import WeighedMargins
+
+ANSWER_LIMIT = 20_000_000
+NOT_ON_EACH = (ChosenTables, Disguised, Divided, Flows, Ranks)
+"""What is not answered with noise of its own on each of so many numbers."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """An attribute whose values, or `bins` of values, are counted apart. `bins[code]` is a code's bin.
+
+    With `ends`, only values between these codes are counted apart. It goes with a condition that holds for no others,
+    so that it does not matter where those are put.
+    """
+
+    name: str
+    bins: tuple[int, ...] | None = None
+    labels: tuple[str, ...] = ()
+    ends: tuple[int, int] | None = None
+
+    def size(self, domain: Domain) -> int:
+        if self.ends is not None:
+            return self.ends[1] - self.ends[0] + 1
+        return domain[self.name].size if self.bins is None else int(self._bin_of.max()) + 1
+
+    def of(self, codes: Ints) -> Ints:
+        """The bin of each code."""
+        if self.ends is not None:
+            return np.clip(codes, *self.ends) - self.ends[0]
+        return codes if self.bins is None else self._bin_of[codes]
+
+    @cached_property
+    def _bin_of(self) -> Ints:
+        return np.asarray(self.bins, np.int64)
+
+
+@dataclass(frozen=True)
+class LinearQuery:
+    """sum over records of contribution(x), for every cell of `by`."""
+
+    contribution: Contribution
+    by: tuple[Split, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = self.contribution
+        own = given.inner.names if isinstance(given, Among) else given.names
+        names = [split.name for split in self.by] + list(own)
+        if len(set(names)) != len(names):
+            raise QueryError("an attribute is used twice in one query", fix="name each attribute once")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes it looks at, splits first; a condition may look at them too."""
+        return tuple(dict.fromkeys([*(split.name for split in self.by), *self.contribution.names]))
+
+    def shape(self, domain: Domain) -> tuple[int, ...]:
+        """One axis per split, then the rows of the contribution."""
+        return (*(split.size(domain) for split in self.by), self.contribution.rows)
+
+    def size(self, domain: Domain) -> int:
+        """How many answers it has. Ask before evaluating."""
+        return math.prod(self.shape(domain))
+
+    def evaluate(self, domain: Domain, codes: Ints, counts: Ints) -> Ints:
+        """Exact answers, in units of the contribution, from counts of the non-empty cells of `names`.
+
+        Pre   the counts add up to `MOST_ROWS` at most.
+        Post  an array of `shape`, zero where nothing was counted, and nothing beyond `LARGEST`. Whether that is refused
+              depends on the query alone.
+        """
+        shape = self.shape(domain)
+        if math.prod(shape) > ANSWER_LIMIT:
+            raise Refused(
+                f"the answer has more than {ANSWER_LIMIT:,} numbers",
+                fix="ask for fewer attributes, or for `bins` of them",
+            )
+        place = self._places(codes, shape)
+        groups, given = math.prod(shape[:-1]), self.contribution
+        rest = [codes[:, self.names.index(name)] for name in given.names]
+        if isinstance(given, Among):
+            there = given.holds(rest)
+            kept = [code[there] for code in given.inner_codes(rest)]
+            return _added(given.inner, given.within, kept, counts[there], place[there], groups).reshape(shape)
+        sizes = [domain[name].size for name in given.names]
+        return _added(given, sizes, rest, counts, place, groups).reshape(shape)
+
+    def occupied(self, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
+        """For each cell of `by` the codes of the contribution's only attribute that somebody has, and how many do."""
+        shape, given = self.shape(domain), self.contribution
+        rest, there = [codes[:, self.names.index(name)] for name in given.names], counts > 0
+        if isinstance(given, Among):
+            there, rest = there & given.holds(rest), given.inner_codes(rest)
+        cells = np.stack([self._places(codes, shape), rest[0]], axis=1)[there]
+        kinds, same = np.unique(cells, axis=0, return_inverse=True)
+        rows = np.column_stack([kinds[:, 1], _add_up(len(kinds), same.ravel(), counts[there])])
+        ends = np.searchsorted(kinds[:, 0], np.arange(math.prod(shape[:-1]) + 1))
+        found = np.empty(len(ends) - 1, object)
+        for cell, (first, last) in enumerate(pairwise(ends)):
+            found[cell] = rows[first:last]
+        return found.reshape(shape[:-1])
+
+    def _places(self, codes: Ints, shape: tuple[int, ...]) -> Ints:
+        """The cell of the splits that each row of codes lies in."""
+        place = np.zeros(len(codes), np.int64)
+        for axis, split in enumerate(self.by):
+            place = place * shape[axis] + split.of(codes[:, axis])
+        return place
+
+    def evaluate_sums(self, domain: Domain, codes: Ints, counts: Ints, sums: Ints) -> Ints:
+        """Exact answers to a sum of one attribute, from the sums of its codes in the non-empty cells of `by`.
+
+        Why  a table with a billion different incomes need not send their counts: with values first + step * code,
+             the sum of the values is first * count + step * (sum of the codes).
+        """
+        assert isinstance(self.contribution, Number)
+        shape = self.shape(domain)
+        place = self._places(codes, shape)
+        first, second = self.contribution.values(np.arange(2)).tolist()
+        step = second - first
+        groups = math.prod(shape[:-1])
+        if fits(self.contribution.longest):
+            return _add_up(groups, place, first * counts + step * sums).reshape(shape)
+        whole = np.zeros(groups, object)
+        np.add.at(whole, place, first * counts.astype(object) + step * sums.astype(object))
+        return cut_off(whole).reshape(shape)
+
+    def matrix(self, domain: Domain) -> tuple[Ints, Fraction]:
+        """All rows over all cells of the domain, and their unit; for tiny worlds only."""
+        cells = np.arange(domain.size)
+        axes = dict(zip(domain.names, np.unravel_index(cells, domain.shape), strict=True))
+        columns = self.contribution.columns()
+        if self.contribution.names:
+            sizes = [domain[name].size for name in self.contribution.names]
+            columns = columns[:, np.ravel_multi_index([axes[n] for n in self.contribution.names], sizes)]
+        else:
+            columns = np.repeat(columns, domain.size, axis=1)
+        rows = [columns]
+        for split in reversed(self.by):
+            bins = split.of(axes[split.name])
+            rows = [row * (bins == b) for b in range(split.size(domain)) for row in rows]
+        return np.concatenate(rows), self.contribution.unit
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A query that is answered with noise of a law on each answer, at a scale in units; scale 0 means exactly."""
+
+    query: LinearQuery
+    scale: Fraction
+    noise: NoiseLaw = LAPLACE
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.noise, NoiseLaw):
+            raise QueryError("the noise of a measurement is not a law", fix="give one of `tetraodon.noise.laws`")
+        if not isinstance(self.scale, Fraction | int):
+            raise QueryError("a noise scale is no exact number", fix="give a Fraction")
+        if self.scale < 0:
+            raise QueryError("a noise scale is negative", fix="use 0 for exact, or a positive scale")
+
+    @property
+    def on_each(self) -> bool:
+        """Whether each answer has noise of its own, and nothing that was told before decides what is measured."""
+        given = self.query.contribution
+        return not isinstance(given.inner if isinstance(given, Among) else given, NOT_ON_EACH)
+
+    def noise_from(self, draw: Callable[[NoiseLaw, Fraction, tuple[int, ...]], Ints], shape: tuple[int, ...]) -> Ints:
+        """What is added to answers of some shape: noise on each, or what flows along steps make of theirs."""
+        given = self.query.contribution
+        if not isinstance(given, Flows):
+            return draw(self.noise, self.scale, shape)
+        noises = [draw(self.noise, self.scale * scale, size) for scale, size in given.noises]
+        return given.spread(noises).reshape(shape)
+
+
+def split_by(name: str, domain: Domain) -> Split:
+    """The split by every value of an attribute, or by the branches at a level of its tree.
+
+    Post  where missing values stand apart, they are apart from every branch, too.
+    """
+    if name in domain.places:
+        return Split(name)
+    found = ((a, level) for a in domain for level in a.levels if level.name == name)
+    attribute, level = next(found, (None, None))
+    if attribute is None or level is None:
+        return Split(domain[name].name)
+    apart = (MISSING,) if attribute.separate else ()
+    return Split(attribute.name, (*level.places, *(len(level.branches) for _ in apart)), (*level.branches, *apart))
+
+
+def splits(names: Sequence[str]) -> tuple[Split, ...]:
+    """Splits by every value of the attributes."""
+    return tuple(Split(name) for name in names)
+
+
+def _added(
+    given: Contribution, sizes: Sequence[int], rest: Sequence[Ints], counts: Ints, place: Ints, groups: int
+) -> Ints:
+    """What records add, in units, for each group, from counts of cells with the codes `rest` of its attributes."""
+    match given:
+        case One():
+            flat = _add_up(groups, place, counts)
+        case Answerers() as those:
+            flat = _add_up(groups, place, counts * those.alone(rest[0]))
+        case Number() as number:
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            flat = add_up(groups, place, number.values(cell), counts, longest=number.longest)
+        case Prefix() as prefix:
+            table = _add_up(groups * prefix.size, place * prefix.size + rest[0], counts)
+            flat = np.cumsum(table.reshape(groups, prefix.size), axis=1)[:, : prefix.rows]
+        case Table() as rows:
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            flat = np.stack([_add_up(groups, place, row[cell] * counts) for row in rows.matrix], axis=-1)
+        case AllRanges() as ranges:
+            table = _add_up(groups * ranges.size, place * ranges.size + rest[0], counts)
+            running = np.cumsum(table.reshape(groups, ranges.size), axis=1)
+            low, high = np.triu_indices(ranges.size)
+            before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
+            flat = running[:, high] - before[:, low]
+        case Hats() | Ramps() as smooth:
+            if not fits(smooth.width):  # a record is `width` units
+                raise Refused("smoothed counts this wide are too long for exact arithmetic", fix="use less width")
+            table = _add_up(groups * smooth.size, place * smooth.size + rest[0], counts)
+            flat = smooth.add_up(table.reshape(groups, smooth.size))
+        case SmoothRunning() | SmoothSums() as sums:
+            if not fits(sums.longest):
+                raise Refused("smooth sums are too long for exact arithmetic", fix="use smaller weights")
+            table = _add_up(groups * sums.size, place * sums.size + rest[0], counts)
+            flat = sums.add_up(table.reshape(groups, sums.size))
+        case Soft() as soft:
+            first, part = soft.places(rest[0])
+            row = place * soft.rows
+            cells = np.concatenate([row + first, row + np.minimum(first + 1, soft.rows - 1)])
+            shares = np.concatenate([soft.units - part, part])
+            flat = add_up(groups * soft.rows, cells, shares, np.tile(counts, 2), longest=soft.units)
+        case Product() as product:
+            flat = product.spread(np.stack(rest, axis=1), counts, place, groups)
+        case Flows() as flows:
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            flat = _add_up(groups * flows.rows, place * flows.rows + cell, PARTS * counts)
+        case WeighedMargins() as margins:
+            if not fits(margins.longest * len(margins.times)):
+                raise Refused("margins are weighed too heavily for exact arithmetic", fix="use smaller multiples")
+            cell = np.ravel_multi_index(tuple(rest), sizes)
+            table = _add_up(groups * margins.rows, place * margins.rows + cell, counts)
+            flat = margins.add_up(table.reshape(groups, margins.rows))
+        case EachPerson() | Ranks() | Divided() | Disguised() | ChosenTables():
+            raise Refused("people, and what is not linear, are not added up row by row", fix="ask about rows")
+    return flat
+
+
+def _add_up(size: int, place: Ints, amount: Ints) -> Ints:
+    total = np.zeros(size, np.int64)
+    np.add.at(total, place, amount)
+    return total

@@ -1,0 +1,566 @@
+"""Queries along ordered attributes: `cdf`, `ranges`, `rectangles`, `quantiles`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tetraodon.display import listing, number_of
+from tetraodon.domain import Attribute, Domain, Value
+from tetraodon.errors import QueryError
+from tetraodon.exact.arrays import Bools, Floats, Ints
+from tetraodon.exact.rational import Number, rational
+from tetraodon.query.contribution import AllRanges, One, Prefix, Table
+from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.query import (
+    BY,
+    SHAPE,
+    WHOLE,
+    Answered,
+    Columns,
+    CountTable,
+    Declared,
+    Drawing,
+    EveryRange,
+    EveryRectangle,
+    Json,
+    Key,
+    ListedRanges,
+    Places,
+    Query,
+    Reading,
+    RunningCounts,
+    attribute_values,
+    column_name,
+    counted,
+    for_each,
+    labels,
+    listable,
+    measured_counts,
+    names_of,
+    ordered,
+    plain,
+    shape_of,
+    splits_of,
+    titled,
+    with_counts,
+    with_unit,
+)
+
+# -- cdf --------------------------------------------------------------------------------------------
+# `cdf`: running counts of an ordered attribute.
+
+
+@dataclass(frozen=True, slots=True)
+class Cdf(Query):
+    """How many records have at most each value of an ordered attribute ([HMD14] Def. 7.1)."""
+
+    attribute: str
+    by: tuple[str, ...] = ()
+    shape: str = ""
+
+    words: ClassVar = ("cdf",)
+    keys: ClassVar = {"cdf": Key("text", ""), "by": BY, "whole": WHOLE, "shape": SHAPE}
+    column: ClassVar = "at_most"
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Cdf:  # noqa: ARG003
+        return cdf(written["cdf"], by=written["by"], shape=written["shape"])
+
+    def document(self) -> Json:
+        return {"cdf": self.attribute} | ({"shape": self.shape} if self.shape else {})
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute,)
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        return running_counts(self.attribute, self.by, domain)
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return splits_of((*self.by, self.attribute), domain)
+
+    def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
+        return RunningCounts()
+
+    def columns(self, answered: Answered) -> Columns:
+        return running_columns(answered)
+
+    def asked(self) -> str:
+        return f"running counts of {self.attribute}"
+
+    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+        return f"How many records have {self.attribute} at or below each of its values{for_each(self.by)}."
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
+        return drawn_running(table, self.attribute)
+
+
+def cdf(attribute: str, *, by: Sequence[str] = (), shape: str = "") -> Cdf:
+    """Running counts of an ordered attribute; `shape="sparse"` where most records are known to be in few places."""
+    return Cdf(attribute, names_of(by), shape_of(shape))
+
+
+def running_counts(attribute: str, by: Sequence[str], domain: Domain) -> LinearQuery:
+    """Running counts of an attribute that has an order."""
+    found = ordered(domain, attribute)
+    return LinearQuery(Prefix(found.name, found.size, found.size), splits_of(by, domain))
+
+
+def running_columns(answered: Answered) -> Columns:
+    """Running counts as columns."""
+    assert answered.table is not None, "running counts are read off a table"
+    running, *interval = answered.table.running()
+    unbiased = np.cumsum(answered.table.unbiased, axis=-1)
+    counts = with_counts("at_most", running, (interval[0], interval[1]), unbiased, answered)
+    return labels(answered.axes, answered.domain) | counts
+
+
+def drawn_running(table: tuple[Split, ...], attribute: str) -> Drawing:
+    """A chart of running counts."""
+    return Drawing(table, "records at or below the value", f"Running counts of {attribute}", running=True)
+
+
+# -- ranges -----------------------------------------------------------------------------------------
+
+LISTED_LIMIT = 5_000_000
+RANGES_LIMIT = 4 * LISTED_LIMIT
+"""The most values that the listed ranges of an item are about, added up: each of them is a row over all values."""
+
+
+def _ranges(value: object) -> tuple[str, list[tuple[str, str, str]]]:
+    """`age`, `{age: [[17, 29]]}`, `{age: {young: [17, 29]}}` or `{age: [{name: young, range: [17, 29]}]}`."""
+    fix = "write `ranges: age`, or `ranges: {age: [[17, 29], [30, 64]]}`"
+    if isinstance(value, str):
+        return value, []
+    if not isinstance(value, dict) or len(value) != 1:
+        raise QueryError("this does not name ranges of one attribute", fix=fix)
+    [(attribute, listed)] = value.items()
+    if isinstance(listed, dict):
+        named = list(listed.items())
+    elif isinstance(listed, list):
+        named = [_named_range(part) for part in listed]
+    else:
+        raise QueryError("this does not list ranges", fix=fix)
+    if not named:
+        raise QueryError("the list of ranges is empty", fix="list a range, or write `ranges: NAME` for every range")
+    for name, pair in named:
+        if not isinstance(name, str) or not (isinstance(pair, list) and [type(end) for end in pair] == [str, str]):
+            raise QueryError("a range is not a pair", fix="write each range as [low, high]")
+        if name and (not name.strip() or len(name) > 200 or not name.isprintable()):
+            raise QueryError("the name of a range cannot be printed on one line", fix="write at most 200 characters")
+    return attribute, [(name, low, high) for name, (low, high) in named]
+
+
+def _named_range(part: object) -> tuple[object, object]:
+    if isinstance(part, dict) and set(part) == {"name", "range"}:
+        return part["name"], part["range"]
+    return "", part
+
+
+_PAIR: Json = {"type": "array", "minItems": 2, "maxItems": 2}
+_NAMED: Json = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "range": _PAIR},
+    "required": ["name", "range"],
+}
+_LISTED: Json = {
+    "anyOf": [
+        {"type": "array", "items": _PAIR},
+        {"type": "object", "additionalProperties": _PAIR},
+        {"type": "array", "items": _NAMED},
+    ]
+}
+_RANGES_SCHEMA: Json = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": _LISTED},
+    ]
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges(Query):
+    """How many records lie in each named range of an ordered attribute, or in every range when none is named."""
+
+    attribute: str
+    named: tuple[tuple[str, object, object], ...] = ()
+    by: tuple[str, ...] = ()
+    shape: str = ""
+
+    words: ClassVar = ("ranges",)
+    keys: ClassVar = {"ranges": Key(_ranges, None, _RANGES_SCHEMA), "by": BY, "whole": WHOLE, "shape": SHAPE}
+    instead: ClassVar = {"at": "write `ranges: {age: [[17, 29], [30, 64]]}`, or `cdf` for every value"}
+    column: ClassVar = "count"
+    more_columns: ClassVar = ("range", "low", "high", "at_most")
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Ranges:
+        name, listed = written["ranges"]
+        found = declared.domain[name]
+        answered = replace(found, separate=False, missing=0) if found.separate else found
+        called = _called(listed, ordered(Domain((answered,)), name), declared)
+        return ranges(name, called, by=written["by"], shape=written["shape"])
+
+    def document(self) -> Json:
+        named = [{"name": name, "range": [plain(low), plain(high)]} for name, low, high in self.named]
+        asked: Json = {"ranges": {self.attribute: named} if named else self.attribute}
+        return asked | ({"shape": self.shape} if self.shape else {})
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute,)
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        attribute = ordered(domain, self.attribute)
+        by = splits_of(self.by, domain)
+        if not self.named:
+            return LinearQuery(AllRanges(attribute.name, attribute.size), by)
+        code = np.arange(listable(attribute).size)
+        rows = [_inside(attribute, low, high, code) for _, low, high in self.named]
+        return LinearQuery(Table((attribute.name,), np.array(rows, np.int64)), by)
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return splits_of((*self.by, self.attribute), domain)
+
+    def reading(self, domain: Domain) -> Reading:
+        return ListedRanges(self._ends(domain)) if self.named else EveryRange()
+
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
+        return (self.linear(domain),) if self.named else ()
+
+    def columns(self, answered: Answered) -> Columns:
+        if not self.named:
+            return running_columns(answered)
+        domain, ends = answered.domain, self._ends(answered.domain)
+        by = splits_of(self.by, domain)
+        shape = (*(split.size(domain) for split in by), len(ends))
+        if answered.table is None:
+            (measured,) = answered.sums[:1]
+            counts = measured_counts(measured, answered, answered.whole)
+        else:
+            counts = _read_off(answered.table, shape[:-1], ends, answered)
+        groups = int(np.prod(shape[:-1], dtype=np.int64))
+        values = attribute_values(domain[self.attribute])
+        named = {
+            "range": np.tile(np.array([name for name, _, _ in self.named], object), groups),
+            "low": np.tile(values[[low for low, _ in ends]], groups),
+            "high": np.tile(values[[high for _, high in ends]], groups),
+        }
+        return labels(by, domain, extra=len(ends)) | named | counts
+
+    def asked(self) -> str:
+        return (number_of(len(self.named), "range") if self.named else "all ranges") + f" of {self.attribute}"
+
+    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+        asked, each = f"How many records have {self.attribute}", for_each(self.by)
+        if self.named:
+            return f"{asked} in each of {number_of(len(self.named), 'range')}{each}."
+        told = f"{asked} between any two of its values{each}."
+        return f"{told} The table holds running counts; the count of a range is the difference of two of them."
+
+    def off_by(self, off: str, each: str, domain: Domain) -> str:
+        told = "A range picked at random" if not self.named else each
+        return super(Ranges, self).off_by(off, told, domain)  # dataclasses with slots lose the short form
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
+        if not self.named:
+            return drawn_running(table, self.attribute)
+        places = Places(f"range of {titled(domain[self.attribute])}", tuple(name for name, _, _ in self.named))
+        return Drawing((*splits_of(self.by, domain), places), "records", f"Counts in ranges of {self.attribute}")
+
+    def _ends(self, domain: Domain) -> tuple[tuple[int, int], ...]:
+        attribute = domain[self.attribute]
+        return tuple((attribute.code(low), attribute.code(high)) for _, low, high in self.named)
+
+
+def ranges(
+    attribute: str,
+    named: Mapping[str, Sequence[object]] | Sequence[Sequence[object]] = (),
+    *,
+    by: Sequence[str] = (),
+    shape: str = "",
+) -> Ranges:
+    """Counts in ranges of an ordered attribute: `{"young": [17, 29]}`, `[[17, 29]]`, or every range there is.
+
+    With `shape="sparse"` where most records are known to be in few places.
+    """
+    listed = named.items() if isinstance(named, Mapping) else ((f"{low}..{high}", (low, high)) for low, high in named)
+    try:
+        triples = tuple((str(name), low, high) for name, (low, high) in listed)
+    except (TypeError, ValueError):
+        raise QueryError("a range is not a pair", fix="write each range as [low, high]") from None
+    return Ranges(attribute, triples, names_of(by), shape_of(shape))
+
+
+def _called(
+    listed: list[tuple[str, str, str]], attribute: Attribute, declared: Declared
+) -> dict[str, tuple[Value, Value]]:
+    """Named ranges; a range without a name is called after its ends."""
+    if len(listed) * attribute.size > RANGES_LIMIT or (listed and attribute.size > LISTED_LIMIT):
+        raise QueryError(
+            f"{attribute.name} has {attribute.size:,} values, too many for {len(listed):,} listed ranges",
+            fix="use a coarser attribute, or a cdf",
+        )
+    named: dict[str, tuple[Value, Value]] = {}
+    for name, low, high in listed:
+        first, last = declared.code(attribute, low), declared.code(attribute, high)
+        label = name or f"{attribute.text(first)}..{attribute.text(last)}"
+        if label in named:
+            raise QueryError(f"two ranges are called {label!r}", fix="give each its own name")
+        named[label] = (attribute.value(first), attribute.value(last))
+    return named
+
+
+def _inside(attribute: Attribute, low: object, high: object, code: Ints) -> Bools:
+    first, last = attribute.code(low), attribute.code(high)
+    if first > last:
+        raise QueryError(f"a range of {attribute.name} is empty", fix="write the smaller end first")
+    return np.asarray((first <= code) & (code <= last))
+
+
+def _read_off(
+    table: CountTable, groups: tuple[int, ...], ends: Sequence[tuple[int, int]], answered: Answered
+) -> Columns:
+    """The count of each range in each group, with its lower and upper end."""
+    found, unbiased = [], []
+    for row in np.ndindex(groups):
+        for low, high in ends:
+            mask = np.zeros(table.values.shape, np.bool_)
+            mask[row][low : high + 1] = True
+            found.append(table.add_up(mask))
+            unbiased.append(table.unbiased[mask].sum())
+    lower, upper = np.array([one.lower for one in found]), np.array([one.upper for one in found])
+    return with_counts("count", np.array([float(one) for one in found]), (lower, upper), np.array(unbiased), answered)
+
+
+# -- rectangles -------------------------------------------------------------------------------------
+# `rectangles`: how many records lie in any rectangle of a map.
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangles(Query):
+    """How many records lie in any rectangle of two ordered attributes."""
+
+    attributes: tuple[str, str]
+    shape: str = ""
+
+    words: ClassVar = ("rectangles",)
+    keys: ClassVar = {"rectangles": Key("names", ()), "shape": SHAPE}
+    column: ClassVar = "count"
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Rectangles:  # noqa: ARG003
+        if len(written["rectangles"]) != 2:
+            raise QueryError("rectangles need two attributes", fix="write `rectangles: [x, y]`")
+        return rectangles(*written["rectangles"], shape=written["shape"])
+
+    def document(self) -> Json:
+        return {"rectangles": list(self.attributes)} | ({"shape": self.shape} if self.shape else {})
+
+    def needs(self) -> tuple[str, ...]:
+        return self.attributes
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        return LinearQuery(One(), splits_of([ordered(domain, name).name for name in self.attributes], domain))
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return self.linear(domain).by
+
+    def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
+        return EveryRectangle()
+
+    def columns(self, answered: Answered) -> Columns:
+        assert answered.table is not None, "a map is a table"
+        return counted(answered.table, answered)
+
+    def asked(self) -> str:
+        return f"all rectangles of {listing(self.attributes)}"
+
+    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+        told = f"How many records lie in any rectangle of {listing(self.attributes)}."
+        return f"{told} The table holds every cell; a rectangle is the sum of its cells."
+
+    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
+        return f"A rectangle picked at random is typically off by {off} records."
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
+        return Drawing(table, "records", "Map", names_sides=True, adds_up=True)
+
+
+def rectangles(x: str, y: str, *, shape: str = "") -> Rectangles:
+    """Counts in every rectangle of two ordered attributes, such as longitude and latitude.
+
+    With `shape="sparse"` where most records are known to be in few places.
+    """
+    if x == y:
+        raise QueryError("a rectangle has one attribute for both sides", fix="name two different attributes")
+    return Rectangles((x, y), shape_of(shape))
+
+
+# -- quantiles --------------------------------------------------------------------------------------
+# `quantiles`: the values below which given shares of the records lie.
+
+QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+MEDIAN = (Fraction(1, 2),)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(Query):
+    """The values below which given shares of the records lie."""
+
+    attribute: str
+    at: tuple[Fraction, ...]
+    by: tuple[str, ...] = ()
+    bounds: bool = True
+    """Whether intervals are to be short: then they are read off counts. Otherwise ranks may be right instead."""
+
+    words: ClassVar = ("quantiles", "median")
+    keys: ClassVar = {
+        "quantiles": Key("text", ""),
+        "median": Key("text", ""),
+        "at": Key("numbers", QUARTILES),
+        "by": BY,
+        "bounds": Key("truth", True),
+        "whole": WHOLE,
+    }
+    column: ClassVar = "quantile"
+    numbers: ClassVar = False
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Quantiles:  # noqa: ARG003
+        if written["median"]:
+            if written["at"] != QUARTILES:
+                raise QueryError("a median is the quantile at 0.5", fix="leave `at` out, or write `quantiles`")
+            return median(written["median"], by=written["by"], bounds=written["bounds"])
+        if not written["at"]:
+            raise QueryError("the list of quantiles is empty", fix="list shares, or leave `at` out for quartiles")
+        return quantiles(written["quantiles"], at=written["at"], by=written["by"], bounds=written["bounds"])
+
+    def document(self) -> Json:
+        bounds = {} if self.bounds else {"bounds": False}
+        return {"quantiles": self.attribute, "at": [plain(share) for share in self.at], **bounds}
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute,)
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        return running_counts(self.attribute, self.by, domain)
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return splits_of((*self.by, self.attribute), domain)
+
+    def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
+        return RunningCounts(() if self.bounds else tuple(sorted(set(self.at))))
+
+    def columns(self, answered: Answered) -> Columns:
+        attribute, domain = answered.domain[self.attribute], answered.domain
+        codes = self._chosen(answered, attribute.size) if answered.table is None else self._read(answered.table)
+        values = attribute_values(attribute)
+        found, lower, upper = (values[[code[end] for code in codes]] for end in range(3))
+        shares = np.tile(np.array([float(share) for share in self.at]), len(codes) // len(self.at))
+        named = labels(splits_of(self.by, domain), domain, extra=len(self.at))
+        return named | {"quantile": shares, column_name(self.attribute): found, "lower": lower, "upper": upper}
+
+    def _read(self, table: CountTable) -> list[tuple[int, int, int]]:
+        """Codes of the quantiles and of the ends of their intervals, from running counts."""
+        lines = (part.reshape(-1, part.shape[-1]) for part in table.running(table.quantile_confidence))
+        return [
+            read_quantile(mid, low, high, share) for mid, low, high in zip(*lines, strict=True) for share in self.at
+        ]
+
+    def _chosen(self, answered: Answered, size: int) -> list[tuple[int, int, int]]:
+        """The same, where codes were chosen by their ranks: an interval ends where another one surely lies beyond."""
+        chosen, *totals = answered.sums
+        shares = sorted(set(self.at))
+        lines = np.asarray(chosen.numbers, np.int64).reshape(-1, len(shares)).tolist()
+        records = np.asarray(totals[0].numbers, np.int64).ravel().tolist() if totals else [0] * len(lines)
+        off = float(np.max(chosen.reach(1)))
+        found = [
+            dict(zip(shares, between_chosen(line, shares, total, off, size), strict=True))
+            for line, total in zip(lines, records, strict=True)
+        ]
+        return [by_share[share] for by_share in found for share in self.at]
+
+    def asked(self) -> str:
+        return f"{'median' if self.at == MEDIAN else 'quantiles'} of {self.attribute}"
+
+    def sentence(self, domain: Domain) -> str:
+        least = f"The least {with_unit(domain[self.attribute])} that {listing(map(_percent, self.at))}"
+        return f"{least} of the records do not exceed{for_each(self.by)}."
+
+    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
+        return f"The ranks of these values are typically off by {off} records."
+
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
+        attribute = domain[self.attribute]
+        shares = Places("share of the records", tuple(map(_percent, self.at)))
+        return Drawing(
+            (*splits_of(self.by, domain), shares), titled(attribute), self.asked().capitalize(), of=attribute
+        )
+
+
+def quantiles(attribute: str, *, at: Sequence[Number] = (), by: Sequence[str] = (), bounds: bool = True) -> Quantiles:
+    """Quantiles of an ordered attribute, by default the median and the quartiles; without `bounds`, by their ranks."""
+    shares = tuple(rational(q, name="`at`") for q in at) or QUARTILES
+    if any(not 0 <= q <= 1 for q in shares):
+        raise QueryError("a quantile is not between 0 and 1", fix="write shares such as 0.1, 0.5, 0.9")
+    return Quantiles(attribute, shares, names_of(by), bounds)
+
+
+def median(attribute: str, *, by: Sequence[str] = (), bounds: bool = True) -> Quantiles:
+    """The median of an ordered attribute: its quantile at one half."""
+    return quantiles(attribute, at=MEDIAN, by=by, bounds=bounds)
+
+
+def between_chosen(
+    codes: Sequence[int], shares: Sequence[Fraction], records: int, off: float, size: int
+) -> list[tuple[int, int, int]]:
+    """Each code that was chosen for a share, with the ends of an interval around the quantile of that share.
+
+    Pre   the rank of every code is within `off` of its share of the records, all at once with 95% probability; 0
+          records where their number is not told.
+    Post  with that probability every interval holds its quantile.
+    Why   a code whose rank is below that of a quantile, even if it is off by so much, lies at it or below; one above.
+
+    >>> between_chosen([10, 50, 90], [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)], 1000, 100.0, 101)
+    [(10, 0, 50), (50, 10, 90), (90, 50, 100)]
+    """
+    ranks = [float(share) * records for share in shares]
+    found = []
+    for code, rank in zip(codes, ranks, strict=True):
+        below = [c for c, r in zip(codes, ranks, strict=True) if r + off < rank]
+        above = [c for c, r in zip(codes, ranks, strict=True) if r - off >= max(rank, 1.0)]
+        found.append((code, max(below, default=0), min(above, default=size - 1)))
+    return found
+
+
+def read_quantile(running: Floats, lower: Floats, upper: Floats, share: Fraction) -> tuple[int, int, int]:
+    """The first code whose running count reaches the share, and the codes that cannot be ruled out.
+
+    Why   the true quantile x has S(x) >= q n > S(x - 1). It is left out only if the interval of S(x) lies below q n or
+          that of S(x - 1) not below it: each happens with half of 5%, since the intervals are symmetric. The total n is
+          taken from the last interval: its lower end for the first test, its upper end for the second.
+    """
+    size = len(running)
+    target = _ceiling(float(share) * max(running[-1], 0.0))
+    code = min(int(np.searchsorted(np.maximum.accumulate(running), target)), size - 1)
+    low_target = _ceiling(float(share) * max(lower[-1], 0.0))
+    high_target = _ceiling(float(share) * max(upper[-1], 0.0))
+    possible = upper >= low_target
+    first = int(np.argmax(possible)) if possible.any() else size - 1
+    before = np.concatenate([[-np.inf], lower[:-1]])
+    still = np.flatnonzero(before < high_target)
+    final = int(still[-1]) if len(still) else 0
+    return code, min(first, code), max(final, code)
+
+
+def _ceiling(target: float) -> float:
+    return max(1.0, math.ceil(target - 1e-9))
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(100 * share):.6g}%"

@@ -1,0 +1,347 @@
+"""Answers in open formats: Parquet and CSV, JSON-stat, Frictionless data packages, CSV on the Web.
+
+Both describe the CSV files as they are, the apostrophes of `column_files` included. Hashes of files are left to
+release.json. Nothing is said here that the policy, the plan and the answers do not say.
+"""
+
+from __future__ import annotations
+
+import csv as csv_module
+import errno
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from tetraodon.domain import Domain
+from tetraodon.engine.duckdb_source import WRITTEN_TABLES
+from tetraodon.engine.duckdb_source import text as sql_text
+from tetraodon.query.query import MEASURED, Columns, Drawing, column_name
+from tetraodon.releases.answer import Answer
+from tetraodon.releases.plan import PlannedItem
+from tetraodon.releases.release import Release
+from tetraodon.releases.report import axis_of, value_column
+from tetraodon.report.picture import DrawnAxis
+
+# -- column files -----------------------------------------------------------------------------------
+# Columns to Parquet and CSV files, whose cells no spreadsheet runs as formulas.
+#
+# Short columns are written as text and turned into Parquet by the DuckDB that is loaded anyway; long ones are worth
+# the tenth of a second it takes to import pyarrow. (Handing DuckDB arrays or lists imports pandas, which takes longer
+# still.)
+#
+# A text that begins with one of = + - @, a tab or a line break, in their wide forms too, gets an apostrophe in front;
+# so does one that begins with apostrophes before such a character, so that taking one off always gives the text back.
+# Numbers stay numbers, and so do texts that consist of numbers, such as the bin `-5..0`.
+
+SHORT = 50_000
+SQL_TYPES = {"i": "BIGINT", "f": "DOUBLE", "b": "BOOLEAN", "M": "DATE", "O": "VARCHAR"}
+RISKY = "'*[=+@\t\r\n＝＋－＠-].*"
+NUMBERS = r"[+-]?[0-9]+([.,][0-9]+)?(\.\.[+-]?[0-9]+([.,][0-9]+)?)?"
+"""The same patterns for Python and for DuckDB, of whole cells."""
+
+
+def write_columns(stem: Path, columns: dict[str, NDArray[Any]], *, csv: bool = True) -> None:
+    """Write `stem.parquet`, and `stem.csv` beside it. Raises OSError when the disk does not take them."""
+    parquet, text = (stem.with_name(stem.name + ending) for ending in (".parquet", ".csv"))
+    try:
+        if len(next(iter(columns.values()))) <= SHORT:
+            _write_short(columns, parquet, text)
+        else:
+            _write_long(columns, parquet, text)
+    except duckdb.Error as error:
+        raise OSError(errno.ENOSPC, "cannot write") from error
+    if not csv:
+        text.unlink()
+
+
+def _write_short(columns: dict[str, NDArray[Any]], parquet: Path, text: Path) -> None:
+    _write_text(columns, text, str)
+    types = ", ".join(f"{sql_text(name)}: '{SQL_TYPES[column.dtype.kind]}'" for name, column in columns.items())
+    with WRITTEN_TABLES.cursor() as connection:
+        table = f"read_csv({sql_text(str(text))}, header = true, delim = ',', quote = '\"', escape = '\"', "
+        table += f"columns = {{{types}}}, nullstr = '\x01', allow_quoted_nulls = false)"
+        connection.execute(
+            f"COPY (SELECT * FROM {table}) TO {sql_text(str(parquet))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+    _write_text(columns, text, harmless_cell)
+
+
+def _write_text(columns: dict[str, NDArray[Any]], path: Path, spelt: Callable[[str], str]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv_module.writer(file, quoting=csv_module.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(map(spelt, columns))
+        writer.writerows(zip(*(_plain(column, spelt) for column in columns.values()), strict=True))
+
+
+def _plain(column: NDArray[Any], spelt: Callable[[str], str]) -> list[Any]:
+    """Values whose text reads back as the same."""
+    if column.dtype.kind == "b":
+        return ["true" if value else "false" for value in column.tolist()]
+    if column.dtype.kind == "O":
+        return [spelt(value) for value in column.tolist()]
+    return [str(value) for value in column.tolist()] if column.dtype.kind == "M" else list(column.tolist())
+
+
+def _write_long(columns: dict[str, NDArray[Any]], file: Path, text: Path) -> None:
+    import pyarrow
+    from pyarrow import csv, parquet
+
+    parquet.write_table(pyarrow.table(columns), file, compression="zstd")
+    spelt = {
+        harmless_cell(name): column if column.dtype.kind in "if" else np.array(_plain(column, harmless_cell), object)
+        for name, column in columns.items()
+    }
+    csv.write_csv(pyarrow.table(spelt), text)
+
+
+def harmless_cell(text: str) -> str:
+    """A text as a cell of a CSV file.
+
+    >>> harmless_cell("=cmd|' /C calc'!A0"), harmless_cell("-5..0"), harmless_cell("plain")
+    ("'=cmd|' /C calc'!A0", '-5..0', 'plain')
+    """
+    risky = re.fullmatch(RISKY, text, re.DOTALL) and not re.fullmatch(NUMBERS, text, re.ASCII)
+    return f"'{text}" if risky else text
+
+
+def harmless_sql(column: str) -> str:
+    """The same rule as an expression of DuckDB over a column of text."""
+    risky, numbers = (pattern.replace("'", "''") for pattern in (RISKY, NUMBERS))
+    return (
+        f"CASE WHEN regexp_full_match({column}, '{risky}', 's') AND NOT regexp_full_match({column}, '{numbers}') "
+        f"THEN chr(39) || {column} ELSE {column} END"
+    )
+
+
+# -- json stat --------------------------------------------------------------------------------------
+# Tables of answers as JSON-stat 2.0 datasets, which statistics offices and their tools read.
+#
+# The last dimension, `measure`, has the answer and both ends of its 95% interval.
+
+MOST_CELLS = 50_000
+"""Longer tables are in Parquet and CSV only: JSON would take many times their size."""
+
+
+def is_json_table(item: PlannedItem, domain: Domain) -> bool:
+    """Whether an answer is a table of numbers of a size that JSON is good for; the plan alone decides."""
+    drawing = _drawing(item, domain)
+    if drawing is None or (drawing.of is not None and not drawing.of.numeric):
+        return False
+    return math.prod(axis_of(side, domain).size for side in drawing.sides) <= MOST_CELLS
+
+
+def json_stat_text(answer: Answer, title: str, when: str) -> str:
+    """An answer as a dataset.
+
+    Pre   `is_json_table` of its item.
+    """
+    drawing, columns = _drawing(answer.item, answer.domain), answer.columns
+    assert drawing is not None, "it is a table"
+    axes = [axis_of(side, answer.domain) for side in drawing.sides]
+    word = value_column(columns)
+    measures = {word: drawing.title, "lower": "lower end (95%)", "upper": "upper end (95%)"}
+    measures |= {MEASURED: "as measured, not rounded"} if MEASURED in columns else {}
+    dimensions = {_free(axis.title, axes[:place]): _dimension(axis) for place, axis in enumerate(axes)}
+    metric = _free("measure", axes)
+    dimensions[metric] = {"label": "measure", "category": {"index": list(measures), "label": measures}}
+    roles = {"metric": [metric]}
+    if times := [name for name, axis in zip(dimensions, axes, strict=False) if axis.kind == "date"]:
+        roles["time"] = times
+    values = np.stack([columns[name].astype(float) for name in measures], axis=-1).ravel().tolist()
+    document = {
+        "version": "2.0",
+        "class": "dataset",
+        "label": answer.sentence,
+        "source": title,
+        "updated": when,
+        "id": list(dimensions),
+        "size": [len(dimension["category"]["index"]) for dimension in dimensions.values()],
+        "role": roles,
+        "dimension": dimensions,
+        "value": [value if math.isfinite(value) else None for value in values],
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _drawing(item: PlannedItem, domain: Domain) -> Drawing | None:
+    return item.item.query.drawing(domain, item.strategy.table)
+
+
+def _free(title: str, others: list[DrawnAxis]) -> str:
+    """A name of a dimension that no other has."""
+    taken = {axis.title for axis in others}
+    while title in taken:
+        title += "_"
+    return title
+
+
+def _dimension(axis: DrawnAxis) -> dict[str, Any]:
+    texts = [axis.text(place) for place in range(axis.size)]
+    if len(set(texts)) == len(texts):
+        return {"label": axis.title, "category": {"index": texts}}
+    numbered = [str(place) for place in range(axis.size)]
+    return {"label": axis.title, "category": {"index": numbered, "label": dict(zip(numbered, texts, strict=True))}}
+
+
+# -- table metadata ---------------------------------------------------------------------------------
+
+PACKAGE = "datapackage.json"
+CSV_ON_THE_WEB = "answers/csv-metadata.json"
+"""Where readers of CSV on the Web look for it, beside the files: section 5.3 of its model for tabular data."""
+METADATA_TYPES = {
+    "i": ("integer", "integer"),
+    "f": ("number", "double"),
+    "b": ("boolean", "boolean"),
+    "M": ("date", "date"),
+}
+"""By the kind of an array: the word of Frictionless, and that of CSV on the Web; all else is text."""
+MEANING = {
+    "lower": "The lower end of an interval that holds the true number with a probability of at least 95%.",
+    "upper": "The upper end of an interval that holds the true number with a probability of at least 95%.",
+    MEASURED: "The number as all measurements together tell it: not rounded, below zero where noise took it there.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a CSV file: its heading there, what it is, and what kind of values it has."""
+
+    heading: str
+    meaning: str
+    kind: str
+    web_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A CSV file of the folder `answers`, as others are told of it."""
+
+    name: str
+    title: str
+    meaning: str
+    fields: tuple[Field, ...]
+
+
+def table_files(release: Release) -> list[TableFile]:
+    """Every answer, those that tell names too."""
+    domain = release.plan.policy.domain
+    units = {column_name(attribute.name): attribute.unit for attribute in domain}
+    found = [
+        TableFile(
+            answer.name,
+            answer.item.item.title or answer.name,
+            " ".join((answer.sentence, *answer.item.item.notes)),
+            tuple(fields_of(answer.columns, units)),
+        )
+        for answer in release
+    ]
+    told = release.names.values()
+    return found + [
+        TableFile(n.name, n.item.item.title or n.name, n.item.sentence, tuple(fields_of(n.columns, units)))
+        for n in told
+    ]
+
+
+def fields_of(columns: Columns, units: Mapping[str, str]) -> Iterator[Field]:
+    """The columns of an answer's CSV file, in order."""
+    for name, column in columns.items():
+        kind, web_kind = METADATA_TYPES.get(column.dtype.kind, ("string", "string"))
+        meaning = f"{name}, in {units[name]}" if units.get(name) else MEANING.get(name, "")
+        yield Field(harmless_cell(name), meaning, kind, web_kind)
+
+
+def package_text(release: Release) -> str:
+    """datapackage.json: a tabular data package, with a resource for every answer."""
+    policy, files = release.plan.policy, table_files(release)
+    office = policy.publisher
+    resources = [
+        {
+            "name": slug,
+            "path": f"answers/{file.name}.csv",
+            "profile": "tabular-data-resource",
+            "title": file.title,
+            "description": file.meaning,
+            "format": "csv",
+            "mediatype": "text/csv",
+            "encoding": "utf-8",
+            "schema": {"fields": [_named(field) for field in file.fields], "missingValues": []},
+        }
+        for slug, file in zip(slugs(file.name for file in files), files, strict=True)
+    ]
+    package = {
+        "profile": "tabular-data-package",
+        "name": slugs([policy.dataset])[0],
+        "title": policy.title or policy.dataset,
+        "created": f"{release.when}T00:00:00Z",
+        "resources": resources,
+    }
+    package |= {"sources": [{"title": office.source}]} if office.source else {}
+    if office.licence:
+        package["licenses"] = [
+            {"name": re.sub(r"[^-\w.]+", "-", office.licence, flags=re.ASCII), "title": office.licence}
+        ]
+    package |= {"contributors": [{"title": office.name, "role": "publisher"}]} if office.name else {}
+    return _text(package)
+
+
+def _named(field: Field) -> dict[str, str]:
+    return {"name": field.heading, "type": field.kind} | ({"description": field.meaning} if field.meaning else {})
+
+
+def web_text(release: Release) -> str:
+    """csv-metadata.json: the metadata of CSV on the Web, with a table for every answer."""
+    policy = release.plan.policy
+    tables = [
+        {
+            "url": f"{file.name}.csv",  # names of items are letters, digits, . - and _
+            "dc:title": file.title,
+            "dc:description": file.meaning,
+            "tableSchema": {"columns": [_column(place, field) for place, field in enumerate(file.fields, 1)]},
+        }
+        for file in table_files(release)
+    ]
+    group = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "dc:title": policy.title or policy.dataset,
+        "dc:issued": {"@value": release.when, "@type": "xsd:date"},
+        "tables": tables,
+    }
+    words = {"dc:publisher": policy.publisher.name, "dc:license": policy.publisher.licence}
+    return _text(group | {word: text for word, text in words.items() if text})
+
+
+def _column(place: int, field: Field) -> dict[str, Any]:
+    """Names of columns become parts of addresses there, so those that are not plain ASCII words are numbered."""
+    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", field.heading)
+    column = {
+        "name": field.heading if plain else f"column_{place}",
+        "titles": field.heading,
+        "datatype": field.web_kind,
+    }
+    return column | ({"dc:description": field.meaning} if field.meaning else {})
+
+
+def slugs(names: Iterable[str]) -> list[str]:
+    """Names of small ASCII letters, digits, `.`, `-` and `_`, as data packages have them; each once.
+
+    >>> slugs(["Ages", "ages", "größe"])
+    ['ages', 'ages-2', 'gr-e']
+    """
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-.") or "answer"
+        free = (plain if number == 1 else f"{plain}-{number}" for number in range(1, len(found) + 2))
+        found.append(next(slug for slug in free if slug not in found))
+    return found
+
+
+def _text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,306 @@
+"""A plan: how every item of a policy will be answered, at what scale of noise, with what error, and the proof.
+
+A plan is a function of policy, workload and budget alone. It never sees the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import Any
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.correlated_records import adds_up, certify_release, priced_for_each
+from tetraodon.display import Displayed, number_of
+from tetraodon.domain import Domain
+from tetraodon.errors import PolicyError, QueryError, Refused
+from tetraodon.exact.arrays import on_one_thread
+from tetraodon.exact.rational import Number, decimal_text
+from tetraodon.inference.least_squares import Remembered
+from tetraodon.mechanism.marginals import table_errors
+from tetraodon.mechanism.strategy import Mechanism, Scaled, Strategy
+from tetraodon.noise.discrete import drawable
+from tetraodon.noise.laws import GAUSSIAN, LAPLACE, Currency, NoiseLaw, law_named
+from tetraodon.policy.load import AnyPolicy, load_policy
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.query.linear import Measurement
+from tetraodon.releases.joint_tables import planned_together
+from tetraodon.releases.names_plan import PlannedNames, plan_names
+from tetraodon.releases.proposals import (
+    KnownOffers,
+    Limit,
+    choose,
+    expected,
+    fill,
+    for_one_release,
+    for_own_secrets,
+    limit_of,
+)
+
+ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class PlannedItem:
+    """One item of a plan. Errors are root mean squared errors per answer."""
+
+    item: Item
+    strategy: Strategy
+    scale: Fraction
+    certificate: Certificate
+    expected_error: float
+    baseline_error: float
+    baseline: Mechanism
+    """What plain differential privacy would use."""
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def mechanism(self) -> str:
+        """The word for how it is answered, as documents have it."""
+        return self.strategy.mechanism.name
+
+    def scaled(self, domain: Domain) -> Scaled:
+        """Its strategy at its scale of noise."""
+        return Scaled(self.strategy, self.scale, self.strategy.inside(domain))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What this item would lose if it were released alone."""
+        return Fraction(self.certificate.epsilon)
+
+    @cached_property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return self.strategy.measurements(self.scale)
+
+    def __repr__(self) -> str:
+        return f"<PlannedItem {self.name}: {self.mechanism}, expected error {self.expected_error:.3g}>"
+
+
+@dataclass(frozen=True)
+class Plan(Displayed):
+    """What will be measured for every item, and the certificate of all of it together."""
+
+    policy: Policy
+    items: tuple[PlannedItem, ...]
+    certificate: Certificate
+    names: tuple[PlannedNames, ...] = ()
+    """What is told of columns of open text. Iterating over a plan gives the other items."""
+    known: KnownOffers = field(default_factory=KnownOffers, compare=False, repr=False)
+    """What was offered for its items, for plans that differ a little."""
+
+    @cached_property
+    def remembered(self) -> Remembered:
+        """How its sums are estimated, and how well: worked out once for all its releases."""
+        return Remembered()
+
+    @cached_property
+    def told(self) -> dict[Hashable, Any]:
+        """What others worked out about it, under keys of their own: the same for every release."""
+        return {}
+
+    def __iter__(self) -> Iterator[PlannedItem]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, name: str) -> PlannedItem:
+        for item in self.items:
+            if item.name == name:
+                return item
+        raise QueryError(f"the plan has no item {name!r}", fix=f"use one of: {', '.join(i.name for i in self.items)}")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the whole release loses. Never more than the items' losses added up, and often less."""
+        return Fraction(self.certificate.epsilon)
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.policy.dataset}: {number_of(len(self), 'item')}, epsilon {decimal_text(self.epsilon)}>"
+
+
+@on_one_thread
+def plan(
+    policy: AnyPolicy,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    noise: str | NoiseLaw | None = None,
+) -> Plan:
+    """The best strategies we have for a policy's items, certified together at the policy's budget.
+
+    Post  the certificate of the whole release is the budget (0 when every answer is exact by policy). Items on the
+          same worst step share it as their `share` says; items that no single step moves together need not share.
+          Where the budget has a delta, Laplace and Gaussian noise are both planned, unless `noise` says which, and the
+          one with the smaller errors is taken; Laplace noise leaves the delta unused.
+    """
+    policy = load_policy(policy)
+    if epsilon is not None or delta is not None:
+        policy = policy.with_budget(epsilon, delta)
+    law = None if noise is None else law_named(noise)
+    if law is not None and law.currency is not Currency.PURE and not policy.delta:
+        raise PolicyError(f"{law.words} noise needs a delta", fix="write `budget: {epsilon: 1, delta: 1e-6}`")
+    return reduce(better, offers(policy)) if law is None else _plan_with(policy, law)
+
+
+@on_one_thread
+def preview(policy: AnyPolicy, *, previous: Plan | None = None) -> Plan:
+    """The plan of a policy after a change: `plan` with what did not change taken from an earlier plan or preview.
+
+    Post  equal to `plan(policy)`, every figure and certificate: what is reused is what mechanisms offered for the same
+          question under the same secrets. Scales, errors and certificates are computed for this policy.
+    """
+    policy = load_policy(policy)
+    if previous is None:
+        return reduce(better, offers(policy))
+    if policy.graph == previous.policy.graph:  # with all that it remembers
+        policy = replace(policy, graph=previous.policy.graph)
+    return reduce(better, offers(policy, previous.known.next()))
+
+
+def offers(policy: Policy, known: KnownOffers | None = None) -> tuple[Plan, ...]:
+    """The plans with each kind of noise that a policy's budget allows; the `better` one is its plan."""
+    known = known or KnownOffers()
+    if policy.rho is not None:
+        return (_plan_with(policy, GAUSSIAN, known),)
+    pure = _plan_with(policy, LAPLACE, known)
+    if not policy.delta or policy.names:  # names need all of it
+        return (pure,)
+    try:
+        return pure, _plan_with(policy, GAUSSIAN, known)
+    except Refused:  # squares are harder to certify; what has no certificate is not offered
+        return (pure,)
+
+
+def better(one: Plan, other: Plan) -> Plan:
+    """The plan with the smaller errors, by the product of their ratios; the first if they are alike."""
+    ratios = [b.expected_error / a.expected_error for a, b in zip(one, other, strict=True) if a.expected_error]
+    return other if sum(math.log(ratio) for ratio in ratios if ratio) < 0 else one
+
+
+def keeps_budget(certificate: Certificate, policy: Policy) -> bool:
+    """Whether a release loses no more than a policy allows."""
+    if not certificate.finite or certificate.delta > policy.delta:
+        return False
+    if certificate.rho is not None and policy.rho is not None:
+        return certificate.rho <= policy.rho
+    return certificate.epsilon <= policy.epsilon
+
+
+def _plan_with(policy: Policy, noise: NoiseLaw, known: KnownOffers | None = None) -> Plan:
+    if not policy.items and not policy.names:
+        raise PolicyError("there is nothing to release", fix="list at least one item under `release`", where="release")
+    known = known or KnownOffers()
+    names, rest = plan_names(policy)
+    priced = priced_for_each(rest, noise)
+    limit = limit_of(priced, noise)
+    alone = _settle(priced, limit, known) if policy.items else []
+    together = planned_together(policy.items, alone, priced, limit)
+    chosen = for_own_secrets(policy, for_one_release(policy, together))
+    both = zip(policy.items, chosen, strict=True)
+    planned = read_together([planned_item(item, *one, policy, known=known) for item, one in both], policy.domain)
+    above = [item.above for item in names]
+    certificate = certify_release(policy, [m for item in planned for m in item.measurements], names=above)
+    if not keeps_budget(certificate, policy):
+        raise Refused("the plan does not keep its budget", fix="report this: the kernel and the planner disagree")
+    for item in planned:  # before anything is paid for
+        for measurement in item.measurements:
+            drawable(measurement.scale or 1, name=f"the scale of the noise on {item.name}")
+    return Plan(policy, planned, certificate, names, known)
+
+
+def _settle(policy: Policy, limit: Limit, known: KnownOffers) -> list[tuple[Strategy, Fraction]]:
+    """Strategies and scales: chosen for each item's share, and again for the price that filling the budget gave it."""
+    shares = sum(item.share for item in policy.items)
+    prices = [limit.amount * item.share / shares for item in policy.items]
+    chosen: list[tuple[Strategy, Fraction]] = []
+    scales: list[Fraction] = []
+    offered = [None if item.query.shaped_by_budget else known.of(item, policy, limit) for item in policy.items]
+    for _ in range(ROUNDS):
+        again = [
+            choose(item, policy, Limit(limit.noise, price), those)
+            for item, price, those in zip(policy.items, prices, offered, strict=True)
+        ]
+        if [(s.mechanism, s.table) for s, _ in again] == [(s.mechanism, s.table) for s, _ in chosen]:
+            break
+        chosen = again
+        # the shares, not the last prices, say how the items rise
+        first = [
+            (strategy, limit.scale(scale, limit.amount * item.share / (price * shares)) if scale else scale)
+            for (strategy, scale), price, item in zip(chosen, prices, policy.items, strict=True)
+        ]
+        scales = fill(policy, first, limit)
+        prices = [
+            price * limit.factor(at_price, scale) if scale else price
+            for price, (_, at_price), scale in zip(prices, chosen, scales, strict=True)
+        ]
+    return [(strategy, scale) for (strategy, _), scale in zip(chosen, scales, strict=True)]
+
+
+def read_together(items: Sequence[PlannedItem], domain: Domain) -> tuple[PlannedItem, ...]:
+    """Items of a plan, with the errors of tables that are read together as they are then."""
+    joined = [item for item in items if item.strategy.mechanism.read_together]
+    errors = table_errors([item.scaled(domain) for item in joined])
+    told = {item.name: error for item, error in zip(joined, errors, strict=True)}
+    return tuple(replace(item, expected_error=told.get(item.name, item.expected_error)) for item in items)
+
+
+ENDLESS = Fraction(2**50)
+"""A scale of noise at which nothing is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What plain differential privacy would do at the same price: its error, and how it would answer."""
+
+    error: float
+    mechanism: Mechanism
+
+
+def planned_item(
+    item: Item,
+    strategy: Strategy,
+    scale: Fraction,
+    policy: Policy,
+    baseline: Baseline | None = None,
+    known: KnownOffers | None = None,
+) -> PlannedItem:
+    """An item at a given scale of noise: its certificate, its error, and the baseline, planned unless it is known."""
+    measured = strategy.measurements(scale)
+    certificate = certify_release(policy, measured)
+    add = policy.once and adds_up(policy.attackers)
+    counted = certify_release(replace(policy, once=False), measured) if add else certificate
+    error = expected(item, strategy, scale, policy)
+    usual = baseline or _baseline(item, strategy, scale, counted, policy, known or KnownOffers())
+    return PlannedItem(item, strategy, scale, certificate, error, usual.error, usual.mechanism)
+
+
+def _baseline(
+    item: Item,
+    strategy: Strategy,
+    own_scale: Fraction,
+    certificate: Certificate,
+    policy: Policy,
+    known: KnownOffers,
+) -> Baseline:
+    noise = strategy.noise if policy.rho is None else GAUSSIAN
+    limit = limit_of(policy, noise)
+    price = limit.loss(certificate) or limit.amount * item.share / sum(i.share for i in policy.items)
+    plain = policy.plain()
+    at_price = Limit(noise, price)
+    try:
+        usual, scale = choose(item, plain, at_price, known.of(item, plain, at_price, usual=True))
+    except Refused:
+        if strategy.mechanism.adds_noise:
+            raise
+        usual, scale = strategy, ENDLESS  # where nothing is told exactly, nobody can show records with noise on each
+    error = expected(item, usual, scale, policy)
+    if policy.graph == plain.graph and (own := expected(item, strategy, own_scale, policy)) < error:
+        return Baseline(own, strategy.mechanism)  # nothing else was promised
+    return Baseline(error, usual.mechanism)

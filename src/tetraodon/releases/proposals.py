@@ -1,0 +1,370 @@
+"""The least-error proposal for every item, and how the budget is shared between items."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from tetraodon.certificate.certificate import Certificate
+from tetraodon.certificate.correlated_records import certify_release, noises_of, priced_by_law, squares_lost
+from tetraodon.certificate.edge_noise import standing_in
+from tetraodon.certificate.kernel import certify_measurements
+from tetraodon.certificate.pair_loss import loss_of_pair, rho_of_pair
+from tetraodon.domain import Domain
+from tetraodon.errors import Refused
+from tetraodon.exact.zcdp import finest, rho_at, sqrt_above
+from tetraodon.mechanism.direct import EXACT
+from tetraodon.mechanism.registry import proposals
+from tetraodon.mechanism.strategy import Scaled, Strategy
+from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
+from tetraodon.policy.attackers import Contacts
+from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.query.kinds import Query
+from tetraodon.query.linear import ANSWER_LIMIT, Measurement
+
+# -- budget -----------------------------------------------------------------------------------------
+# Sharing a budget between items so that none of it is left lying.
+#
+# Items that no single step can move together do not compete: under "one attribute at a time" a table of ages
+# and a table of incomes may each use the whole budget. So budgets are filled like water: all items rise in
+# proportion to their shares until some step costs the whole budget; the items on that step stop, the others rise on.
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What may be lost, in the currency of one kind of noise: epsilon for Laplace, rho for Gaussian noise.
+
+    Why   both losses are a maximum over steps of sums over answers: of |moved| / scale, or of (moved / sigma)^2 / 2. So
+          one falls as 1 / scale and the other as 1 / sigma^2.
+    """
+
+    noise: NoiseLaw
+    amount: Fraction
+
+    @property
+    def pure(self) -> bool:
+        """Whether it is in epsilon. Refuses a law without a known loss."""
+        return self.noise.currency is Currency.PURE
+
+    def loss(self, certificate: Certificate) -> Fraction:
+        return Fraction(certificate.epsilon) if self.pure else certificate.rho or Fraction(0)
+
+    def of_pair(self, policy: Policy, measurements: Sequence[Measurement], pair: tuple[Any, Any]) -> Fraction:
+        """What one step loses; all rows of a person may take it."""
+        if self.pure:
+            return policy.rows_per_person * loss_of_pair(policy.domain, measurements, pair)
+        return policy.rows_per_person**2 * rho_of_pair(policy.domain, measurements, pair)
+
+    def scale(self, scale: Fraction, factor: Fraction) -> Fraction:
+        """The scale at which `factor` times as much is lost, or a little less."""
+        return scale / factor if self.pure else sqrt_above(scale**2 / factor)
+
+    def factor(self, before: Fraction, after: Fraction) -> Fraction:
+        """How many times as much is lost at another scale."""
+        return before / after if self.pure else (before / after) ** 2
+
+
+def limit_of(policy: Policy, noise: NoiseLaw) -> Limit:
+    """A policy's budget. For Gaussian noise, the rho that gives (epsilon, delta); Laplace noise needs no delta."""
+    if noise.currency is Currency.PURE:
+        return Limit(noise, policy.epsilon)
+    if noise.currency is not Currency.ZCDP:
+        raise noise.unknown("privacy loss")
+    return Limit(noise, policy.rho or rho_at(policy.epsilon, policy.delta))
+
+
+def fill(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], limit: Limit | None = None) -> list[Fraction]:
+    """Scales of noise for the chosen strategies, given first scales whose losses stand as the shares do.
+
+    Post  all measurements together lose the budget at most, and no item's scale could be smaller alone, unless a
+          loss is only known by a bound, in which case all scales are stretched alike.
+    """
+    limit = limit or limit_of(policy, LAPLACE)
+    scales = [scale for _, scale in chosen]
+    rising = {number for number, scale in enumerate(scales) if scale > 0}
+    lone = _lone(policy, [strategy for strategy, _ in chosen])
+    while rising:
+        found = _rise(policy, chosen, scales, rising, limit)
+        if found is None:
+            times = limit.amount / limit.loss(certify(policy, chosen, scales))
+            return [limit.scale(scale, times) if scale else scale for scale in scales]
+        factor, step = found
+        scales = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
+        lost = {n: limit.of_pair(policy, _noisy(policy.graph, chosen, scales, {n}), step) for n in rising}
+        rising -= {n for n, loss in lost.items() if loss}
+        least = min((loss for n, loss in lost.items() if loss and n in lone), default=None)
+        if least is not None and ABSENT not in step:
+            rising -= {n for n in rising & lone if limit.loss(_alone(policy, chosen, scales, {n})) >= least}
+    return scales
+
+
+def for_one_release(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[tuple[Strategy, Fraction]]:
+    """The same strategies with all noise shrunk alike, by as much as one release may where the budget is spent `once`.
+
+    Pre   they keep the budget as zCDP counts it.
+    """
+    if not policy.once:
+        return list(chosen)
+    measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
+    lost = squares_lost(policy, measured, policy.delta)
+    if not lost.rho or not priced_by_law(measured):
+        return list(chosen)
+    factor = finest(lost.rho, noises_of(measured, policy.domain), policy.epsilon - lost.beside, policy.delta)
+    return [(strategy, scale * factor) for strategy, scale in chosen]
+
+
+def for_own_secrets(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]]) -> list[tuple[Strategy, Fraction]]:
+    """The same strategies with all noise shrunk alike, by as much as the secrets of people with contacts allow.
+
+    Pre   they keep the budget if any change of anybody's row is a secret.
+    """
+    if not isinstance(policy.attackers, Contacts) or not policy.graph.has_edges:
+        return list(chosen)
+    measured = [m for strategy, scale in chosen for m in strategy.measurements(scale)]
+    factor = Fraction(certify_release(policy, measured).epsilon) / policy.epsilon
+    return [(strategy, scale * factor) for strategy, scale in chosen] if factor else list(chosen)
+
+
+def _lone(policy: Policy, strategies: Sequence[Strategy]) -> set[int]:
+    """Items that look at one factor each, which no other item looks at.
+
+    Why   a step that costs the whole budget costs no less if it changes the factor of such an item that loses as much
+          in place of another's. So where one of them stops, all stop that lose as much: of a thousand alike, of which
+          ten change at a time, not ten in each round.
+    """
+    graph = policy.graph
+    if graph.known or graph.groups is not None:
+        return set()
+    looked_at = [{graph.place_of[n] for q in (*s.noisy, *s.exact) for n in q.names} for s in strategies]
+    times = Counter(place for places in looked_at for place in places)
+    return {n for n, places in enumerate(looked_at) if len(places) == 1 and all(times[p] == 1 for p in places)}
+
+
+def certify(policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction]) -> Certificate:
+    """The certificate of all items together at given scales."""
+    return certify_measurements(
+        policy.graph, _all(policy.graph, chosen, scales, range(len(scales))), rows_per_person=policy.rows_per_person
+    )
+
+
+def _alone(
+    policy: Policy, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: set[int]
+) -> Certificate:
+    """The certificate of some of the items."""
+    return certify_measurements(
+        policy.graph, _all(policy.graph, chosen, scales, numbers), rows_per_person=policy.rows_per_person
+    )
+
+
+def _all(
+    graph: SecretGraph,
+    chosen: Sequence[tuple[Strategy, Fraction]],
+    scales: Sequence[Fraction],
+    numbers: Sequence[int] | range | set[int],
+) -> list[Measurement]:
+    """What is measured, or stands in for it: of that the worst step is known, where the loss itself is a bound."""
+    measured = [m for number in numbers for m in chosen[number][0].measurements(scales[number])]
+    return standing_in(measured, graph)
+
+
+def _rise(
+    policy: Policy,
+    chosen: Sequence[tuple[Strategy, Fraction]],
+    scales: Sequence[Fraction],
+    rising: set[int],
+    limit: Limit,
+) -> tuple[Fraction, tuple[Any, Any]] | None:
+    """The largest factor by which the losses of the rising items may grow, and the step that then costs the budget.
+
+    None where a loss is not exact.
+
+    Why   the loss is a maximum of functions c + t d, one for every step. From a factor that is too large, the step
+          that attains the maximum gives the next, smaller one, and after finitely many the maximum is the budget. The
+          last such step costs all of it: whatever item it moves can rise no more, and it moves at least one that rose.
+    """
+    alone = _alone(policy, chosen, scales, rising)
+    if not alone.exact or alone.witness is None:
+        return None
+    factor, step = limit.amount / limit.loss(alone), alone.witness
+    while True:
+        raised = [limit.scale(scale, factor) if number in rising else scale for number, scale in enumerate(scales)]
+        found = certify(policy, chosen, raised)
+        if not found.exact or found.witness is None:
+            return None
+        if limit.loss(found) <= limit.amount:
+            return factor, step
+        step = found.witness
+        moving, still = (
+            limit.of_pair(policy, _noisy(policy.graph, chosen, scales, numbers), step)
+            for numbers in (rising, set(range(len(scales))) - rising)
+        )
+        factor = (limit.amount - still) / moving
+
+
+def _noisy(
+    graph: SecretGraph, chosen: Sequence[tuple[Strategy, Fraction]], scales: Sequence[Fraction], numbers: set[int]
+) -> list[Measurement]:
+    return [m for m in _all(graph, chosen, scales, numbers) if m.scale > 0]
+
+
+# -- best proposal ----------------------------------------------------------------------------------
+
+
+def _certify(policy: Policy, measurements: Sequence[Measurement]) -> Certificate:
+    return certify_measurements(policy.graph, measurements, rows_per_person=policy.rows_per_person, delta=policy.delta)
+
+
+Offered: TypeAlias = tuple[list[tuple[Strategy, Fraction]], bool]
+"""Proposals with what each loses at a scale of one, and whether others were left out as too long."""
+
+
+def offered(item: Item, policy: Policy, limit: Limit, *, usual: bool = False) -> Offered:
+    """What mechanisms propose for an item, priced; the price that it may have matters only if that shapes it.
+
+    Post  what is proposed where any two records are a secret is there as well, priced under the policy: who promises
+          less than plain differential privacy never errs more.
+    """
+    priced = policy
+    if item.query.shaped_by_budget:  # how fine its table is depends on its part of the budget
+        priced = policy.with_epsilon(policy.epsilon * limit.amount / limit_of(policy, limit.noise).amount)
+    found, too_long = [], False
+    refused: Refused | None = None
+    for strategy, own in _proposed(item, priced, usual):
+        if item.error and not strategy.mechanism.adds_noise:
+            continue  # what is wanted is a bound that holds
+        if strategy.made_for not in (None, limit.noise):
+            continue
+        strategy, inside = replace(strategy, noise=limit.noise), strategy.inside(policy.domain)
+        if any(query.size(inside) > ANSWER_LIMIT for query in (*strategy.noisy, *strategy.exact)):
+            too_long = True
+            continue
+        try:
+            unit = _certify(policy, strategy.measurements(Fraction(1)))
+        except Refused as error:
+            if own and strategy.among is None:
+                raise
+            refused = error if own else refused  # another may be simpler to certify for a part of the records
+            continue
+        if unit.finite:
+            loss = limit.loss(unit)
+            if loss or strategy.mechanism.adds_noise:
+                found.append((strategy if loss else EXACT.of(strategy), loss))
+    if refused is not None and not found:
+        raise refused
+    return found, too_long
+
+
+@dataclass(eq=False)
+class KnownOffers:
+    """What was offered for the items of a plan: whoever plans a policy like it need not look for it again.
+
+    Why   an offer depends on what is asked and on the secrets of the attributes that it is asked of. Shares and budgets
+          only say how much noise there is, which `choose` looks at.
+    """
+
+    found: dict[Hashable, Offered] = field(default_factory=dict)
+    names: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    before: KnownOffers | None = None
+    """What an earlier plan found; what it knew from plans before that is forgotten."""
+
+    def next(self) -> KnownOffers:
+        """For the plan after this one."""
+        return KnownOffers(before=KnownOffers(self.found, self.names))
+
+    def of(self, item: Item, policy: Policy, limit: Limit, *, usual: bool = False) -> Offered:
+        """`offered`, or what was offered before for the same question under the same secrets."""
+        if item.query.shaped_by_budget:
+            return offered(item, policy, limit, usual=usual)
+        part = self._part(item, policy)
+        key = item.query, item.where, item.error is None, part, limit.noise, usual
+        if key not in self.found:
+            old = self.before and self.before.found.get(key)
+            self.found[key] = old or offered(item, part, limit, usual=usual)
+        return self.found[key]
+
+    def _part(self, item: Item, policy: Policy) -> Policy:
+        """All that an offer depends on: the promise about what an item looks at, at no particular price.
+
+        Why   a step of a policy moves an item as a step of that part does, unless figures are known or secrets depend
+              on a group. Where the item is about some records only, conditions look at more.
+        """
+        graph = policy.graph
+        if not (graph.known or graph.groups or item.among(policy.domain)) and (names := self._names(item, policy)):
+            graph = graph.part(names)
+        return Policy(
+            policy.dataset,
+            graph.domain,
+            graph,
+            Fraction(1),
+            (),
+            presence=policy.presence,
+            key=policy.key,
+            rows_per_person=policy.rows_per_person,
+            every_row=policy.every_row,
+            attackers=policy.attackers,
+            delta=policy.delta,
+            rho=None if policy.rho is None else Fraction(1),
+        )
+
+    def _names(self, item: Item, policy: Policy) -> tuple[str, ...]:
+        """The attributes that a question looks at."""
+        key = item.query, policy.domain
+        if key not in self.names:
+            old = self.before and self.before.names.get(key)
+            self.names[key] = old or _looked_at(item.query, policy.domain)
+        return self.names[key]
+
+
+def _looked_at(query: Query, domain: Domain) -> tuple[str, ...]:
+    asked = (query.linear(domain), *query.sums(domain))
+    names = [name for one in asked for name in one.names]
+    return tuple(dict.fromkeys([*names, *(split.name for split in query.table(domain))]))
+
+
+def _proposed(item: Item, policy: Policy, usual: bool) -> Iterator[tuple[Strategy, bool]]:
+    """Strategies for a policy, and then others that plain differential privacy would have; whether each is the first.
+
+    Why   what is known already makes neighbours of data sets that differ in several records: then the policy does not
+          promise less than plain differential privacy does. And a question that is shaped by the budget is not the same
+          for both, so that errors tell nothing.
+    """
+    plain, among = policy.plain(), item.among(policy.domain)
+    same = policy.known or item.query.shaped_by_budget or policy.graph == plain.graph
+    promises = (policy,) if same else (policy, plain)
+    seen = set()
+    for promise in promises:
+        for strategy in proposals(item.query, promise, usual=usual, among=among):
+            measured = strategy.mechanism, strategy.noisy, strategy.weights
+            # at least as much is exact where less is secret, so that answers themselves are not measured better there
+            if promise is policy or (measured not in seen and strategy.table):
+                yield strategy, promise is policy
+            seen.add(measured)
+
+
+def choose(item: Item, policy: Policy, limit: Limit, known: Offered | None = None) -> tuple[Strategy, Fraction]:
+    """The proposal with the least expected error at a given price, and its scale of noise."""
+    best: tuple[float, Strategy, Fraction] | None = None
+    found, too_long = known or offered(item, policy, limit)
+    for strategy, loss in found:
+        scale = limit.scale(Fraction(1), limit.amount / loss) if loss else loss
+        error = expected(item, strategy, scale, policy) * strategy.mechanism.compared_as(strategy)
+        if best is None or error < best[0]:
+            best = (error, strategy, scale)
+    if best is None and too_long:
+        raise Refused(
+            f"the answer would have more than {ANSWER_LIMIT:,} numbers",
+            fix=item.query.if_too_long,
+            where=item.name,
+        )
+    if best is None:
+        raise Refused("no mechanism can answer this under the policy", fix="ask for something else", where=item.name)
+    return best[1], best[2]
+
+
+def expected(item: Item, strategy: Strategy, scale: Fraction, policy: Policy) -> float:
+    """The error that an item is expected to have, answered by a strategy at a scale of noise."""
+    return Scaled(strategy, scale, strategy.inside(policy.domain)).expected_error(item.query)

@@ -1,0 +1,611 @@
+"""The report of a release: one page that opens offline, with a chart for each answer.
+
+Nothing on it comes from anywhere but the policy, the plan and the released answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tetraodon.certificate.certificate import Certificate, Dataset, TableChance, TableShare
+from tetraodon.display import listing, number_of, of_one
+from tetraodon.domain import Domain
+from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.exact.rational import decimal_text, stated_number
+from tetraodon.inference.consistency import EstimatedTable
+from tetraodon.inference.controlled_rounding import differing
+from tetraodon.ledger import shown_above
+from tetraodon.ledger.signing import hash_in_words
+from tetraodon.policy.attackers import Independent
+from tetraodon.policy.explain import UNPROTECTED, Explanation, Part, explain
+from tetraodon.policy.policy import Policy
+from tetraodon.policy.promise_words import Example, less_than_it_says
+from tetraodon.policy.publication import EXACT, NOISY, OURS
+from tetraodon.policy.secret_graph import ABSENT
+from tetraodon.policy.words import HOPELESS, WORTHLESS, percent, times
+from tetraodon.query.contribution import One
+from tetraodon.query.kinds import KMeans
+from tetraodon.query.linear import Split
+from tetraodon.query.query import MEASURED, Columns, Places, column_name, titled
+from tetraodon.releases.answer import Answer
+from tetraodon.releases.names import NamesAnswer
+from tetraodon.releases.plan import PlannedItem
+from tetraodon.releases.release import Release
+from tetraodon.report.chart import CONFIG, PALETTE, Spec, chart, standing_alone
+from tetraodon.report.odds import odds_strips
+from tetraodon.report.page import PageTable, page_html, page_script, vega_bundle
+from tetraodon.report.picture import (
+    DrawnAxis,
+    Numbers,
+    Picture,
+    about,
+    date_text,
+    decimal_above,
+    places,
+    rounded,
+    shown,
+)
+
+# -- words ------------------------------------------------------------------------------------------
+# A planned item in words: what was asked, how it was answered, how far off that is, and what proves the promise.
+
+
+def mechanism(item: PlannedItem, domain: Domain) -> str:
+    """How it was answered, as a sentence or two."""
+    strategy, law = item.strategy, item.strategy.noise
+    noise = f"Random noise ({law.words}, {law.width} {about(_scale(item))})"
+    size = strategy.noisy[0].size(domain) if strategy.noisy else 0
+    cells = f", {size:,} numbers in all" if size > 1 else ""
+    told = strategy.mechanism.sentence(item.scaled(domain), noise, cells)
+    if not strategy.noisy:
+        return told
+    totals = [query.by for query in strategy.exact if isinstance(query.contribution, One)]
+    return " ".join([told, *(_exact_total(by, domain) for by in totals)])
+
+
+def _scale(item: PlannedItem) -> float:
+    return float(item.scale * item.strategy.noisy[0].contribution.unit) if item.strategy.noisy else 0.0
+
+
+def _exact_total(by: tuple[Split, ...], domain: Domain) -> str:
+    if not by or all(split.size(domain) == 1 for split in by):
+        return "The number of records is exact: no secret changes it."
+    names = listing(f"groups of {split.name}" if split.bins is not None else split.name for split in by)
+    return f"The totals by {names} are exact: no secret changes them."
+
+
+def error(item: PlannedItem, domain: Domain, together: float | None = None) -> str:
+    """How far off it is expected to be, in plain words; `together` where other items make it better."""
+    if not item.strategy.noisy:
+        return "None: these are the true numbers."
+    off = about(item.expected_error)
+    each = "The number" if not item.strategy.table and item.strategy.noisy[0].size(domain) == 1 else "Each number"
+    told = item.item.query.off_by(off, each, domain)
+    told = told if off != "1" else _of_one(told, domain)
+    if item.strategy.mechanism.remark:
+        return f"{told} {item.strategy.mechanism.remark}"
+    if together is None:
+        return told
+    less = about(together)
+    more = f"by {less}" if less != off else f"by a little less, {together / item.expected_error:.1%} of that"
+    return f"{told} That is by its own noise; estimated together with the other answers, as it is here, {more}."
+
+
+def _of_one(told: str, domain: Domain) -> str:
+    """A sentence about one of something, which its question wrote as if there were several."""
+    units = {"records": of_one("records")} | {a.unit: a.unit_of(Fraction(1)) for a in domain if a.unit}
+    for several, one in units.items():
+        told = told.replace(f" 1 {several}", f" 1 {one}")
+    return told
+
+
+def baseline(item: PlannedItem, policy: Policy) -> str:
+    """What plain differential privacy at the same epsilon would have cost, and what it would have bought."""
+    independent = isinstance(policy.attackers, Independent)
+    if independent and policy.graph == policy.plain().graph:
+        return "The same: the promise of this policy is that of plain differential privacy."
+    if item.strategy.mechanism.in_shares:
+        return (
+            "It would have to hide any value behind any other: noise on each record would tell nothing, and noise on "
+            "the sum would be as large as the largest value there may be."
+        )
+    price = epsilon_text(_price(item, policy))
+    off = about(item.baseline_error)
+    head = f"At the same epsilon, {price} for this answer alone, plain differential privacy"
+    if not item.expected_error:
+        told = f"{head} would be off by {off}; here the answer is exact."
+    elif not independent:
+        return f"{head} would be off by {off}. {less_than_it_says(policy.attackers)}"
+    elif 1.005 * item.baseline_error < item.expected_error:
+        told = f"{head} would be off by {off} only."
+    elif item.baseline_error < 1.005 * item.expected_error:
+        told = f"{head} would be off by {off}: about the same."
+    else:
+        told = f"{head} would be off by {off}: {about(item.baseline_error / item.expected_error)} times as much."
+    if policy.known:
+        return f"{told} But it takes nothing for known: with what is known here it would promise less than it says."
+    return (
+        f"{told} Its promise is stronger: it hides any change of a person's record, "
+        f"not only what this policy calls a secret."
+    )
+
+
+def _price(item: PlannedItem, policy: Policy) -> Fraction:
+    shares = sum((other.share for other in policy.items), Fraction(0))
+    return item.epsilon or policy.epsilon * item.item.share / shares
+
+
+def proof(certificate: Certificate) -> str:
+    """What a certificate says: the loss, and whether it is the loss itself or a bound."""
+    if not certificate.epsilon:
+        return "Epsilon 0: no secret changes what was measured, so nothing about a secret can be learnt from it."
+    if certificate.rho is not None:
+        kind = "exact" if certificate.exact else "a proven upper bound"
+        return (
+            f"Epsilon {epsilon_text(Fraction(certificate.epsilon))} at delta {float(certificate.delta):g}. The noise "
+            f"is Gaussian: the loss of the worst pair is rho {float(certificate.rho):.4g} in zCDP, {kind} (method: "
+            f"{certificate.method}), and the epsilon is a proven bound that follows from it."
+        )
+    kind = "This is the exact loss, not a bound" if certificate.exact else "This is a proven upper bound"
+    at = f" at delta {float(certificate.delta):.3g}" if certificate.delta else ""
+    return f"Epsilon {epsilon_text(Fraction(certificate.epsilon))}{at}. {kind} (method: {certificate.method})."
+
+
+def witness(certificate: Certificate, domain: Domain) -> str:
+    """The worst step in words."""
+    if certificate.witness is None:
+        return ""
+    x, y = certificate.witness
+    if isinstance(x, Dataset):
+        return (
+            f"The worst neighbours differ in the records of {len(x.records)} people at once: the known counts allow "
+            "no fewer of them to change."
+        )
+    if isinstance(x, TableShare):
+        return (
+            f"The worst pair: {x.having:,} rather than {y.having:,} of all {x.records:,} records have {x.condition}; "
+            "any other two such shares as far apart are as bad."
+        )
+    if isinstance(x, TableChance):
+        chances = " rather than ".join(f"{decimal_text(100 * one.chance)}%" for one in (x, y))
+        return f"The worst pair: each of the {x.records:,} records has {x.condition} with a chance of {chances}."
+    if x is ABSENT or y is ABSENT:
+        present = y if x is ABSENT else x
+        parts = [f"{a.name} {a.measured(a.code(value))}" for a, value in zip(domain, present, strict=True)]
+        return f"The worst step: somebody with {listing(parts, most=4)} is in the data, or is not."
+    both = [(a, a.code(p), a.code(q)) for a, p, q in zip(domain, x, y, strict=True)]
+    moved = [f"{a.name} from {a.text(p)} to {a.measured(q)}" for a, p, q in both if p != q]
+    kept = [f"{a.name} {a.measured(p)}" for a, p, q in both if p == q]
+    where = f" (with {listing(kept, most=4)})" if kept else ""
+    return f"The worst step changes one person's {listing(moved)}{where}, and nothing else."
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """An epsilon in decimals: exact where that is short, and rounded up where it is not.
+
+    >>> epsilon_text(Fraction(1, 4)), epsilon_text(Fraction(1, 3))
+    ('0.25', '0.3334')
+    """
+    text = shown_above(epsilon)
+    return text if "/" not in text and len(text) < 10 else decimal_above(epsilon)
+
+
+# -- chart ------------------------------------------------------------------------------------------
+# One chart per answer: what there is to draw of it, and the drawing. Only released numbers are in it.
+
+CLUSTERS = "records"
+"""The last column of an answer that has no intervals: about how many records a cluster has."""
+CLUSTERS_HEIGHT = 320
+
+
+def chart_spec(answer: Answer) -> Spec | None:
+    """The chart of an answer, or None where only a table makes sense.
+
+    Post  `description` says what is drawn, for those who cannot see it; `usermeta.caption` how to read it.
+    """
+    query = answer.item.item.query
+    if isinstance(query, KMeans):
+        return _clusters(answer, query)
+    drawn = query.drawing(answer.domain, answer.item.strategy.table) is not None
+    return chart(picture_of(answer)) if drawn else None
+
+
+def chart_svg(answer: Answer) -> str | None:
+    """The chart as a picture that scales."""
+    spec = chart_spec(answer)
+    if spec is None:
+        return None
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(standing_alone(spec))
+    return svg
+
+
+def _clusters(answer: Answer, query: KMeans) -> Spec:
+    """Centres as circles as large as their clusters, in the declared ranges of the first two attributes."""
+    columns, domain = answer.columns, answer.domain
+    shown = query.attributes[:2]
+    rows = [
+        {"n": int(number), "r": round(float(size), 1)}
+        | {f"a{place}": float(columns[column_name(name)][row]) for place, name in enumerate(query.attributes)}
+        for row, (number, size) in enumerate(zip(columns["cluster"], columns["records"], strict=True))
+    ]
+    sides: Spec = {}
+    for word, (place, name) in zip(("x", "y"), enumerate(shown), strict=False):
+        attribute = domain[name]
+        ends = [float(attribute.number(0)), float(attribute.number(attribute.size - 1))]
+        scale = {"domain": ends, "nice": False, "zero": False}
+        sides[word] = {"field": f"a{place}", "type": "quantitative", "title": titled(attribute), "scale": scale}
+    size = {"field": "r", "type": "quantitative", "title": "records, about", "scale": {"range": [60, 1500]}}
+    told = [{"field": "n", "title": "cluster"}, {"field": "r", "title": "records, about", "format": ",.0f"}]
+    told += [{"field": f"a{p}", "title": name, "format": ".6~g"} for p, name in enumerate(query.attributes)]
+    rest = f" Only {listing(shown)} are drawn." if len(query.attributes) > 2 else ""
+    return {
+        "description": f"Centres of {number_of(query.clusters, 'cluster')} of {listing(query.attributes)}.",
+        "usermeta": {"caption": f"Circles show the released centres, as large as their clusters.{rest}"},
+        "background": "transparent",
+        "config": CONFIG,
+        "data": {"values": rows},
+        "width": "container",
+        "height": CLUSTERS_HEIGHT if len(shown) == 2 else CLUSTERS_HEIGHT // 3,
+        "layer": [
+            {
+                "mark": {"type": "point", "filled": True, "opacity": 0.55, "color": PALETTE[0]},
+                "encoding": sides | {"size": size, "tooltip": told},
+            },
+            {"mark": {"type": "text"}, "encoding": sides | {"text": {"field": "n"}}},
+        ],
+    }
+
+
+def names_chart(answer: NamesAnswer) -> Spec | None:
+    """A bar for each of the most common names that passed; none where no two did."""
+    if len(answer.told) < 2:
+        return None
+    column = answer.item.above.column
+    names = tuple(name for name, _ in answer.told)
+    values, lower, upper = (answer.columns[name] for name in ("count", "lower", "upper"))
+
+    def sums(starts: Sequence[Ints]) -> tuple[Floats, Floats]:
+        """Ends of sums: those of their parts, added up."""
+        blocks = (np.add.reduceat(ends, starts[0][:-1]).astype(np.float64) for ends in (lower, upper))
+        return next(blocks), next(blocks)
+
+    what = f"Names in {column}"
+    return chart(Picture(what, (DrawnAxis(column, names),), "people", values, lower, upper, sums=sums))
+
+
+def value_column(columns: Columns) -> str:
+    """The column with the answers: the one before `lower` and `upper`, or `records`; the first where there is none."""
+    names = list(columns)
+    if "lower" in columns:
+        return names[names.index("lower") - 1]
+    return CLUSTERS if CLUSTERS in columns else names[0]
+
+
+def picture_of(answer: Answer) -> Picture:
+    """The whole of an answer, nothing left out. Axes with a single position are dropped."""
+    query, columns = answer.item.item.query, answer.columns
+    drawing = query.drawing(answer.domain, answer.item.strategy.table)
+    assert drawing is not None, "it has no such chart"
+    axes = tuple(axis for side in drawing.sides if (axis := axis_of(side, answer.domain)).size > 1)
+    head = drawing.head + (f" by {listing(query.by)}" if query.by else "")
+    if drawing.names_sides and axes:
+        head += f" of {listing(axis.title for axis in axes)}"
+    head += answer.item.item.among_whom
+    shape = tuple(axis.size for axis in axes)
+    values, lower, upper = (columns[name].reshape(shape) for name in (value_column(columns), "lower", "upper"))
+    return Picture(
+        head,
+        axes,
+        drawing.title,
+        values,
+        lower,
+        upper,
+        exact=not answer.item.strategy.noisy,
+        running=drawing.running,
+        sums=partial(block_intervals, answer) if drawing.adds_up else None,
+        of=drawing.of,
+    )
+
+
+def axis_of(side: Split | Places, domain: Domain) -> DrawnAxis:
+    """The axis of a side: the values of a split, the names of its bins, or names."""
+    if isinstance(side, Places):
+        return DrawnAxis(side.title, side.names)
+    attribute = domain[side.name]
+    if side.bins is not None:
+        return DrawnAxis(titled(attribute), side.labels or tuple(f"group {n + 1}" for n in range(side.size(domain))))
+    codes = np.arange(attribute.size, dtype=np.int64)
+    return DrawnAxis(titled(attribute), (), attribute, codes, codes)
+
+
+def block_intervals(answer: Answer, starts: Sequence[Ints]) -> tuple[Floats, Floats]:
+    """The 95% interval of the sum over every block of a table; `starts` as in `Picture.sums`.
+
+    Why   it is that of the noisy numbers in the block, added up. A side of the table with a single value has no axis.
+    """
+    raw, values, drawn = answer.table.raw, answer.table.values, iter(starts)
+    every = [next(drawn) if size > 1 else np.array([0, 1]) for size in raw.shape]
+    for place, at in enumerate(every):
+        raw, values = (np.add.reduceat(counts, at[:-1], axis=place) for counts in (raw, values))
+    low, high = np.ix_(*(at[:-1] for at in every)), np.ix_(*(at[1:] - 1 for at in every))
+    lower, upper = answer.table.boxes(low, high, raw, values)
+    shape = [len(at) - 1 for at in starts]
+    return lower.reshape(shape), upper.reshape(shape)
+
+
+# -- names report -----------------------------------------------------------------------------------
+# What the page of a release shows of names that nobody listed.
+
+MOST_NAMES = 200
+_NAMES_HEADINGS = {"count": "people, about", "lower": "lower (95%)", "upper": "upper (95%)"}
+
+
+def named_answer(answer: NamesAnswer) -> dict[str, Any]:
+    """An item that tells names, in the parts that the page shows of any answer."""
+    item, threshold = answer.item, f"{answer.item.above.threshold:,}"
+    none = {"label": "", "number": "No name", "unit": "", "sure": "was shared by enough people to appear"}
+    return {
+        "name": answer.name,
+        "title": item.item.title or f"Names in {item.above.column}",
+        "theirs": bool(item.item.title),
+        "question": item.sentence,
+        "notes": item.item.notes,
+        "remark": "",
+        "figures": [] if answer.told else [none],
+        "short": not answer.told,
+        "chart": names_chart(answer),
+        "table": names_table(answer),
+        "facts": {
+            "How it was answered": f"Laplace noise of scale {float(item.above.scale):.4g}, none of it beyond "
+            f"{threshold}, was added to the number of people who have each name in the data. A name appears if what "
+            f"comes out is above {threshold}. A name that nobody has never does.",
+            "Expected error": "The number beside a name that many people share is typically off by "
+            f"{item.expected_error:.3g}. Beside a rarer one it tends to be too large, since only names that noise "
+            "pushed up appear; the intervals allow for that.",
+            "Certificate": f"{proof(item.certificate)} A name that a single person has appears with a chance of at "
+            f"most {float(item.certificate.delta):.2g}.",
+        },
+    }
+
+
+def names_table(answer: NamesAnswer, most: int = MOST_NAMES) -> PageTable:
+    """The most common names."""
+    columns, rows = answer.columns, len(answer.told)
+    told = f"the first {most} of {rows:,} names" if rows > most else "all names that passed"
+    texts = [[shown(value) for value in column[:most]] for column in columns.values()]
+    return PageTable(
+        f"{answer.name}: {told}.",
+        [_NAMES_HEADINGS.get(name, name) for name in columns],
+        list(zip(*texts, strict=True)),
+        [bool(np.issubdtype(column.dtype, np.number)) for column in columns.values()],
+        long=True,
+    )
+
+
+# -- report -----------------------------------------------------------------------------------------
+
+MOST_ROWS, MOST_FIGURES = 200, 6
+_HEADINGS = {
+    "records": "records, about",
+    "at_most": "at most this value",
+    "lower": "lower (95%)",
+    "upper": "upper (95%)",
+    "quantile": "share",
+}
+_PLACES = {
+    "promise": "The promise",
+    "together": "The release as a whole",
+    "reading": "How to read and check it",
+}
+_EXAMPLES = ("One record says", "another says", "steps apart", "odds move at most", "truthful answer, at most")
+
+
+def report_html(release: Release) -> str:
+    """The whole page.
+
+    Post  it refers to nothing outside its folder; no text of the policy file is ever read as HTML or as a script.
+    """
+    policy = release.plan.policy
+    answers = [_answer(release, answer) for answer in release]
+    answers += [named_answer(answer) for answer in release.names.values()]
+    told = explain(policy)
+    drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
+    whole = [answer for answer in release if answer.item.item.whole and answer.item.strategy.noisy]
+    return page_html(
+        "release.html.j2",
+        [*drawing, page_script()],
+        publisher=policy.publisher,
+        title=policy.title or policy.dataset,
+        day=release.when,
+        released=date_text(release.when) if policy.publisher.language == OURS else release.when,
+        lede=NOISY if release.names or any(answer.item.strategy.noisy for answer in release) else EXACT,
+        facts=_facts(release),
+        links=[
+            *((f"answer-{answer['name']}", answer["title"], answer["theirs"]) for answer in answers),
+            *((place, text, False) for place, text in _PLACES.items()),
+        ],
+        answers=answers,
+        promise=_promise(policy, told),
+        together=list(_together(release)),
+        whole=bool(whole),
+        others=_listed(a.name for a in release if not a.item.item.whole and a.values is not None),
+        differ=_differing(whole),
+        chained=hash_in_words(release.chained),
+    )
+
+
+def _differing(whole: Sequence[Answer]) -> str:
+    """The attributes by which tables of whole counts about the same records do not agree."""
+    told = []
+    for those in dict.fromkeys(answer.item.strategy.among for answer in whole):
+        same = [a for a in whole if a.values is not None and a.item.strategy.among == those]
+        tables = [EstimatedTable(a.table.item.strategy.table, a.table.values, 1.0) for a in same]
+        told += (
+            [" and ".join(name for name, _ in one.groups) for one in differing(tables, same[0].domain)] if same else []
+        )
+    return _listed(dict.fromkeys(told))
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    return listing(found) if found else ""
+
+
+def _facts(release: Release) -> dict[str, str]:
+    plan, delta = release.plan, release.plan.certificate.delta
+    return {
+        "Data set": plan.policy.dataset,
+        "Released": date_text(release.when),
+        "Epsilon of the release": epsilon_text(plan.epsilon) + (f" at delta {float(delta):g}" if delta else ""),
+        "Charged to the budget": epsilon_text(stated_number(release.charged)),
+        **_exactly(f"epsilon {plan.epsilon}, charged {release.charged}"),
+        "Answers": str(len(release) + len(release.names)),
+    }
+
+
+def _exactly(told: str) -> dict[str, str]:
+    """The exact figures behind what is shown in decimals, where that is not all of them."""
+    return {"Exactly": told} if "/" in told else {}
+
+
+def _answer(release: Release, answer: Answer) -> dict[str, Any]:
+    """What the page shows of one answer."""
+    item, domain, whole = answer.item, answer.domain, release.plan.policy.domain
+    asked = item.item.asked
+    figures, chart = _figures(answer), chart_spec(answer)
+    return {
+        "name": answer.name,
+        "title": item.item.title or asked[:1].upper() + asked[1:],
+        "theirs": bool(item.item.title),
+        "question": answer.sentence,
+        "notes": item.item.notes,
+        "remark": answer.remark,
+        "figures": figures,
+        "short": len(figures) == 1 and chart is None,
+        "chart": chart,
+        "table": answer_table(answer),
+        "facts": {
+            "How it was answered": mechanism(item, domain),
+            "Expected error": error(item, domain, release.errors_together.get(answer.name)),
+            "Plain differential privacy": baseline(item, release.plan.policy),
+            "Certificate": f"{proof(item.certificate)} {witness(item.certificate, whole)}".strip(),
+            **_exactly(f"epsilon {item.epsilon}, scale of the noise {item.scale}"),
+        },
+    }
+
+
+def _figures(answer: Answer) -> list[dict[str, str]]:
+    """The answer itself and how sure it is, where it is a few numbers."""
+    columns, query = answer.columns, answer.item.item.query
+    word = value_column(columns)
+    if "lower" not in columns or len(columns[word]) > MOST_FIGURES:
+        return []
+    drawing = query.drawing(answer.domain, answer.item.strategy.table)
+    title = "" if drawing is None else drawing.title
+    decimals = places(columns["lower"], columns["upper"]) if query.numbers else None
+    texts = {name: _cells(name, column, word, decimals) for name, column in columns.items()}
+    found = []
+    for place, number in enumerate(texts[word]):
+        label = ", ".join(texts[name][place] for name in columns if name not in (word, "lower", "upper", MEASURED))
+        unit = "" if len(texts[word]) > 1 else of_one(title) if number == "1" else title
+        low, high = texts["lower"][place], texts["upper"][place]
+        sure = f"between {low} and {high} with 95% confidence" if low != high else "with 95% confidence"
+        told = {"label": label, "number": number, "unit": unit}
+        found.append({**told, "sure": sure if answer.item.strategy.noisy else "exactly"})
+    return found
+
+
+def answer_table(answer: Answer, most: int = MOST_ROWS) -> PageTable:
+    """The first rows of an answer."""
+    columns = answer.columns
+    word = value_column(columns)
+    rows = len(columns[word])
+    head = {name: column[:most] for name, column in columns.items() if name != MEASURED}
+    decimals = places(columns["lower"], columns["upper"]) if answer.item.item.query.numbers else None
+    texts = [_cells(name, column, word, decimals) for name, column in head.items()]
+    told = f"the first {most} of {rows:,} rows" if rows > most else "all rows" if rows > 1 else "one row"
+    rounding = "intervals are rounded outwards" if "lower" in columns else "every record is made up"
+    rounding = "records are rounded" if word == CLUSTERS else rounding
+    rounding = "the files hold what was measured as well" if MEASURED in columns else rounding
+    return PageTable(
+        f"{answer.name}: {told}; {rounding}.",
+        [_heading(answer, name) for name in head],
+        list(zip(*texts, strict=True)),
+        [_is_number(column) for column in head.values()],
+        long=True,
+    )
+
+
+def _cells(name: str, column: Numbers, word: str, decimals: int | None) -> list[str]:
+    if name == "quantile":
+        return [f"{100 * share:.6g}%" for share in column.tolist()]
+    if word == CLUSTERS and name != "cluster":
+        return [f"{value:,.0f}" if name == word else f"{value:.6g}" for value in column.tolist()]
+    if decimals is not None and name in (word, "lower", "upper") and _is_number(column):
+        up = {"lower": False, "upper": True}.get(name)
+        return [rounded(float(value), decimals, up=up) for value in column.tolist()]
+    return [shown(value) for value in column]
+
+
+def _heading(answer: Answer, name: str) -> str:
+    unit = answer.domain[name].unit if name in answer.domain.names else ""
+    title = _HEADINGS.get(name, name)
+    return f"{title} ({unit})" if unit else title
+
+
+def _is_number(column: Numbers) -> bool:
+    return bool(np.issubdtype(column.dtype, np.number))
+
+
+def _promise(policy: Policy, told: Explanation) -> dict[str, Any]:
+    """The promise: what everybody should read, a picture, and the rest."""
+    first, *parts = told.parts
+    unprotected = [part for part in parts if part.title == UNPROTECTED]
+    return {
+        "head": first.sentences,
+        "strips": odds_strips(policy),
+        "open": unprotected,
+        "parts": [_part(part) for part in parts if part not in unprotected],
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    """A part of the promise, its examples as a table."""
+    rows = [_example(example) for example in part.examples]
+    table = PageTable(f"{part.title}: examples, near and far", _EXAMPLES, rows) if rows else None
+    return {"title": part.title, "sentences": part.sentences, "examples": table}
+
+
+def _example(example: Example) -> tuple[str, ...]:
+    if example.steps is None or example.odds is None or example.chance is None:
+        return example.x, example.y, "no chain of steps", "not protected", "not protected"
+    odds = f"{times(example.odds)} times" if example.odds <= HOPELESS else "more than 1e+100 times"
+    share = percent(example.chance) if example.odds <= WORTHLESS else "no protection worth the name"
+    return example.x, example.y, str(example.steps), odds.replace("e+", " × 10^"), share
+
+
+def _together(release: Release) -> Iterator[str]:
+    """The certificate of the whole release, and why the answers' own need not add up to it."""
+    plan = release.plan
+    told = f"This is the certificate of all answers together. {proof(plan.certificate)}"
+    yield f"{told} {witness(plan.certificate, plan.policy.domain)}".strip()
+    alone = sum((item.epsilon for item in plan), Fraction(0))
+    if len(plan) > 1 and alone > plan.epsilon and not plan.certificate.delta:
+        yield (
+            f"Each released alone, the answers would lose {epsilon_text(alone)} when added up, which is more. "
+            "They need not add up: the step that is worst for one answer may hardly touch another. The "
+            "certificate is computed for all answers at once, over every step that the policy protects."
+        )
+    charged = stated_number(release.charged)
+    if charged != plan.epsilon:
+        yield (
+            f"{epsilon_text(charged)} was charged to the data set's budget: what this release adds to the loss of "
+            "those before it, under the policy that governs the data set."
+        )

@@ -1,1 +1,0 @@
-"""What is asked: linear queries over the domain, never written out as a matrix."""

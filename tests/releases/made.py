@@ -1,0 +1,39 @@
+"""Releases from given counts and given noise, for tests that need to know both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import tetraodon as td
+from tetraodon.certificate.nonlinear_loss import choices_of
+from tetraodon.mechanism.aim import draw_tables
+from tetraodon.query.linear import Measurement
+from tetraodon.releases.counting import count
+from tetraodon.releases.release import Release, infer
+
+
+def release_with(policy: td.Policy | td.Plan, table: pl.DataFrame, noise: Callable[[tuple[int, ...]], Any]) -> Release:
+    """A release whose noise is what the test says."""
+    plan = policy if isinstance(policy, td.Plan) else td.plan(policy)
+    exact = count(plan, table)
+    measured = {
+        item.name: tuple(_told(m, array, noise) for m, array in zip(item.measurements, exact[item.name], strict=True))
+        for item in plan
+    }
+    return infer(plan, measured, "2026-01-01", "1")
+
+
+def _told(measurement: Measurement, exact: Any, noise: Callable[[tuple[int, ...]], Any]) -> Any:
+    if (tables := choices_of(measurement.query)) is not None:  # the farthest off is chosen
+        draw, choose = lambda _, __, shape: noise(shape), lambda scores, _: int(np.argmax(scores))
+        return draw_tables(tables, exact, measurement.scale, measurement.noise, draw, choose)
+    return exact + np.asarray(noise(exact.shape), np.int64) if measurement.scale else exact
+
+
+def silent(shape: tuple[int, ...]) -> Any:
+    """No noise at all."""
+    return np.zeros(shape, np.int64)
