@@ -102,6 +102,5 @@ def test_rows_that_are_too_large_are_refused_before_they_are_written() -> None:
 
 def test_squares_beyond_64_bits_are_those_of_one_record_too() -> None:
     """An array of one long number is a Python integer, which NumPy does not put beside short ones."""
-    wide = Attribute("a", Integers(0, 10**6))
     part = Among(Squared(Table(("a",), np.array([[10**12]]))), ("a", "b"), (1, 2), ("b",), bytes([0, 1]), (0,), (1,))
     assert [int(part.alone(np.array(code))) for code in (0, 1)] == [0, 10**24]
