@@ -271,7 +271,7 @@ def test_where_the_ledger_is_is_not_told(open_world: World) -> None:
     assert world.worker().step()
     assert world.worker().step()
     world.clock.ahead += 10
-    assert world.state_of(key)["state"] == "done"
+    assert world.state_of(key)["state"] == "done", world.state_of(key)
     plan = world.call("ann", "POST", "/v1/datasets/people/plan", {"items": ITEMS, "epsilon": 2})
     told = [world.state_of(second, "amy"), plan]
     assert told[0]["error"]["type"] == "BudgetExhausted"
