@@ -1,7 +1,7 @@
 """Checked conditions, evaluated on arrays of codes.
 
 Everything that a condition may say comes down to these few nodes, so that it means the same wherever it is computed:
-on arrays (`nodes.py`) and in a database (`duckdb_sql.py`). Truth has three values, as in SQL: true, false and unknown.
+on arrays (`evaluate`) and in a database (`condition_sql`). Truth has three values, as in SQL: true, false and unknown.
 """
 
 from __future__ import annotations
@@ -345,3 +345,69 @@ def _arithmetic(node: Arithmetic, left: Numbers, right: Numbers) -> Numbers:
             left_over = np.abs(a) % np.abs(b) * np.where(a < 0, -1, 1) if kind is object else np.fmod(a, b)
             found = left_over if node.operation == "%" else (a - left_over) // b
     return np.asarray(found, kind), np.asarray(known)
+
+
+# -- SQL --------------------------------------------------------------------------------------------
+# The same for DuckDB, over columns c0, c1, ... that hold the codes of the attributes.
+
+OWN = "tetraodon_"
+"""How our own tables are called, so that no public table is mistaken for one of them."""
+ROW = f"{OWN}row"
+"""The name under which conditions know the tuple they look at: c0, c1, ... are its codes, a0, a1, ... its values."""
+LISTED = 2**17
+"""The most values of an attribute whose texts are looked up in a database."""
+
+
+def condition_sql(truth: Truth) -> str:
+    """A condition as SQL, true, false or null as it is in `nodes.py`.
+
+    >>> condition_sql(NumberComparison("<", Code(0, 9), Constant(3)))
+    '(tetraodon_row.c0 < 3)'
+    """
+    match truth:
+        case Always(true):
+            return {True: "true", False: "false", None: "CAST(NULL AS BOOLEAN)"}[true]
+        case NumberComparison(sign, left, right):
+            return f"({number_sql(left)} {sign} {number_sql(right)})"
+        case Negation(part):
+            return f"(NOT {condition_sql(part)})"
+        case Junction(every, parts):
+            return "(" + (" AND " if every else " OR ").join(condition_sql(part) for part in parts) + ")"
+        case Unknown(number):
+            return f"({number_sql(number)} IS NULL)"
+        case Reading(sql):
+            return f"({sql})"
+        case _:
+            assert_never(truth)
+
+
+def number_sql(node: Whole) -> str:
+    """A whole number as SQL."""
+    match node:
+        case Constant(number):
+            return "CAST(NULL AS BIGINT)" if number is None else str(number) if number >= 0 else f"({number})"
+        case Code(place):
+            return f"{ROW}.c{place}"
+        case Lookup(place, listed):
+            if len(listed) > LISTED:
+                raise QueryError("a text function looks at too many values", fix="compare the attribute itself")
+            texts = ", ".join("NULL" if number is None else str(number) for number in listed)
+            return f"(CAST([{texts}] AS BIGINT[]))[{ROW}.c{place} + 1]"
+        case Arithmetic(operation, left, right):
+            wide = max(node.bound, left.bound, right.bound) >= FAST
+            return f"({_wide(left, wide)} {operation} {_wide(right, wide)})"
+        case Choice(conditions, numbers):
+            wide = node.bound >= FAST
+            pairs = zip(conditions, numbers, strict=False)
+            whens = " ".join(f"WHEN {condition_sql(one)} THEN {_wide(number, wide)}" for one, number in pairs)
+            return f"(CASE {whens} ELSE {_wide(numbers[-1], wide)} END)"
+        case Extreme(largest, numbers):
+            wide = node.bound >= FAST
+            sides = ", ".join(_wide(number, wide) for number in numbers)
+            return f"{'greatest' if largest else 'least'}({sides})"
+        case _:
+            assert_never(node)
+
+
+def _wide(node: Whole, wide: bool) -> str:
+    return f"CAST({number_sql(node)} AS HUGEINT)" if wide else number_sql(node)
