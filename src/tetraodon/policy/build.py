@@ -30,7 +30,9 @@ from tetraodon.policy.attackers import (
     DependentGroups,
     Independent,
     TableSecret,
+    cells_having,
     distribution,
+    joint_chances,
     transition_matrix,
 )
 from tetraodon.policy.attribute_graph import (
@@ -59,9 +61,18 @@ from tetraodon.policy.joint_graph import JointMetric, Regions
 from tetraodon.policy.known import FACT_LIMIT, Fact, Known, Rectangle, check_known, known_query, overlap
 from tetraodon.policy.policy import USUAL_LENGTH, Item, NamesItem, OpenText
 from tetraodon.policy.secret_graph import Factor, Groups, SecretGraph, no_secrets
-from tetraodon.policy.section import STATIONARY, AttackersSection, ChainSection, KnownSection, Percentage, exact, shown
+from tetraodon.policy.section import (
+    STATIONARY,
+    AttackersSection,
+    ChainSection,
+    ChancesSection,
+    KnownSection,
+    Percentage,
+    TableSecretSection,
+    exact,
+    shown,
+)
 from tetraodon.policy.source import Problems, beside
-from tetraodon.policy.table_secret import ChancesSection, TableSecretSection, cells_having, joint_chances
 from tetraodon.query.contribution import Table
 from tetraodon.query.counts import SECRET_BLOCKS
 from tetraodon.query.kinds import KINDS, Count, Histogram

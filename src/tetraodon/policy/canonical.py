@@ -9,7 +9,7 @@ import numpy as np
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.exact.rational import decimal_text
-from tetraodon.policy.attackers import TableSecret
+from tetraodon.policy.attackers import TableSecret, table_document
 from tetraodon.policy.attribute_graph import (
     AttributeGraph,
     Blocks,
@@ -27,7 +27,6 @@ from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
 from tetraodon.policy.known import Known, Rectangle
 from tetraodon.policy.policy import Item, NamesItem, OpenText, Policy
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
-from tetraodon.policy.table_secret import table_document
 from tetraodon.query.kinds import Count, Histogram
 from tetraodon.query.query import Json, plain
 

@@ -36,8 +36,8 @@ from tetraodon.policy.canonical import canonical
 from tetraodon.policy.document import NONE_BUT_PRESENCE, VERSION, Budget, PolicyDocument, only_presence
 from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.section import TableSecretSection
 from tetraodon.policy.source import KeyPath, Plain, Problems, Source, is_text, parse, read_source
-from tetraodon.policy.table_secret import TableSecretSection
 
 # -- load -------------------------------------------------------------------------------------------
 
