@@ -130,6 +130,7 @@ def test_a_kind_of_question_is_known_in_its_own_file() -> None:
 
 SLOW = {
     "cryptography",
+    "duckdb",
     "ibis",
     "jinja2",
     "markupsafe",
@@ -144,7 +145,7 @@ SLOW = {
     "vl_convert",
 }
 """Libraries that are worth importing late: most commands do not need them, or not everybody has them."""
-SLOW_MODULES = {"tetraodon.engine.frames"}
+SLOW_MODULES = {"tetraodon.engine.duckdb_source", "tetraodon.engine.frames"}
 """Modules of ours that begin by importing one."""
 
 

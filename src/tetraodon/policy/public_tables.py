@@ -6,10 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
-
 from tetraodon.display import listing
-from tetraodon.engine.duckdb_source import text
 from tetraodon.errors import PolicyError
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import beside
@@ -60,6 +57,10 @@ def _side_table(policy: Policy, name: str, file: str) -> SideTable:
 
 
 def _columns(path: Path) -> tuple[str, ...]:
+    import duckdb  # a plan needs no database
+
+    from tetraodon.engine.duckdb_source import text
+
     reader = "read_parquet" if path.suffix.lower() == ".parquet" else "read_csv"
     with suppress(duckdb.Error), duckdb.connect() as connection:  # DuckDB's words may quote the file
         rows = connection.execute(f"DESCRIBE SELECT * FROM {reader}({text(str(path))})").fetchall()
