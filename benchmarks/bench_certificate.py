@@ -43,7 +43,11 @@ def run(quick: bool) -> list[dict[str, object]]:
                 "budget": {"epsilon": 1},
             }
         )
-        for kind, query in (("cdf", td.cdf("x")), ("histogram", td.histogram("x")), ("ranges", td.ranges("x"))):
+        for kind, query in (
+            ("cdf", td.queries.cdf("x")),
+            ("histogram", td.queries.histogram("x")),
+            ("ranges", td.queries.ranges("x")),
+        ):
             if kind == "ranges" and words == "blocks":
                 continue
             taken = seconds(lambda query=query, policy=policy: td.sensitivity(policy, query), repeats)  # type: ignore[misc]

@@ -98,7 +98,7 @@ def _known(number: int, _: Path) -> Iterator[Callable[[], object]]:
         asked = _policy(
             {"x": {"integer": [0, top]}}, {"x": "everything"}, [{"name": "h", "histogram": ["x"]}], known=known
         )
-        yield lambda asked=asked: td.sensitivity(asked, td.histogram("x"))
+        yield lambda asked=asked: td.sensitivity(asked, td.queries.histogram("x"))
 
 
 def _questions(number: int, _: Path) -> Iterator[Callable[[], object]]:

@@ -26,7 +26,7 @@ def run(quick: bool) -> list[dict[str, object]]:
         last = td.plan(base)
         taken = []
         for _, changed in edits(base, 40 if quick else 200, seed=2026):
-            spent, last = seconds(lambda changed=changed, last=last: td.preview(changed, previous=last))  # type: ignore[misc]
+            spent, last = seconds(lambda changed=changed, last=last: td.editor.preview(changed, previous=last))  # type: ignore[misc]
             taken.append(spent)
         slow = statistics.quantiles(taken, n=20)[-1]
         rows.append(

@@ -65,7 +65,7 @@ def experiment(repeats: int) -> list[dict[str, Any]]:
 
 def _numbered(plan: ViewPlan) -> dict[str, Any]:
     """What a set view would leak if the copies of a row were numbered and called distinct: they come together."""
-    channel = plan_view(plan.policy, td.Adversary(k=10, gamma="0.2", records=ROWS, rows="distinct")).channel
+    channel = plan_view(plan.policy, td.research.Adversary(k=10, gamma="0.2", records=ROWS, rows="distinct")).channel
     assert isinstance(channel, SetChannel)
     seen = {}
     for copies in (1, 2, 3):

@@ -46,7 +46,7 @@ def policy(sizes: dict[str, int], secret: Any, together: str = "all at once") ->
 def run(quick: bool) -> list[dict[str, Any]]:
     """Every row has a name, a ratio, a target, whether it is reached, and the parts of the ratio."""
     line, cube = {"x": 1024}, dict.fromkeys("abc", 10 if quick else 12)
-    pairs = [td.histogram("a", "b"), td.histogram("a", "c"), td.histogram("b", "c")]
+    pairs = [td.queries.histogram("a", "b"), td.queries.histogram("a", "c"), td.queries.histogram("b", "c")]
     rows = [
         _limited("all ranges, full / 400", policy(line, "everything"), 400.0),
         _limited("all ranges, theta 32 / (0.92 * 165)", policy(line, {"within": 32}), 0.92 * 165),
@@ -57,7 +57,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     )
     rows.append(_gained("two-way marginals, full / best plain", pairs, policy(cube, "everything")))
     people = {"a": 74, "b": 16, "c": 5, "d": 2, "e": 99}
-    every = [td.histogram(*pair) for pair in combinations(people, 2)]
+    every = [td.queries.histogram(*pair) for pair in combinations(people, 2)]
     rows.append(_gained("two-way marginals of 1.2 million cells / best plain", every, policy(people, "everything")))
     rows += [
         _together("all pairs of 8 attributes of Adult, rho 1/2 / 26.4", (74, 16, 99, 7, 15, 5, 2, 9), 2, 26.4),

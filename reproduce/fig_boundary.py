@@ -29,7 +29,7 @@ from tetraodon.views.tuple_files import cells_of, codes_of
 NAMES = ("age", "workclass", "education", "marital_status", "occupation", "race", "sex", "native_country", "income")
 SIZES = (72, 7, 16, 7, 14, 5, 2, 41, 2)
 ROWS = 30_162
-ADVERSARY = td.Adversary(k=10, gamma="0.2", records=ROWS)
+ADVERSARY = td.research.Adversary(k=10, gamma="0.2", records=ROWS)
 LIMITS = (0, 1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 SHOWN, MOST = 100, 3000
 VIEW, KNOWN, FRAPP = "view", "view, public n used", "FRAPP"
@@ -148,7 +148,7 @@ def dense() -> tuple[ViewPlan, Ints]:
     sizes = {"age": 16, **{name: SIZES[NAMES.index(name)] for name in names}}
     attributes = {name: {"integer": [1, size]} for name, size in sizes.items()}
     made = td.load_policy({"dataset": "adult", "attributes": attributes, "budget": {"epsilon": 13}})
-    return plan_view(made, td.Adversary(d="0.05", gamma="0.2", records=ROWS)), codes
+    return plan_view(made, td.research.Adversary(d="0.05", gamma="0.2", records=ROWS)), codes
 
 
 def _estimates(domain: Domain, held: Ints, sets: list[tuple[int, ...]]) -> dict[str, Floats]:

@@ -37,7 +37,7 @@ def figures(document: Document) -> Document:
         if policy.adversary is not None:
             return _view(plan_view(policy))
         plan = td.plan(policy)
-    except td.TetraodonError as refusal:
+    except td.errors.TetraodonError as refusal:
         return {"refused": type(refusal).__name__}
     return {
         "certificate": _certificate(plan.certificate, plan.policy.domain),

@@ -88,7 +88,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 def passes(folder: Path) -> bool:
     try:
         return all(check.passed for check in td.verify(folder))
-    except td.TetraodonError:
+    except td.errors.TetraodonError:
         return False
 
 

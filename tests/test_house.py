@@ -95,7 +95,7 @@ def own_errors() -> list[str]:
 
 
 def test_every_error_is_public() -> None:
-    assert set(own_errors()) <= set(tetraodon.__all__)
+    assert set(own_errors()) <= set(errors.__all__)
 
 
 @pytest.mark.parametrize("name", own_errors())

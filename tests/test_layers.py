@@ -22,7 +22,7 @@ LAYERS = (
     {"releases"},
     {"views"},
     {"attacks", "notebook"},
-    {"client", "research", "studio"},
+    {"client", "editor", "queries", "research", "session", "studio"},
     {"server"},
     {"cli"},
 )

@@ -14,14 +14,14 @@ import tetraodon as td
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(td.ReleaseError, match=r"no release\.json"):
+    with pytest.raises(td.errors.ReleaseError, match=r"no release\.json"):
         td.verify(tmp_path)
-    with pytest.raises(td.ReleaseError, match=r"no release\.json"):
+    with pytest.raises(td.errors.ReleaseError, match=r"no release\.json"):
         td.verify(str(tmp_path))
 
 
 def test_a_mechanism_is_verified_under_another_name() -> None:
-    with pytest.raises(td.QueryError, match=r"no folder. Fix: write td\.pufferfish\.verify"):
+    with pytest.raises(td.errors.QueryError, match=r"no folder. Fix: write td\.pufferfish\.verify"):
         td.verify(lambda data: data)  # type: ignore[arg-type]
 
 

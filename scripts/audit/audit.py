@@ -93,7 +93,7 @@ def case(dice: random.Random, folder: Path) -> Counter[str]:
         try:
             looked = _another_file(dice, world, folder) if dice.random() < OTHER_FILES else _its_own(world, folder)
             break
-        except td.TetraodonError:
+        except td.errors.TetraodonError:
             refused += 1
     looked.looked.update({"cases": 1, "refused before reading": refused})
     looked.looked["of another file"] += looked.governing is not None
@@ -145,7 +145,7 @@ def _released(looked: Case, rows: list[Row], other: list[Row]) -> None:
             try:
                 td.release(looked.plan, path, ledger=ledger)
                 told = "released"
-            except td.TetraodonError as error:
+            except td.errors.TetraodonError as error:
                 told = f"{type(error).__name__} {str(error).replace(path.name, '')}"
             seen.append((told, ledger.account("d").left, [entry.state for entry in ledger.entries("d")]))
         book.unlink()

@@ -54,7 +54,7 @@ def case(dice: random.Random, folder: Path) -> Counter[str]:
             governing = td.load_policy(world.document)
             td.plan(governing)
             break
-        except td.TetraodonError:
+        except td.errors.TetraodonError:
             looked["refused before reading"] += 1
     book = folder / "over_time.db"
     try:
@@ -88,9 +88,9 @@ def _look(
             policy, _ = selected(td.load_policy(document), query)
             plan = td.plan(policy)
             td.release(document, query, ledger=ledger, allow_dearer=True, owner=owner)
-        except td.TetraodonError as error:
+        except td.errors.TetraodonError as error:
             looked["refused"] += 1
-            looked["charged and refused"] += isinstance(error, td.Charged)
+            looked["charged and refused"] += isinstance(error, td.errors.FailedAfterCharge)
             continue
         looked["releases"] += 1
         looked["with a condition"] += bool(asked)
@@ -128,7 +128,7 @@ def _refusals(dice: random.Random, folder: Path, looked: Counter[str]) -> None:
     content = written(world, rows)
     try:
         governing = td.load_policy(world.document)
-    except td.TetraodonError:
+    except td.errors.TetraodonError:
         looked["refused before reading"] += 1
         return
     for _ in range(FILES):
@@ -139,7 +139,7 @@ def _refusals(dice: random.Random, folder: Path, looked: Counter[str]) -> None:
             policy, _ = selected(td.load_policy(document), f"select * from 't.csv'{condition}")
             check_same_data(policy, governing)
             plan = td.plan(policy)
-        except td.TetraodonError:
+        except td.errors.TetraodonError:
             continue
         looked["files of an owner"] += 1
         seen[bool(count(plan, content, folder, governing, owned=True).refusal)] = str(document)

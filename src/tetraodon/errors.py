@@ -11,6 +11,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = [
+    "BudgetExhausted",
+    "ConcurrentCharge",
+    "DataRefusal",
+    "DomainError",
+    "FailedAfterCharge",
+    "LedgerError",
+    "NoiseError",
+    "PolicyError",
+    "QueryError",
+    "Refused",
+    "ReleaseError",
+    "TableError",
+    "TetraodonError",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -96,7 +112,7 @@ class BudgetExhausted(LedgerError):
     """The data set's total does not cover what a release would cost."""
 
 
-class Overtaken(LedgerError):
+class ConcurrentCharge(LedgerError):
     """Another release was charged while this one was priced together with earlier ones. Nothing was charged."""
 
 
@@ -104,7 +120,7 @@ class ReleaseError(TetraodonError):
     """A release folder cannot be written, read or believed."""
 
 
-class Charged(ReleaseError):
+class FailedAfterCharge(ReleaseError):
     """A release was charged for somebody and could not be answered; only the curator is told why, by its cause.
 
     Why  whatever stopped it may depend on the data, and must not be an answer of its own.
@@ -129,3 +145,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return f"did you mean {near[0]!r}?"
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return f"use one of: {shown}" if names else "there is none to choose from"
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -79,7 +79,7 @@ def test_a_secret_shows_in_changes_that_are_none_themselves() -> None:
     """Two blocks: their counts are exact for independent people, and tell on a group."""
     blocks = {"secrets": {"x": {"blocks": [[0, 1], [2, 2]]}}, "release": [{"name": "h", "histogram": "x"}]}
     alone, grouped = policy(["independent"], **blocks), policy([{"groups": "home", "at most": 2}], **blocks)
-    exact = [Measurement(linear(td.count("x = 2"), alone.domain), Fraction(0))]
+    exact = [Measurement(linear(td.queries.count("x = 2"), alone.domain), Fraction(0))]
     assert certify_release(alone, exact).epsilon == 0
     assert not certify_release(grouped, exact).finite
     world = pf.World.product(range(3), individuals=2)

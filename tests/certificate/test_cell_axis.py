@@ -246,5 +246,5 @@ def test_and_bounded_for_another() -> None:
 
 def test_too_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cell_axis, "CLASS_LIMIT", 1)
-    with pytest.raises(td.Refused, match="Fix:"):
+    with pytest.raises(td.errors.Refused, match="Fix:"):
         td.plan(big("a > b"))

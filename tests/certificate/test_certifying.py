@@ -258,7 +258,7 @@ class Strange(NoiseLaw):
 )
 def test_a_law_with_a_loss_that_is_none_is_refused(unit: Any, told: Any) -> None:
     query = linear(histogram("x"), policy().domain)
-    with pytest.raises(td.NoiseError):
+    with pytest.raises(td.errors.NoiseError):
         CERTIFYING["kernel.certify_measurements"](
             policy().graph, [Measurement(query, Fraction(2), Strange(unit, told))]
         )
@@ -266,10 +266,10 @@ def test_a_law_with_a_loss_that_is_none_is_refused(unit: Any, told: Any) -> None
 
 @pytest.mark.parametrize("scale", [math.nan, 0.5, math.inf])
 def test_a_scale_that_is_no_exact_number_is_refused(scale: Any) -> None:
-    with pytest.raises(td.QueryError, match="no exact number"):
+    with pytest.raises(td.errors.QueryError, match="no exact number"):
         Measurement(linear(histogram("x"), policy().domain), scale)
 
 
 def test_nothing_moves_by_less_than_nothing() -> None:
-    with pytest.raises(td.Refused, match="less than nothing"):
+    with pytest.raises(td.errors.Refused, match="less than nothing"):
         CERTIFYING["direct_losses.certify_shift"](-3, LAPLACE, Fraction(1), method="m", exact=True)

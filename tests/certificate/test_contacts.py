@@ -101,7 +101,7 @@ def test_no_network_of_up_to_five_people_loses_more(influence: str) -> None:
         if most * share < 1:
             prices[most] = priced(policy(most, influence), question)
         else:
-            with pytest.raises(td.Refused, match="does not die away"):
+            with pytest.raises(td.errors.Refused, match="does not die away"):
                 policy(most, influence)
     for people, some in every.items():
         told = chances(policy(1, "1"), question, people)
@@ -190,7 +190,7 @@ def test_the_journey(tmp_path: Any) -> None:
 
 def test_gaussian_noise_has_no_price() -> None:
     here = policy(2, "1.2")
-    with pytest.raises(td.Refused, match="who know of contacts"):
+    with pytest.raises(td.errors.Refused, match="who know of contacts"):
         certify_release(here, [Measurement(linear(histogram("x"), here.domain), SCALE, GAUSSIAN)], delta=Fraction(1, 9))
-    with pytest.raises(td.Refused, match="who know of contacts"):
+    with pytest.raises(td.errors.Refused, match="who know of contacts"):
         priced_for_each(dataclasses.replace(here, delta=Fraction(1, 1000)), GAUSSIAN)

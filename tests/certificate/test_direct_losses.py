@@ -79,7 +79,7 @@ def test_a_view_of_people_who_come_and_go_under_known_counts() -> None:
     assert worst == replaced + 2 * presence
     assert certify_view(policy, presence, replaced).epsilon == worst
     fixed = td.load_policy({**policy.document, "known": [*policy.document["known"], {"count": "all"}]})
-    moved = td.sensitivity(fixed, td.histogram("v")).value
+    moved = td.sensitivity(fixed, td.queries.histogram("v")).value
     assert certify_view(fixed, presence, replaced).epsilon == moved / 2 * replaced
 
 
@@ -176,11 +176,11 @@ def test_an_answer_about_others_that_is_told_for_certain_costs_infinity() -> Non
 
 
 def test_chains_of_records_are_not_replaced() -> None:
-    with pytest.raises(td.Refused, match="rows follow each other"):
+    with pytest.raises(td.errors.Refused, match="rows follow each other"):
         certify_replacement(read([{"chain": CHAIN}]), {"on": MATRICES["y"]})
 
 
 @pytest.mark.parametrize("changed", [{"presence": "secret"}, {"known": [{"count": "x = 1"}]}])
 def test_losses_that_are_not_known_are_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(td.Refused, match="Fix:"):
+    with pytest.raises(td.errors.Refused, match="Fix:"):
         certify_replacement(policy_of(**changed), MATRICES)

@@ -121,7 +121,7 @@ def test_a_table_whose_groups_are_cut_is_refused(tmp_path: Path) -> None:
         ledger.open("power", 9, here.document)
         td.release(here, good, ledger=ledger)
         for table in (large, nameless):
-            with pytest.raises(td.TetraodonError, match="some rows would not be counted"):
+            with pytest.raises(td.errors.TetraodonError, match="some rows would not be counted"):
                 td.release(here, table, ledger=ledger)
         assert ledger.account("power").left == 8
 
@@ -131,9 +131,9 @@ MANY = [[HALF, {"count": "x = 0"}], [{"marginal": "x"}], [{"blocks": {"x": [[0, 
 
 @pytest.mark.parametrize("known", MANY, ids=str)
 def test_more_than_one_count_is_refused(known: list[dict[str, Any]]) -> None:
-    with pytest.raises(td.Refused, match="beside one known count"):
+    with pytest.raises(td.errors.Refused, match="beside one known count"):
         policy(2, known=known)
     alone = read(["independent"], attributes={"x": {"integer": [0, VALUES - 1]}}, known=known)
     bypassed = dataclasses.replace(alone, attackers=DependentGroups("home", 2))
-    with pytest.raises(td.Refused, match="beside one known count"):
+    with pytest.raises(td.errors.Refused, match="beside one known count"):
         certify_release(bypassed, [Measurement(linear(total("x"), alone.domain), Fraction(1))])

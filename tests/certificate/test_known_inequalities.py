@@ -139,13 +139,13 @@ def test_the_journey(tmp_path: Any) -> None:
         ledger.open("d", 10, here.document)
         made = td.release(here, polars.DataFrame({"x": [0, 1, 2, 3, 3]}), ledger=ledger, out=tmp_path / "out")
         assert len(made["h"].columns["count"]) == VALUES
-        with pytest.raises(td.TetraodonError, match="does not have the counts"):
+        with pytest.raises(td.errors.TetraodonError, match="does not have the counts"):
             td.release(here, polars.DataFrame({"x": [2, 2, 2, 3, 3, 3]}), ledger=ledger)
     assert all(check.passed for check in td.verify(tmp_path / "out"))
 
 
 def test_the_judge_does_not_list_their_neighbours() -> None:
-    with pytest.raises(td.Refused, match="no list of neighbours"):
+    with pytest.raises(td.errors.Refused, match="no list of neighbours"):
         neighbours(policy("everything", **BOUNDS[0]), 2)
 
 
@@ -166,5 +166,5 @@ def test_the_judge_does_not_list_their_neighbours() -> None:
 )
 def test_what_is_not_priced_is_refused_with_the_reason(known: list[dict[str, Any]], what: str) -> None:
     document = policy("everything").document
-    with pytest.raises((td.PolicyError, td.Refused), match=what):
+    with pytest.raises((td.errors.PolicyError, td.errors.Refused), match=what):
         td.load_policy({**document, "known": known})

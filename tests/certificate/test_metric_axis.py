@@ -75,8 +75,8 @@ def test_a_large_map(metric: str, longest: int) -> None:
             "budget": {"epsilon": 1},
         }
     )
-    assert td.sensitivity(policy, td.total("x")).value == longest
-    assert td.sensitivity(policy, td.histogram("x", "y")).value == 2
+    assert td.sensitivity(policy, td.queries.total("x")).value == longest
+    assert td.sensitivity(policy, td.queries.histogram("x", "y")).value == 2
 
 
 @settings(max_examples=150, deadline=None)

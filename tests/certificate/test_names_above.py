@@ -205,28 +205,28 @@ def test_beside_other_answers_losses_add_up() -> None:
     ],
 )
 def test_what_is_not_priced_is_refused(place: str, changes: dict[str, Any]) -> None:
-    with pytest.raises(td.Refused, match=f"not priced together with `{place}`"):
+    with pytest.raises(td.errors.Refused, match=f"not priced together with `{place}`"):
         certify_names(policy(**changes), [NamesAbove("word", Fraction(4), 50)])
 
 
 def test_names_that_no_secret_changes_are_refused() -> None:
-    with pytest.raises(td.Refused, match="no secret changes"):
+    with pytest.raises(td.errors.Refused, match="no secret changes"):
         certify_names(policy(secrets={"word": "public"}), [NamesAbove("word", Fraction(4), 50)])
 
 
 def test_a_column_that_is_not_open_there_is_refused() -> None:
-    with pytest.raises(td.Refused, match="not declared as open text"):
+    with pytest.raises(td.errors.Refused, match="not declared as open text"):
         certify_names(policy(), [NamesAbove("street", Fraction(4), 50)])
 
 
 @pytest.mark.parametrize(("scale", "most"), [(Fraction(0), 5), (1.5, 5), (Fraction(1), 0), (Fraction(1), 2.5)])
 def test_noise_or_thresholds_that_are_none_are_refused(scale: Any, most: Any) -> None:
-    with pytest.raises(td.QueryError):
+    with pytest.raises(td.errors.QueryError):
         NamesAbove("word", scale, most)
 
 
 def test_a_budget_that_tells_no_name_is_refused() -> None:
-    with pytest.raises(td.Refused, match="none is told"):
+    with pytest.raises(td.errors.Refused, match="none is told"):
         least_threshold(Fraction(10**9), 2, Fraction(1, 10**6))
 
 
@@ -234,7 +234,7 @@ def test_gaussian_noise_beside_names_is_refused() -> None:
     from tetraodon.noise.laws import GAUSSIAN
 
     measured = [Measurement(linear(histogram("x"), policy().domain), Fraction(4), GAUSSIAN)]
-    with pytest.raises(td.Refused, match="Gaussian"):
+    with pytest.raises(td.errors.Refused, match="Gaussian"):
         certify_release(policy(), measured, names=[NamesAbove("word", Fraction(4), 50)])
 
 

@@ -149,7 +149,7 @@ def test_without_a_key_nobody_is_told_apart() -> None:
             {"dataset": "d", "presence": presence, "attributes": {"x": {"integer": [0, 2]}}, "budget": {"epsilon": 1}}
         )
         for query in (people(), total_per_person("x", cap=3), mean_per_person("x", cap=3)):
-            with pytest.raises(td.Refused, match="whose row is whose"):
+            with pytest.raises(td.errors.Refused, match="whose row is whose"):
                 certify_release(here, [Measurement(linear(query, here.domain), Fraction(1))])
 
 
@@ -168,5 +168,5 @@ def test_dependent_rows_are_refused() -> None:
     from tetraodon.policy.attackers import DependentGroups
 
     dependent = replace(here, attackers=DependentGroups("house", 2))
-    with pytest.raises(td.Refused, match="independent only"):
+    with pytest.raises(td.errors.Refused, match="independent only"):
         certify_release(dependent, [Measurement(linear(people(), here.domain), Fraction(1))])

@@ -45,31 +45,31 @@ HALVES = {"x": {"blocks": [[3, 7], [8, 12]]}}
     ("secrets", "query", "value"),
     [
         # the complete graph is plain differential privacy
-        (None, td.histogram("x"), 2),
-        (None, td.cdf("x"), TEN - 1),
-        (None, td.total("x"), 12 - 3),
-        (None, td.mean("x"), 12 - 3),
-        (None, td.count("x > 5"), 1),
-        (None, td.count(), 0),
-        (None, td.ranges("x"), 5 * 6),
-        (None, td.ranges("x", [[3, 5], [4, 8]]), 2),
+        (None, td.queries.histogram("x"), 2),
+        (None, td.queries.cdf("x"), TEN - 1),
+        (None, td.queries.total("x"), 12 - 3),
+        (None, td.queries.mean("x"), 12 - 3),
+        (None, td.queries.count("x > 5"), 1),
+        (None, td.queries.count(), 0),
+        (None, td.queries.ranges("x"), 5 * 6),
+        (None, td.queries.ranges("x", [[3, 5], [4, 8]]), 2),
         # distance threshold theta on a line
-        ({"x": {"within": 1}}, td.histogram("x"), 2),
-        ({"x": {"within": 1}}, td.cdf("x"), 1),
-        ({"x": {"within": 4}}, td.cdf("x"), 4),
-        ({"x": {"within": 4}}, td.total("x"), 4),
-        ({"x": {"within": 99}}, td.cdf("x"), TEN - 1),
-        ({"x": {"within": 4}}, td.ranges("x"), 4 * 7),
+        ({"x": {"within": 1}}, td.queries.histogram("x"), 2),
+        ({"x": {"within": 1}}, td.queries.cdf("x"), 1),
+        ({"x": {"within": 4}}, td.queries.cdf("x"), 4),
+        ({"x": {"within": 4}}, td.queries.total("x"), 4),
+        ({"x": {"within": 99}}, td.queries.cdf("x"), TEN - 1),
+        ({"x": {"within": 4}}, td.queries.ranges("x"), 4 * 7),
         # partitions
-        (HALVES, td.histogram("x", bins={"x": [[3, 7], [8, 12]]}), 0),
-        (HALVES, td.histogram("x"), 2),
-        (HALVES, td.cdf("x"), 4),
-        (HALVES, td.total("x"), 4),
-        (HALVES, td.count("x <= 7"), 0),
-        ({"x": "public"}, td.histogram("x"), 0),
-        ({"x": "public"}, td.cdf("x"), 0),
-        ({"x": {"pairs": [[3, 12], [4, 5]]}}, td.cdf("x"), 9),
-        ({"x": {"pairs": [[4, 5]]}}, td.total("x"), 1),
+        (HALVES, td.queries.histogram("x", bins={"x": [[3, 7], [8, 12]]}), 0),
+        (HALVES, td.queries.histogram("x"), 2),
+        (HALVES, td.queries.cdf("x"), 4),
+        (HALVES, td.queries.total("x"), 4),
+        (HALVES, td.queries.count("x <= 7"), 0),
+        ({"x": "public"}, td.queries.histogram("x"), 0),
+        ({"x": "public"}, td.queries.cdf("x"), 0),
+        ({"x": {"pairs": [[3, 12], [4, 5]]}}, td.queries.cdf("x"), 9),
+        ({"x": {"pairs": [[4, 5]]}}, td.queries.total("x"), 1),
     ],
 )
 def test_known_values(secrets: dict[str, Any] | None, query: Query, value: int) -> None:
@@ -85,17 +85,17 @@ def test_known_values(secrets: dict[str, Any] | None, query: Query, value: int) 
 
 def test_presence_adds_what_one_record_adds() -> None:
     secret = policy({"x": "public"}, presence="secret")
-    assert sensitivity(secret, td.count()).value == 1
-    assert sensitivity(secret, td.histogram("x")).value == 1
-    assert sensitivity(secret, td.total("x")).value == 12
-    assert sensitivity(secret, td.cdf("x")).value == TEN
-    assert sensitivity(secret, td.cdf("x")).witness == ((3,), ABSENT)
+    assert sensitivity(secret, td.queries.count()).value == 1
+    assert sensitivity(secret, td.queries.histogram("x")).value == 1
+    assert sensitivity(secret, td.queries.total("x")).value == 12
+    assert sensitivity(secret, td.queries.cdf("x")).value == TEN
+    assert sensitivity(secret, td.queries.cdf("x")).witness == ((3,), ABSENT)
 
 
 def test_several_rows_of_one_person_add_up() -> None:
     keyed = policy({"x": {"within": 2}}, individuals={"key": "person", "at most": "3 rows"})
     assert keyed.rows_per_person == 3
-    assert sensitivity(keyed, td.cdf("x")).value == 3 * max(2, TEN)
+    assert sensitivity(keyed, td.queries.cdf("x")).value == 3 * max(2, TEN)
     assert certify(keyed, np.eye(TEN, dtype=int), 1).epsilon == 3 * 2
 
 
@@ -107,13 +107,13 @@ PLANE = {"x": {"integer": [0, 4]}, "y": {"integer": [-3, 1]}}
 @pytest.mark.parametrize(
     "query",
     [
-        td.histogram("x", "y"),
-        td.cdf("x", by="y"),
-        td.total("y", by="x"),
-        td.total("x", weight="y"),
-        td.ranges("y", by="x"),
-        td.count("x + y > 2"),
-        td.count("x > 2", by="y"),
+        td.queries.histogram("x", "y"),
+        td.queries.cdf("x", by="y"),
+        td.queries.total("y", by="x"),
+        td.queries.total("x", weight="y"),
+        td.queries.ranges("y", by="x"),
+        td.queries.count("x + y > 2"),
+        td.queries.count("x > 2", by="y"),
     ],
     ids=repr,
 )
@@ -134,13 +134,13 @@ def test_a_million_values(theta: int | None) -> None:
     gap = min(reach, MILLION // 2)
     under = policy(theta and {"x": {"within": theta}}, {"x": {"integer": [-MILLION, -1]}, "s": ["F", "M"]})
     for query, value in [
-        (td.cdf("x"), reach),
-        (td.histogram("x"), 2),
-        (td.histogram("s", "x"), 2),
-        (td.total("x"), reach),
-        (td.ranges("x"), gap * (MILLION + 1 - gap)),
-        (td.cdf("x", by="s"), 2 * MILLION),
-        (td.total("x", by="s"), 2 * MILLION),
+        (td.queries.cdf("x"), reach),
+        (td.queries.histogram("x"), 2),
+        (td.queries.histogram("s", "x"), 2),
+        (td.queries.total("x"), reach),
+        (td.queries.ranges("x"), gap * (MILLION + 1 - gap)),
+        (td.queries.cdf("x", by="s"), 2 * MILLION),
+        (td.queries.total("x", by="s"), 2 * MILLION),
     ]:
         found = sensitivity(under, query)
         assert (found.value, found.exact) == (value, True), query

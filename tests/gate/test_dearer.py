@@ -45,7 +45,7 @@ def book(tmp_path: Path, way: str) -> td.Ledger:
 @pytest.mark.parametrize("way", ["release", "perturbed"])
 def test_it_is_refused_with_both_figures_unless_allowed(tmp_path: Path, way: str) -> None:
     with book(tmp_path, way) as ledger:
-        with pytest.raises(td.Refused, match=FIGURES[way]):
+        with pytest.raises(td.errors.Refused, match=FIGURES[way]):
             WAYS[way](ledger=ledger, out=tmp_path / "out")
         assert ledger.entries("people") == ()
         assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "ledger.key"]
@@ -70,7 +70,7 @@ def test_views_too(tmp_path: Path) -> None:
         assert found.charge is not None
         assert found.charge > asked.loss
         assert "asks for" in str(found.refusal)
-        with pytest.raises(td.Refused, match="asks for"):
+        with pytest.raises(td.errors.Refused, match="asks for"):
             td.publish(public, TABLE, ledger=ledger, out=tmp_path / "view", accept_exposure=True)
         assert ledger.entries("people") == ()
         td.publish(public, TABLE, ledger=ledger, out=tmp_path / "view", accept_exposure=True, allow_dearer=True)
@@ -82,7 +82,7 @@ def test_before_the_table_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise AssertionError("the table was counted")
 
     monkeypatch.setattr("tetraodon.releases.run.count", counted)
-    with book(tmp_path, "release") as ledger, pytest.raises(td.Refused, match="asks for 1"):
+    with book(tmp_path, "release") as ledger, pytest.raises(td.errors.Refused, match="asks for 1"):
         WAYS["release"](ledger=ledger)
 
 
@@ -107,7 +107,7 @@ def test_what_was_charged_is_finished_without_asking_again(tmp_path: Path, monke
 def test_only_what_is_dearer_is_refused() -> None:
     require_not_dearer(Bill(1, 1, {}), "people")
     require_not_dearer(Bill(1, 0, {}), "people")
-    with pytest.raises(td.Refused, match=r"'people' .* 1\.1, .* asks for 1"):
+    with pytest.raises(td.errors.Refused, match=r"'people' .* 1\.1, .* asks for 1"):
         require_not_dearer(Bill(1, Fraction(11, 10), {}), "people")
 
 

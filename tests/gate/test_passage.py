@@ -12,7 +12,7 @@ from tests.gate.ways import PLAN, TABLE, WAYS, Way
 
 import tetraodon as td
 from tetraodon.engine import DataRefusal
-from tetraodon.gate import COMPLETE, Passage, Place, Terms
+from tetraodon.gate import COMPLETE, Place, ReleaseTransaction, Terms
 from tetraodon.gate import release_transaction as passage
 from tetraodon.gate import release_transaction as permit
 from tetraodon.gate.output_folder import INTENT, Pending
@@ -65,7 +65,7 @@ def test_it_is_charged_once_and_finished(way: Way, tmp_path: Path, out: Path, at
     before, seen = ledger.entries("people"), way.published(out)
     assert left_beside(out)
     if before and before[0].state == "reserved":
-        with pytest.raises(td.ReleaseError, match=r"charged and not finished.*--resume"):
+        with pytest.raises(td.errors.ReleaseError, match=r"charged and not finished.*--resume"):
             way.run(ledger=ledger, out=out, force=True)
     way.run(ledger=ledger, out=out, resume=True)
     (entry,) = ledger.entries("people")
@@ -113,7 +113,7 @@ def test_a_place_that_cannot_be_written_costs_nothing(way: Way, tmp_path: Path) 
         bad += [tmp_path / ("x" * 254), tmp_path / "taken", tmp_path / "linked"]
     for out in bad:
         for resume in (False, True):
-            with pytest.raises(td.ReleaseError, match="Fix:"):
+            with pytest.raises(td.errors.ReleaseError, match="Fix:"):
                 way.run(ledger=ledger, out=out, resume=resume)
             assert ledger.entries("people") == ()
             assert ledger.refusals("people") == ()
@@ -131,7 +131,10 @@ def test_what_does_not_belong_together_is_refused(way: Way, tmp_path: Path, out:
     ledger = book(way, tmp_path)
     interrupted(way, ledger, out, (Pending, "draft"))
     (folder,) = out.parent.rglob(".*.pending")
-    with way.open(tmp_path / "other.db") as other, pytest.raises(td.ReleaseError, match="the ledger does not have"):
+    with (
+        way.open(tmp_path / "other.db") as other,
+        pytest.raises(td.errors.ReleaseError, match="the ledger does not have"),
+    ):
         way.run(ledger=other, out=out, resume=True)
     intent = json.loads((folder / "intent.json").read_text())
     for content, told in (
@@ -141,7 +144,7 @@ def test_what_does_not_belong_together_is_refused(way: Way, tmp_path: Path, out:
         ({}, "cannot be read"),
     ):
         (folder / "intent.json").write_text(json.dumps(content))
-        with pytest.raises(td.ReleaseError, match=told):
+        with pytest.raises(td.errors.ReleaseError, match=told):
             way.run(ledger=ledger, out=out, resume=True)
     (folder / "intent.json").write_text(json.dumps(intent))
     way.run(ledger=ledger, out=out, resume=True)
@@ -151,7 +154,7 @@ def test_what_does_not_belong_together_is_refused(way: Way, tmp_path: Path, out:
 def test_another_plan_is_refused_although_nothing_was_drawn(tmp_path: Path, out: Path) -> None:
     ledger = book(RELEASE, tmp_path)
     interrupted(RELEASE, ledger, out, (LaplaceNoise, "draw"))
-    with pytest.raises(td.ReleaseError, match="another policy, plan or owner"):
+    with pytest.raises(td.errors.ReleaseError, match="another policy, plan or owner"):
         td.release(td.plan(PLAN.policy, epsilon=2), TABLE, ledger=ledger, out=out, resume=True)
     assert [entry.charged for entry in ledger.entries("people")] == [1]
 
@@ -165,7 +168,7 @@ def test_a_copy_of_what_was_begun_is_not_drawn_again_elsewhere(tmp_path: Path, o
     for copy in copies:
         shutil.copytree(Place.of(out, "").pending, Place.of(copy, "").pending)
     for copy in copies:
-        with pytest.raises(td.ReleaseError, match="begun at another place"):
+        with pytest.raises(td.errors.ReleaseError, match="begun at another place"):
             RELEASE.run(ledger=ledger, out=copy, resume=True)
         assert Place.of(copy, "").pending.exists()
     (tmp_path / "link").symlink_to(tmp_path)
@@ -177,7 +180,7 @@ def test_a_folder_that_is_gone_after_settling_is_not_made_again(tmp_path: Path, 
     ledger = book(RELEASE, tmp_path)
     interrupted(RELEASE, ledger, out, (Pending, "end"))
     shutil.rmtree(out)
-    with pytest.raises(td.ReleaseError, match="as written"):
+    with pytest.raises(td.errors.ReleaseError, match="as written"):
         RELEASE.run(ledger=ledger, out=out, resume=True)
 
 
@@ -187,7 +190,7 @@ def test_completeness_is_told(tmp_path: Path, out: Path) -> None:
     again = RELEASE.run(ledger=ledger, out=out, resume=True, progress=stages.append)
     assert stages == [COMPLETE]
     assert again["ages"].to_polars().equals(made["ages"].to_polars())
-    with pytest.raises(td.ReleaseError, match="exists"):  # another request is not this one
+    with pytest.raises(td.errors.ReleaseError, match="exists"):  # another request is not this one
         td.release(td.plan(PLAN.policy, epsilon=2), TABLE, ledger=ledger, out=out, resume=True)
     assert len(ledger.entries("people")) == 1
 
@@ -201,7 +204,7 @@ def test_the_caller_chooses_whether_to_count_or_to_spend_first(tmp_path: Path, o
     def count() -> None:
         raise DataRefusal("no", fix="yes")
 
-    with Passage(ledger, "people", request="r", place=place) as way:
+    with ReleaseTransaction(ledger, "people", request="r", place=place) as way:
         way.spend(terms)
         with pytest.raises(DataRefusal), way.counting():
             count()
@@ -212,15 +215,15 @@ def test_the_order_cannot_be_walked_around(tmp_path: Path, out: Path) -> None:
     ledger = book(RELEASE, tmp_path)
     place = Place.of(out, "m.json")
     terms = Terms(PLAN.certificate, PLAN.epsilon, PLAN.policy.document, {"queries": []})
-    with Passage(ledger, "people", request="r", place=place) as way:
+    with ReleaseTransaction(ledger, "people", request="r", place=place) as way:
         for early in (lambda: way.keep(lambda _: None), lambda: way.finish(lambda *_: ""), lambda: way.settle("x")):
-            with pytest.raises(td.ReleaseError, match="nothing was charged"):
+            with pytest.raises(td.errors.ReleaseError, match="nothing was charged"):
                 early()
         allowed = way.spend(terms)
-        with pytest.raises(td.ReleaseError, match="drawn already"):
+        with pytest.raises(td.errors.ReleaseError, match="drawn already"):
             way.spend(terms)
         way.keep(lambda folder: (folder / "x").touch())
-        with pytest.raises(td.ReleaseError, match="drawn already"):
+        with pytest.raises(td.errors.ReleaseError, match="drawn already"):
             _ = allowed.coins
 
 
@@ -233,7 +236,7 @@ def test_the_writer_is_told_the_entry_that_pays(tmp_path: Path, out: Path) -> No
         (folder / "m.json").write_text("{}")
         return "digest"
 
-    with Passage(ledger, "people", request="r", place=Place.of(out, "m.json")) as way:
+    with ReleaseTransaction(ledger, "people", request="r", place=Place.of(out, "m.json")) as way:
         way.spend(terms)
         way.keep(lambda folder: (folder / "x").touch())
         way.finish(fill)

@@ -23,7 +23,7 @@ if sys.argv[3] == "dies":
     Place.take = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 try:
     WAYS[0].run(ledger=td.Ledger(sys.argv[1]), out=sys.argv[2], resume=True)
-except td.ReleaseError as error:
+except td.errors.ReleaseError as error:
     print(error.what)
 """
 

@@ -12,7 +12,7 @@ import pytest
 from tests.ledger.certificates import POLICY, gaussian, named, pure
 
 import tetraodon as td
-from tetraodon.errors import BudgetExhausted, LedgerError, Overtaken
+from tetraodon.errors import BudgetExhausted, ConcurrentCharge, LedgerError
 from tetraodon.ledger import Ledger
 from tetraodon.ledger.account import Account, Entry, Spent, composed
 from tetraodon.ledger.amount import document_hash
@@ -86,7 +86,7 @@ def test_what_is_left_may_be_spent_and_no_more() -> None:
 
 def test_a_price_for_another_past_is_none() -> None:
     for other in (0, 2, 4):
-        with pytest.raises(Overtaken, match="while this one was priced"):
+        with pytest.raises(ConcurrentCharge, match="while this one was priced"):
             check_affordable(ACCOUNT, entry(HALF), after=other)
 
 
@@ -110,7 +110,7 @@ def test_what_cost_nothing_overtakes_too(ledger: Ledger, item: Item) -> None:
     second = Bill(asked=1, charged=0, item=item, after=1)
     ledger.reserve("adult", first)
     assert ledger.account("adult").charged == 1
-    with pytest.raises(Overtaken, match="Fix: run the same command again"):
+    with pytest.raises(ConcurrentCharge, match="Fix: run the same command again"):
         ledger.reserve("adult", second)
 
 

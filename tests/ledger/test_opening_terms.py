@@ -54,5 +54,5 @@ def test_a_policy_its_path_and_its_document_do(tmp_path: Path) -> None:
     for one in given:
         with td.Ledger(tmp_path / "l.db") as ledger:
             assert ledger.open("d", 1, one).policy == policy.document
-    with td.Ledger(tmp_path / "l.db") as ledger, pytest.raises(td.TetraodonError):
+    with td.Ledger(tmp_path / "l.db") as ledger, pytest.raises(td.errors.TetraodonError):
         ledger.open("d", 1, str(tmp_path / "missing.yaml"))

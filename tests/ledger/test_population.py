@@ -80,7 +80,7 @@ def test_losses_of_waves_add_up_although_no_step_of_one_table_is_the_worst_for_b
 
 def test_the_governing_policy_prices_every_wave(panel: Ledger) -> None:
     public = policy("feb", secrets={"pay": "public"})
-    with pytest.raises(td.Refused, match="tell for certain"):
+    with pytest.raises(td.errors.Refused, match="tell for certain"):
         td.release(public, TABLE, ledger=panel)
     assert panel.account("panel").charged == 0
 
@@ -102,7 +102,7 @@ def test_views_and_perturbed_tables_are_waves_too(panel: Ledger, tmp_path: Path)
     view = policy(
         "mar", budget={"epsilon": 50}, adversary={"prior": {"d": "0.2"}, "posterior": 0.5, "records": 60}, release=[]
     )
-    with pytest.raises(td.LedgerError, match="'panel' has"):
+    with pytest.raises(td.errors.LedgerError, match="'panel' has"):
         td.publish(view, TABLE, ledger=panel, out=tmp_path / "view", accept_exposure=True)
     assert [(entry.wave, entry.charged) for entry in panel.entries("panel")] == [("feb", Fraction(1, 4))]
 
@@ -156,12 +156,12 @@ def test_repricing_is_of_one_wave(panel: Ledger) -> None:
 
 @pytest.mark.parametrize("attackers", [[{"groups": "home", "at most": 2}]])
 def test_dependent_people_are_refused(attackers: Any) -> None:
-    with pytest.raises(td.Refused, match="what waves lose together is not known"):
+    with pytest.raises(td.errors.Refused, match="what waves lose together is not known"):
         td.load_policy(policy("jan", attackers=attackers))
 
 
 def test_a_population_is_not_called_as_its_wave() -> None:
-    with pytest.raises(td.PolicyError, match="name of this data set"):
+    with pytest.raises(td.errors.PolicyError, match="name of this data set"):
         td.load_policy(policy("panel"))
     read = td.load_policy(policy("jan"))
     assert (read.account, read.population) == ("panel", "panel")
@@ -272,7 +272,7 @@ sys.stdin.readline()
 try:
     td.release(plan, TABLE, ledger=sys.argv[1])
     print(1)
-except td.BudgetExhausted:
+except td.errors.BudgetExhausted:
     print(0)
 """
 

@@ -161,7 +161,7 @@ def test_wide_attributes_need_bins() -> None:
 
 
 def test_simulations_show_it() -> None:
-    found = td.simulate(td.plan(POLICY), n=300, times=1)
+    found = td.editor.simulate(td.plan(POLICY), n=300, times=1)
     assert [len(r["people"].columns["record"]) for r in (*found.releases, found.truth)] == [500, 500]
 
 

@@ -17,7 +17,7 @@ from tetraodon.mechanism.strategy import Scaled
 
 def test_a_mean_of_unknown_size_counts_as_dearly_as_it_sums() -> None:
     here = policy(presence="secret")
-    (strategy,) = proposals(td.mean("x"), here)
+    (strategy,) = proposals(td.queries.mean("x"), here)
     summed, counted = strategy.measurements(Fraction(1))
     losses = [certify_measurements(here.graph, [m]).epsilon for m in (summed, counted)]
     assert losses[0] == losses[1]
@@ -25,11 +25,11 @@ def test_a_mean_of_unknown_size_counts_as_dearly_as_it_sums() -> None:
 
 def test_there_is_no_table_to_read() -> None:
     here = policy()
-    (strategy,) = DIRECT.propose(td.count(), here)
+    (strategy,) = DIRECT.propose(td.queries.count(), here)
     at = Scaled(strategy, Fraction(1), here.domain)
     for ask in (
         lambda: DIRECT.fit(at, (np.zeros((1,), np.int64),)),
         lambda: DIRECT.reach(at, np.ones(1, np.bool_), Fraction(1, 2)),
     ):
-        with pytest.raises(td.QueryError, match="no table"):
+        with pytest.raises(td.errors.QueryError, match="no table"):
             ask()

@@ -132,7 +132,7 @@ def test_what_means_nothing_is_refused(item: dict[str, str]) -> None:
     with pytest.raises(PolicyError, match="noise"):
         policy(PAID | item)
     with pytest.raises(QueryError):
-        td.total("wage", **({"noise": "each record"} | item))
+        td.queries.total("wage", **({"noise": "each record"} | item))
 
 
 @pytest.mark.parametrize(

@@ -26,21 +26,21 @@ SURE = Fraction(95, 100)
 
 
 def test_a_table_is_told_as_it_is() -> None:
-    (strategy,) = IDENTITY.propose(td.histogram("x"), HERE)
+    (strategy,) = IDENTITY.propose(td.queries.histogram("x"), HERE)
     at = Scaled(EXACT.of(strategy), Fraction(0), HERE.domain)
     assert not at.strategy.noisy
     assert EXACT.fit(at, (np.arange(4)[:, None],)).tolist() == [0, 1, 2, 3]
     assert EXACT.is_certain(at, np.ones(4, np.bool_))
     codes = (np.arange(4),)
     assert EXACT.box_reach(at, codes, codes, SURE).tolist() == [0, 0, 0, 0]
-    assert at.expected_error(td.histogram("x")) == EXACT.largest_error(td.histogram("x"), at, SURE) == 0
+    assert at.expected_error(td.queries.histogram("x")) == EXACT.largest_error(td.queries.histogram("x"), at, SURE) == 0
 
 
 def test_what_is_no_table_of_cells_is_not_taken_for_one() -> None:
-    (strategy,) = ORDERED.propose(td.histogram("x"), HERE)
-    with pytest.raises(td.QueryError, match="no table"):
+    (strategy,) = ORDERED.propose(td.queries.histogram("x"), HERE)
+    with pytest.raises(td.errors.QueryError, match="no table"):
         EXACT.fit(Scaled(EXACT.of(strategy), Fraction(0), HERE.domain), (np.arange(3),))
 
 
 def test_nobody_proposes_it() -> None:
-    assert not list(EXACT.propose(td.histogram("x"), HERE))
+    assert not list(EXACT.propose(td.queries.histogram("x"), HERE))

@@ -26,7 +26,7 @@ def policy(shape: tuple[int, ...] = (4, 3, 2), **changes: Any) -> td.Policy:
 
 
 def two_way(names: str) -> list[Any]:
-    return [td.histogram(*pair) for pair in itertools.combinations(names, 2)]
+    return [td.queries.histogram(*pair) for pair in itertools.combinations(names, 2)]
 
 
 def measured_for(found: MarginalStrategy, table: np.ndarray) -> list[np.ndarray]:
@@ -90,7 +90,9 @@ def test_marginals_of_more_attributes_take_the_place_of_several(changes: dict[st
     assert (("c", "d") not in names, ("a", "c", "d") in names) == (joined, joined)
 
 
-@pytest.mark.parametrize("asked", [td.cdf("a"), td.count("a > 1"), td.histogram("a", bins={"a": [[0, 1], [2, 3]]})])
+@pytest.mark.parametrize(
+    "asked", [td.queries.cdf("a"), td.queries.count("a > 1"), td.queries.histogram("a", bins={"a": [[0, 1], [2, 3]]})]
+)
 def test_only_whole_histograms_are_asked(asked: Any) -> None:
     with pytest.raises(QueryError, match="whole histograms"):
         marginals([asked], policy())
@@ -98,14 +100,14 @@ def test_only_whole_histograms_are_asked(asked: Any) -> None:
 
 def test_what_is_refused() -> None:
     here = policy()
-    found = marginals([td.histogram("a")], here)
+    found = marginals([td.queries.histogram("a")], here)
     with pytest.raises(QueryError, match="not measured"):
         found.marginal([np.zeros(m.query.shape(here.domain), np.int64) for m in found.measurements], ("b",))
     with pytest.raises(Refused, match="1 to 10 attributes"):
         marginals([], here)
     with pytest.raises(Refused, match="1 to 10 attributes"):
-        marginals([td.histogram(*"abcdefghijkl")], policy((2,) * 12))
+        marginals([td.queries.histogram(*"abcdefghijkl")], policy((2,) * 12))
     with pytest.raises(Refused, match="not positive"):
-        marginals([td.histogram("a")], here, epsilon=0)
+        marginals([td.queries.histogram("a")], here, epsilon=0)
     with pytest.raises(Refused, match="secret"):
-        marginals([td.histogram("a")], policy((3, 3), secrets={"a": "public", "b": "public"}))
+        marginals([td.queries.histogram("a")], policy((3, 3), secrets={"a": "public", "b": "public"}))

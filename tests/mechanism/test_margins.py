@@ -92,7 +92,7 @@ def test_fit_and_covariance_are_the_inverse_of_what_is_measured(names: tuple[str
     (part,) = MARGINS.parts(at, np.eye(len(matrix)))
     np.testing.assert_allclose(part, back, atol=1e-9)
     assert MARGINS.cell_variance(at) == pytest.approx((back @ back.T)[0, 0] * variance)
-    query = td.histogram(*names)
+    query = td.queries.histogram(*names)
     assert MARGINS.expected_error(query, at) == pytest.approx(table_errors([at])[0])
     assert list(MARGINS.propose(query, policy({}))) == []
     assert "read together" in MARGINS.sentence(at, "Noise", "")
@@ -105,7 +105,7 @@ def test_reach_holds_as_often_as_it_says() -> None:
     back = np.linalg.inv(at.strategy.noisy[0].contribution.columns())
     deviation = 400 * float(np.linalg.norm(back @ mask.ravel()))
     assert MARGINS.reach(at, mask, CONFIDENCE) == pytest.approx(1.96 * deviation, rel=0.04)
-    assert MARGINS.largest_error(td.histogram("a", "b"), at, CONFIDENCE) == pytest.approx(
+    assert MARGINS.largest_error(td.queries.histogram("a", "b"), at, CONFIDENCE) == pytest.approx(
         1.96 * 400 * np.linalg.norm(back[0]), rel=0.04
     )
     low, high = (np.array([0, 1]), np.array([0, 1])), (np.array([0, 1]), np.array([1, 2]))

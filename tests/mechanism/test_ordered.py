@@ -25,7 +25,7 @@ def test_boxes_need_as_many_running_counts_as_their_masks(presence: str) -> None
             "budget": {"epsilon": 1},
         }
     )
-    (strategy,) = (one for one in ORDERED.propose(td.histogram("p", "x"), here) if one.table[-1].name == "x")
+    (strategy,) = (one for one in ORDERED.propose(td.queries.histogram("p", "x"), here) if one.table[-1].name == "x")
     at = Scaled(strategy, Fraction(1), here.domain)
     shapes = [m.query.shape(here.domain) for m in strategy.measurements(Fraction(1))]
     noisy = [(k, place) for k in range(len(strategy.noisy)) for place in np.ndindex(shapes[k])]

@@ -162,7 +162,7 @@ def test_missing_values_stand_apart() -> None:
 
 def test_releases_that_could_come_out_are_simulated() -> None:
     plan = td.plan(policy({"name": "q", "median": "x", "by": "s"}))
-    found = td.simulate(plan, "flat", 2_000, times=2)
+    found = td.editor.simulate(plan, "flat", 2_000, times=2)
     truth = found.truth["q"].columns["x"]
     assert all(abs(int(value) - 50_000) < 1_000 for value in truth)
     for release in found.releases:

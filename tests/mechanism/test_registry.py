@@ -55,7 +55,9 @@ def policy(**changes: Any) -> td.Policy:
 
 @pytest.mark.parametrize("presence", ["public", "secret"])
 @pytest.mark.parametrize(
-    "query", [td.histogram("x", "p"), td.cdf("x"), td.cdf("x", by="p"), td.rectangles("x", "y")], ids=str
+    "query",
+    [td.queries.histogram("x", "p"), td.queries.cdf("x"), td.queries.cdf("x", by="p"), td.queries.rectangles("x", "y")],
+    ids=str,
 )
 def test_quick_ways_never_promise_more(query: Any, presence: str) -> None:
     """Of boxes of all sizes, and of single cells: shorter than one by one is wrong, and some are just as short."""

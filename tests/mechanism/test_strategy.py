@@ -33,11 +33,11 @@ def policy(**changes: Any) -> td.Policy:
 @pytest.mark.parametrize(
     ("query", "mechanisms"),
     [
-        (td.histogram("x"), {"identity", "ordered"}),
-        (td.histogram("c"), {"identity"}),
-        (td.total("x"), {"direct"}),
-        (td.mean("x"), {"direct"}),
-        (td.count("x > 3"), {"direct"}),
+        (td.queries.histogram("x"), {"identity", "ordered"}),
+        (td.queries.histogram("c"), {"identity"}),
+        (td.queries.total("x"), {"direct"}),
+        (td.queries.mean("x"), {"direct"}),
+        (td.queries.count("x > 3"), {"direct"}),
     ],
 )
 def test_who_offers_what(query: Any, mechanisms: set[str]) -> None:
@@ -59,7 +59,7 @@ def test_weights_are_noise_in_multiples_of_the_scale() -> None:
     query = LinearQuery(One())
     strategy = Strategy(DIRECT, (query, query), weights=(Fraction(1), Fraction(1, 3)))
     assert [m.scale for m in strategy.measurements(Fraction(6))] == [6, 2]
-    with pytest.raises(td.QueryError, match="weight"):
+    with pytest.raises(td.errors.QueryError, match="weight"):
         Strategy(DIRECT, (query,), weights=(Fraction(1), Fraction(1)))
 
 

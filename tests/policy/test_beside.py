@@ -29,7 +29,7 @@ def test_nothing_outside_the_folder(tmp_path: Path, name: str) -> None:
     secret = tmp_path / "secret.csv"
     secret.touch()
     (inside / "link.csv").symlink_to(secret)
-    with pytest.raises(td.PolicyError, match="outside the policy's folder"):
+    with pytest.raises(td.errors.PolicyError, match="outside the policy's folder"):
         beside(inside, name.replace("ABSOLUTE", str(secret)))
 
 
@@ -45,8 +45,8 @@ def test_a_policy_reads_no_file_outside_its_folder_and_a_strangers_reads_none(tm
     (tmp_path / "cells.csv").write_text("sex,home,block\nf,a,1\nf,b,1\nm,a,2\nm,b,2\n")
     policy = POLICY | KEYS[key]
     assert td.load_policy(policy, folder=tmp_path).folder == tmp_path
-    with pytest.raises(td.PolicyError, match="names no files"):
+    with pytest.raises(td.errors.PolicyError, match="names no files"):
         stated_policy(policy)
     text = json.dumps(policy).replace(".csv", "/../../x.csv")
-    with pytest.raises(td.PolicyError, match="outside the policy's folder"):
+    with pytest.raises(td.errors.PolicyError, match="outside the policy's folder"):
         td.load_policy(json.loads(text), folder=tmp_path)

@@ -122,7 +122,7 @@ def test_reading_and_writing_back(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes(tmp_path: Path, entries: list[str], what: str) -> None:
-    with pytest.raises((td.PolicyError, td.Refused)) as error:
+    with pytest.raises((td.errors.PolicyError, td.errors.Refused)) as error:
         load(tmp_path, *entries)
     assert what in str(error.value)
 
@@ -134,7 +134,7 @@ def test_what_is_listed_twice_is_known_once() -> None:
 
     twice = known({"count": "x = 1"}, {"count": "x = 1", "is": 4})
     assert twice.known == known({"count": "x = 1", "is": 4}).known
-    with pytest.raises(td.PolicyError, match="contradict"):
+    with pytest.raises(td.errors.PolicyError, match="contradict"):
         known({"count": "x = 1", "is": 3}, {"count": "x = 1", "is": 4})
 
 
@@ -149,5 +149,5 @@ def test_a_thousand_known_counts_are_refused_at_once() -> None:
         "known": [{"count": f"x < {k}"} for k in range(1, 1001)],
         "release": [{"name": "h", "histogram": "x"}],
     }
-    with pytest.raises(td.PolicyError, match="more than 200 entries are known"):
+    with pytest.raises(td.errors.PolicyError, match="more than 200 entries are known"):
         td.load_policy(document)

@@ -95,7 +95,7 @@ def test_missing_values_that_stand_apart_are_apart_from_every_branch() -> None:
     table = TABLE.with_columns(city=pl.Series(["Toronto", None, "Ottawa", None, None, "Victoria"]))
     columns = release_with(here, table, silent)["it"].columns
     assert dict(zip(columns["city"], columns["count"].round(6), strict=True)) == {"East": 2, "West": 1, "missing": 3}
-    with pytest.raises(td.Refused, match="in no branch of its tree"):
+    with pytest.raises(td.errors.Refused, match="in no branch of its tree"):
         policy(attributes=attributes, secrets={"city": {"level": "region"}}, release=[])
 
 
@@ -136,14 +136,14 @@ def test_it_is_released_and_verified(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told(attribute: dict[str, Any], what: str) -> None:
-    with pytest.raises(td.PolicyError, match=what):
+    with pytest.raises(td.errors.PolicyError, match=what):
         policy(attributes={"city": attribute, "sex": ["f", "m"]}, release=[])
 
 
 def test_a_level_that_is_none_is_told() -> None:
-    with pytest.raises(td.PolicyError, match="did you mean 'region'"):
+    with pytest.raises(td.errors.PolicyError, match="did you mean 'region'"):
         policy(secrets={"city": {"level": "regoin"}}, release=[])
-    with pytest.raises(td.PolicyError, match="declare it as"):
+    with pytest.raises(td.errors.PolicyError, match="declare it as"):
         policy(secrets={"sex": {"level": "region"}}, release=[])
 
 
@@ -151,7 +151,7 @@ def test_deep_trees_are_refused() -> None:
     deep: Any = ["x"]
     for _ in range(12):
         deep = {"a": deep}
-    with pytest.raises(td.PolicyError, match="too deep"):
+    with pytest.raises(td.errors.PolicyError, match="too deep"):
         policy(attributes={"city": {"tree": deep}}, secrets={}, release=[])
 
 

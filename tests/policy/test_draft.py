@@ -72,10 +72,10 @@ def test_a_draft_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
     draft = td.init(pl.DataFrame({"age": [30]}), dataset="people", out=tmp_path / "people.policy.yaml")
     assert repr(draft) == "<Draft people: 1 column, CONFIRM in 2 places>"
     assert (tmp_path / "people.policy.yaml").read_text(encoding="utf-8") == str(draft)
-    with pytest.raises(td.PolicyError, match="CONFIRM still stands here"):
+    with pytest.raises(td.errors.PolicyError, match="CONFIRM still stands here"):
         td.load_policy(tmp_path / "people.policy.yaml")
     assert td.load_policy(str(draft).replace("[CONFIRM, CONFIRM]", "[0, 120]")).domain.size == 122
-    with pytest.raises(td.PolicyError, match="exists"):
+    with pytest.raises(td.errors.PolicyError, match="exists"):
         draft.write(tmp_path / "people.policy.yaml")
     draft.write(tmp_path / "people.policy.yaml", force=True)
 
@@ -84,5 +84,5 @@ def test_a_draft_may_begin_with_presence_alone() -> None:
     draft = td.init(pl.DataFrame({"age": [30]}), promise="presence")
     policy = td.load_policy(str(draft).replace("[CONFIRM, CONFIRM]", "[0, 120]"))
     assert (policy.presence, policy.document["secrets"]) == ("secret", {"age": "public"})
-    with pytest.raises(td.PolicyError, match="no such promise"):
+    with pytest.raises(td.errors.PolicyError, match="no such promise"):
         td.init(pl.DataFrame({"age": [30]}), promise="none")  # type: ignore[arg-type]

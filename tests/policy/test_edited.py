@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tetraodon.errors import PolicyError
-from tetraodon.policy.edit import edited
+from tetraodon.policy.edit import edit_policy
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.source import KeyPath, Plain, as_plain, parse
 
@@ -57,18 +57,18 @@ release:
 )
 def test_only_its_span_changes(path: KeyPath, value: object, old: str, new: str) -> None:
     assert TEXT.count(old) == 1
-    assert edited(TEXT, path, value) == TEXT.replace(old, new)
+    assert edit_policy(TEXT, path, value) == TEXT.replace(old, new)
 
 
 def test_a_key_without_a_value_and_a_file_without_a_last_line_end() -> None:
-    assert edited("a:  # none yet\nb: 1", ("a", "x"), "y") == "a: {x: y}  # none yet\nb: 1"
-    assert edited("a:\n  - 1", ("a", 1), "2") == "a:\n  - 1\n  - 2"
-    assert edited("a: |\n  text\n  more\nb: 1\n", ("a",), "") == "a: ''\nb: 1\n"
-    assert edited("a: {b: 1}", ("a", "b"), None) == "a: {}"
+    assert edit_policy("a:  # none yet\nb: 1", ("a", "x"), "y") == "a: {x: y}  # none yet\nb: 1"
+    assert edit_policy("a:\n  - 1", ("a", 1), "2") == "a:\n  - 1\n  - 2"
+    assert edit_policy("a: |\n  text\n  more\nb: 1\n", ("a",), "") == "a: ''\nb: 1\n"
+    assert edit_policy("a: {b: 1}", ("a", "b"), None) == "a: {}"
 
 
 def test_a_reason_stands_above_the_line_that_it_explains() -> None:
-    found = edited(TEXT, ("secrets", "age", "within"), 10, reason="a colleague knows the age\nto within ten years")
+    found = edit_policy(TEXT, ("secrets", "age", "within"), 10, reason="a colleague knows the age\nto within ten years")
     above = "  # a colleague knows the age\n  # to within ten years\n  age: {within: 10,}"
     assert found == TEXT.replace("  age: {within: 5,}", above)
 
@@ -79,12 +79,12 @@ def test_a_reason_stands_above_the_line_that_it_explains() -> None:
 )
 def test_what_cannot_be_written_is_refused(path: KeyPath, value: object) -> None:
     with pytest.raises(PolicyError, match="Fix:"):
-        edited(TEXT, path, value)
+        edit_policy(TEXT, path, value)
 
 
 def test_the_demonstration_is_still_a_policy_after_an_edit() -> None:
     text = (Path(__file__).parents[2] / "src/tetraodon/demo/adult.policy.yaml").read_text()
-    found = edited(text, ("budget", "epsilon"), "1/3")
+    found = edit_policy(text, ("budget", "epsilon"), "1/3")
     assert load_policy(found).epsilon * 3 == 1
     assert sum(a != b for a, b in zip(text.splitlines(), found.splitlines(), strict=True)) == 1
 
@@ -100,14 +100,14 @@ DOCUMENTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
 
 def written(value: Plain, draw: Any, indent: int) -> str:
     """A value as somebody could have typed it: in blocks or in brackets, with comments and empty lines."""
-    quoted = edited("a: b", ("a",), value)[3:]
+    quoted = edit_policy("a: b", ("a",), value)[3:]
     if not isinstance(value, dict | list) or not value or draw(st.booleans()):
         return " " + quoted + draw(st.sampled_from(["", "  # said", "   "])) + "\n"
     lines = draw(st.sampled_from(["", "  # what follows"])) + "\n"
     pairs = value.items() if isinstance(value, dict) else ((None, child) for child in value)
     for key, child in pairs:
         lines += draw(st.sampled_from(["", "\n", "# aside\n", " " * indent + "# mind\n"]))
-        head = "-" if key is None else edited("{a: b}", (key,), "v").removeprefix("{a: b, ").removesuffix(" v}")
+        head = "-" if key is None else edit_policy("{a: b}", (key,), "v").removeprefix("{a: b, ").removesuffix(" v}")
         lines += " " * indent + head + written(child, draw, indent + 2)
     return lines
 
@@ -136,7 +136,7 @@ def test_a_thousand_edits_change_nothing_but_their_lines_and_read_as_meant(
         return
     path = data.draw(st.sampled_from(paths_of(document)[1:]))
     try:
-        found = edited(text, path, value)
+        found = edit_policy(text, path, value)
     except PolicyError:  # nothing is there to be taken out
         assert value is None
         assert path not in there.places

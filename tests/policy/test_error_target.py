@@ -61,18 +61,18 @@ def test_forms(written: Any, meant: ErrorTarget) -> None:
     ],
 )
 def test_what_is_no_error_is_refused(written: Any, told: str) -> None:
-    with pytest.raises(td.PolicyError, match=told):
+    with pytest.raises(td.errors.PolicyError, match=told):
         target(written)
 
 
 @pytest.mark.parametrize("written", ["5%", "5 from 3", "x", "0", "", "1e999999999"])
 def test_typed_ones_too(written: str) -> None:
-    with pytest.raises(td.PolicyError, match="Fix:"):
+    with pytest.raises(td.errors.PolicyError, match="Fix:"):
         error_target(written)
 
 
 def test_a_mean_needs_to_know_how_many_records_there_are() -> None:
-    with pytest.raises(td.PolicyError, match="how many records it is over"):
+    with pytest.raises(td.errors.PolicyError, match="how many records it is over"):
         target(0.5, mean="pay")
     found = target({"within": 0.5, "records": 5000}, mean="pay")
     assert found == ErrorTarget(Fraction(1, 2), records=5000)

@@ -93,15 +93,15 @@ def county_policy(rows: list[list[str]], **more: Any) -> td.Policy:
 def test_prices_are_the_largest_over_all_edges() -> None:
     rng = random.Random(8)
     queries = [
-        td.histogram("lat", "lon"),
-        td.histogram("lat"),
-        td.histogram("lon", "hour"),
-        td.total("lat"),
-        td.total("lon", by=["hour"]),
-        td.cdf("lat", by=["lon"]),
-        td.count("lat > lon"),
-        td.count("lat = 1 and hour = 2"),
-        td.rectangles("lat", "lon"),
+        td.queries.histogram("lat", "lon"),
+        td.queries.histogram("lat"),
+        td.queries.histogram("lon", "hour"),
+        td.queries.total("lat"),
+        td.queries.total("lon", by=["hour"]),
+        td.queries.cdf("lat", by=["lon"]),
+        td.queries.count("lat > lon"),
+        td.queries.count("lat = 1 and hour = 2"),
+        td.queries.rectangles("lat", "lon"),
     ]
     for presence in ("public", "secret", "public", "public"):
         rows = [[rng.choice("ABC") for _ in range(3)] for _ in range(3)]
@@ -115,7 +115,7 @@ def test_prices_are_the_largest_over_all_edges() -> None:
 
 def test_blocks_with_a_known_count_are_what_the_oracle_says() -> None:
     policy = county_policy([["A", "A"], ["B", "A"]], known=[{"count": "lat = 1"}])
-    query = td.histogram("lat", "lon")
+    query = td.queries.histogram("lat", "lon")
     found = td.sensitivity(policy, query)
     assert found.exact
     assert found.value == td.research.oracle.sensitivity(policy, query, 2) > 0

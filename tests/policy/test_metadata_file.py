@@ -75,7 +75,7 @@ def test_every_placeholder_stays_and_what_is_said_is_a_comment(text: str, tmp_pa
     path = written(tmp_path, text)
     found = read_metadata(path)
     (tmp_path / "draft.yaml").write_text(td.init(metadata=path).text, encoding="utf-8")
-    with pytest.raises(td.PolicyError, match="CONFIRM still stands here"):
+    with pytest.raises(td.errors.PolicyError, match="CONFIRM still stands here"):
         td.load_policy(tmp_path / "draft.yaml")
     plain = td.init(metadata=path).placeholders
     stated = [line for line in td.init(metadata=path).text.splitlines() if "CONFIRM" in line.partition("#")[0]]
@@ -105,13 +105,13 @@ def test_nothing_that_metadata_say_becomes_a_key(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused(text: str, words: str, tmp_path: Path) -> None:
-    with pytest.raises(td.PolicyError, match=words):
+    with pytest.raises(td.errors.PolicyError, match=words):
         td.init(metadata=written(tmp_path, text))
 
 
 def test_one_source_of_a_draft(tmp_path: Path) -> None:
     for given in ({}, {"table": "a.csv", "metadata": "b.yaml"}):
-        with pytest.raises(td.PolicyError, match="not one source"):
+        with pytest.raises(td.errors.PolicyError, match="not one source"):
             td.init(**given)
-    with pytest.raises(td.PolicyError, match="cannot be read"):
+    with pytest.raises(td.errors.PolicyError, match="cannot be read"):
         td.init(metadata=tmp_path / "none.yaml")

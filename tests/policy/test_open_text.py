@@ -61,14 +61,14 @@ def test_other_policies_say_what_they_said() -> None:
     ],
 )
 def test_what_it_cannot_be_is_refused(changes: dict[str, Any], match: str) -> None:
-    with pytest.raises(td.TetraodonError, match=match):
+    with pytest.raises(td.errors.TetraodonError, match=match):
         td.load_policy(BASE | changes)
 
 
 def test_a_length_is_checked_in_python_too() -> None:
-    with pytest.raises(td.PolicyError, match="longest"):
+    with pytest.raises(td.errors.PolicyError, match="longest"):
         OpenText("postcode", 1001)
-    with pytest.raises(td.PolicyError, match="name of a file"):
+    with pytest.raises(td.errors.PolicyError, match="name of a file"):
         NamesItem("../x", "postcode")
 
 

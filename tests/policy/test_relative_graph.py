@@ -89,7 +89,7 @@ def test_a_joint_metric_has_no_share() -> None:
 
 def test_thetas_are_not_compared_with_a_share() -> None:
     made = policy({"integer": [10, 100]}, {"within": "10%"}, release=[{"name": "h", "histogram": "wage"}])
-    with pytest.raises(td.QueryError, match="have no theta"):
+    with pytest.raises(td.errors.QueryError, match="have no theta"):
         td.compare(made)
 
 

@@ -59,5 +59,5 @@ def test_in_words() -> None:
     asked = correlation("age", "pay")
     assert asked.asked() == "correlation of age and pay"
     assert asked.sentence(DOMAIN) == "The correlation of age in years and pay in EUR."
-    assert asked != td.covariance("age", "pay")
+    assert asked != td.queries.covariance("age", "pay")
     assert len(asked.sums(DOMAIN)) == 6

@@ -114,5 +114,5 @@ def test_bins_have_names_whatever_their_order() -> None:
     ],
 )
 def test_mistakes_in_named_bins_are_told(bins: object, what: str) -> None:
-    with pytest.raises(td.PolicyError, match=what):
+    with pytest.raises(td.errors.PolicyError, match=what):
         named(bins)

@@ -71,5 +71,5 @@ def test_one_person_moves_it_by_one_and_their_rows_by_two() -> None:
     ],
 )
 def test_what_it_cannot_be_is_refused(changes: dict[str, Any], match: str) -> None:
-    with pytest.raises(td.TetraodonError, match=match):
+    with pytest.raises(td.errors.TetraodonError, match=match):
         td.load_policy(BASE | changes)

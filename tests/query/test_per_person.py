@@ -63,7 +63,7 @@ def test_answers_are_capped_sums_over_people() -> None:
 def test_a_person_moves_them_by_the_cap_or_by_all_their_rows() -> None:
     assert td.sensitivity(BASE, total_per_person("pay", cap=5.5)).value == td.load_policy(BASE).items[0].query.cap
     assert td.sensitivity(BASE, total_per_person("pay", cap=100)).value == 12
-    assert td.sensitivity(BASE, td.total("pay")).value == 12
+    assert td.sensitivity(BASE, td.queries.total("pay")).value == 12
     capped_scale = td.plan(BASE | {"release": BASE["release"][:1]})["sum"].expected_error
     rows = td.plan(BASE | {"release": [{"name": "sum", "total": "pay"}]})["sum"].expected_error
     assert capped_scale < rows / 2
@@ -91,10 +91,10 @@ def test_words() -> None:
     ],
 )
 def test_what_they_cannot_be_is_refused(item: dict[str, Any], match: str) -> None:
-    with pytest.raises(td.TetraodonError, match=match):
+    with pytest.raises(td.errors.TetraodonError, match=match):
         td.load_policy(BASE | {"release": [{"name": "it", **item}]})
 
 
 def test_a_key_is_needed() -> None:
-    with pytest.raises(td.TetraodonError, match="whose row it is"):
+    with pytest.raises(td.errors.TetraodonError, match="whose row it is"):
         td.load_policy(BASE | {"individuals": "one row each"})

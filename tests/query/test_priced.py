@@ -115,5 +115,5 @@ def test_only_those_count_who_answered_all_that_it_takes(kind: str) -> None:
 
 def test_attributes_of_too_many_values_are_refused_at_once() -> None:
     attributes = {name: {"integer": [0, 999], "missing": "separate"} for name in "xyw"}
-    with pytest.raises(td.Refused, match="too many values together"):
+    with pytest.raises(td.errors.Refused, match="too many values together"):
         td.plan(policy({"regression": "x", "on": ["y", "w"]}, attributes=attributes))

@@ -59,10 +59,10 @@ def test_intervals_cover(presence: str) -> None:
 def test_weighted_conditions_move_as_far_as_enumeration_says(weight: str, presence: str) -> None:
     here = policy(secrets={"age": {"within": 2}, "sex": "public", "w": weight}, presence=presence, release=[])
     for asked in (
-        td.proportion("age < 3", weight="w", by="sex"),
-        td.count("age < 3 and sex = 'f'", weight="w"),
-        td.count(weight="w"),
-        td.histogram("age", weight="w"),
+        td.queries.proportion("age < 3", weight="w", by="sex"),
+        td.queries.count("age < 3 and sex = 'f'", weight="w"),
+        td.queries.count(weight="w"),
+        td.queries.histogram("age", weight="w"),
     ):
         assert td.sensitivity(here, asked).value == oracle.sensitivity(here, asked, 1)
 
@@ -106,9 +106,9 @@ def test_in_words() -> None:
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda: td.proportion("age < 3 and w > 1", weight="w"), "looks at w, the weight"),
-        (lambda: td.proportion("age < 3", weight="sex"), "sex is not a number"),
-        (lambda: td.count("age < 3", weight="minus"), "can be negative"),
+        (lambda: td.queries.proportion("age < 3 and w > 1", weight="w"), "looks at w, the weight"),
+        (lambda: td.queries.proportion("age < 3", weight="sex"), "sex is not a number"),
+        (lambda: td.queries.count("age < 3", weight="minus"), "can be negative"),
     ],
 )
 def test_what_cannot_be_weighted_is_refused(make: Any, what: str) -> None:
@@ -119,5 +119,5 @@ def test_what_cannot_be_weighted_is_refused(make: Any, what: str) -> None:
         "minus": {"integer": [-1, 1]},
     }
     here = policy(attributes=attributes, secrets={}, release=[])
-    with pytest.raises(td.QueryError, match=what):
+    with pytest.raises(td.errors.QueryError, match=what):
         td.sensitivity(here, make())

@@ -42,16 +42,16 @@ def policy(item: dict[str, object]) -> td.Policy:
 def test_a_median_is_the_quantile_at_one_half() -> None:
     said = policy({"median": "age", "by": "sex"})
     assert said == policy({"quantiles": "age", "at": [0.5], "by": "sex"})
-    assert said.items[0].query == td.median("age", by="sex") == td.quantiles("age", at=[0.5], by="sex")
-    assert asked_in_words(td.median("age")) == "median of age"
-    assert td.median("age").drawing(said.domain, ()).head == "Median of age"
-    assert asked_in_words(td.quantiles("age")) == "quantiles of age"
+    assert said.items[0].query == td.queries.median("age", by="sex") == td.queries.quantiles("age", at=[0.5], by="sex")
+    assert asked_in_words(td.queries.median("age")) == "median of age"
+    assert td.queries.median("age").drawing(said.domain, ()).head == "Median of age"
+    assert asked_in_words(td.queries.quantiles("age")) == "quantiles of age"
 
 
 def test_a_median_is_at_nothing_else() -> None:
     told = "release.1: a median is the quantile at 0.5. Fix: leave `at` out, or write `quantiles`."
-    with pytest.raises(td.PolicyError) as caught:
+    with pytest.raises(td.errors.PolicyError) as caught:
         policy({"median": "age", "at": [0.1]})
     assert str(caught.value) == told
-    with pytest.raises(td.PolicyError, match="this says both `quantiles` and `median`"):
+    with pytest.raises(td.errors.PolicyError, match="this says both `quantiles` and `median`"):
         policy({"median": "age", "quantiles": "age"})

@@ -99,5 +99,5 @@ def test_in_words() -> None:
     assert asked.asked() == "ratio of pay to hours, weighted by w"
     assert asked.drawing(DOMAIN, ()).title == "ratio of pay to hours (EUR per h)"
     assert asked.off_by("3", "", DOMAIN) == "The sum of pay behind the ratio is typically off by 3 EUR."
-    with pytest.raises(td.QueryError, match="two different attributes"):
+    with pytest.raises(td.errors.QueryError, match="two different attributes"):
         ratio("pay", "pay")

@@ -87,13 +87,15 @@ def test_intervals_cover(presence: str) -> None:
 @pytest.mark.parametrize("secret", ["everything", {"within": 2}, {"blocks": [[-3, 0], [1, 6]]}, "public"])
 def test_the_sums_move_as_far_as_enumeration_says(secret: object, presence: str) -> None:
     here = policy(secrets={"pay": secret, "sex": "public"}, presence=presence, release=[])
-    assert td.sensitivity(here, td.variance("pay")).value == oracle.sensitivity(here, td.variance("pay"), 1)
+    assert td.sensitivity(here, td.queries.variance("pay")).value == oracle.sensitivity(
+        here, td.queries.variance("pay"), 1
+    )
 
 
 def test_a_record_moves_squares_from_the_middle_less_than_from_nought() -> None:
     here = policy(secrets={"pay": {"within": 1}, "sex": "public"}, release=[])
-    assert td.sensitivity(here, td.variance("pay")).value == Fraction(9, 2) ** 2 - Fraction(7, 2) ** 2
-    assert linear(td.variance("pay"), here.domain).contribution.unit == Fraction(1, 4)
+    assert td.sensitivity(here, td.queries.variance("pay")).value == Fraction(9, 2) ** 2 - Fraction(7, 2) ** 2
+    assert linear(td.queries.variance("pay"), here.domain).contribution.unit == Fraction(1, 4)
 
 
 def test_the_number_of_records_is_exact_where_it_is_public_and_noisy_where_it_is_not() -> None:

@@ -84,7 +84,7 @@ def test_a_random_policy_ends_in_an_answer_or_in_a_refusal_that_costs_nothing(se
         ledger.open("d", 100, document, delta=Fraction(document["budget"].get("delta", 0)))
         try:
             plan = td.plan(document)
-        except td.TetraodonError:
+        except td.errors.TetraodonError:
             return
         released = release(plan, table, ledger=ledger)
         assert [entry.state for entry in ledger.entries("d")] == ["settled"]

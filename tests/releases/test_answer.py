@@ -111,7 +111,7 @@ def test_real_numbers_when_asked(table: pl.DataFrame) -> None:
 )
 def test_questions_that_cannot_be_answered(ask: object, words: str, policy: td.Policy, table: pl.DataFrame) -> None:
     release = release_with(policy, table, silent)
-    with pytest.raises((td.QueryError, td.DomainError), match=words):
+    with pytest.raises((td.errors.QueryError, td.errors.DomainError), match=words):
         ask(release)  # type: ignore[operator]
 
 
@@ -151,9 +151,9 @@ def test_ranges_of_a_table_in_bins_are_whole_bins(table: pl.DataFrame) -> None:
         assert made["bins"].between(low, high) == pytest.approx(truth)
         assert made["bins"].between(low, high, attribute="age") == made["bins"].between(low, high)
     for low, high in ((21, 22), (20, 23), (23, 25)):
-        with pytest.raises(td.QueryError, match=r"in bins. Fix: ask about whole bins: 20..22; 23..24; 25..29"):
+        with pytest.raises(td.errors.QueryError, match=r"in bins. Fix: ask about whole bins: 20..22; 23..24; 25..29"):
             made["bins"].between(low, high)
-    with pytest.raises(td.QueryError, match="no ordered attribute"):
+    with pytest.raises(td.errors.QueryError, match="no ordered attribute"):
         made["bins"].quantile(0.5)
 
 
@@ -170,7 +170,7 @@ def test_a_library_for_frames_that_is_missing_is_named(
 ) -> None:
     release = release_with(policy, table, silent)
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(td.QueryError, match=f"{library} is not installed. Fix: pip install {library}"):
+    with pytest.raises(td.errors.QueryError, match=f"{library} is not installed. Fix: pip install {library}"):
         getattr(release["men"], f"to_{library}")()
 
 

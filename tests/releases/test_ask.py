@@ -71,13 +71,15 @@ def test_whole_bins_can_be_asked_about(policy: td.Policy, table: pl.DataFrame) -
 
 
 def test_a_part_of_a_bin_cannot_be_told(policy: td.Policy, table: pl.DataFrame) -> None:
-    with pytest.raises(td.QueryError, match=r"age was released in bins. Fix: ask about whole bins: 20.*24; 25.*29"):
+    with pytest.raises(
+        td.errors.QueryError, match=r"age was released in bins. Fix: ask about whole bins: 20.*24; 25.*29"
+    ):
         in_bands(policy, table).ask("age < 23")
 
 
 def test_what_no_table_knows_is_told_with_what_they_know(policy: td.Policy, table: pl.DataFrame) -> None:
     with pytest.raises(
-        td.QueryError, match=r"records by age and sex and region together. Fix: .* decades \(sex, age\)"
+        td.errors.QueryError, match=r"records by age and sex and region together. Fix: .* decades \(sex, age\)"
     ):
         in_bands(policy, table).ask("age < 25 and region = 'north' and sex = 'Male'")
 
@@ -117,7 +119,7 @@ def test_a_question_in_sql_asks_for_its_condition(policy: td.Policy, table: pl.D
         "select count(*) from survey; select 1": "more than one SELECT",
         "select": "more than one SELECT|cannot be read|does not ask one table",
     }.items():
-        with pytest.raises(td.QueryError, match=refusal):
+        with pytest.raises(td.errors.QueryError, match=refusal):
             release.ask(question)
 
 
@@ -125,7 +127,7 @@ def test_a_long_question_is_read_in_one_pass(policy: td.Policy, table: pl.DataFr
     """Two hundred thousand blanks took hours when every one of them might have been where the condition ends."""
     release = release_with(policy, table, silent)
     assert release.ask("select count(*) from survey where age < 25" + " " * 200_000 + ";") == release.ask("age < 25")
-    with pytest.raises(td.QueryError, match="too long"):
+    with pytest.raises(td.errors.QueryError, match="too long"):
         release.ask("age < 25" + " " * 2_000_000)
 
 
@@ -176,7 +178,7 @@ def test_a_condition_that_holds_for_all_counts_all(policy: td.Policy, table: pl.
 
 @pytest.mark.parametrize("question", [None, 5, b"age < 30"])
 def test_a_question_is_a_text(policy: td.Policy, table: pl.DataFrame, question: Any) -> None:
-    with pytest.raises(td.QueryError, match="a question is a text"):
+    with pytest.raises(td.errors.QueryError, match="a question is a text"):
         release_with(policy, table, silent).ask(question)
 
 
@@ -235,7 +237,7 @@ def test_an_item_about_a_part_is_asked_where_it_knows(asked: str, by: str, true:
     "asked", ["age is null", "age < 3 or pay > 2", "sex = 'm' and age < 3", "region = 'n'", "true"]
 )
 def test_what_a_part_does_not_tell_is_refused(asked: str) -> None:
-    with pytest.raises(td.QueryError, match=r"women \(age, region, among those with"):
+    with pytest.raises(td.errors.QueryError, match=r"women \(age, region, among those with"):
         with_parts(PARTS).ask(asked)
 
 
@@ -249,7 +251,7 @@ def test_a_confidence_is_kept_and_longer_intervals_are_surer(question: str) -> N
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
     for wrong in (0, 1, "much", "0.9999999999"):
-        with pytest.raises(td.QueryError, match="confidence"):
+        with pytest.raises(td.errors.QueryError, match="confidence"):
             release.ask(question, confidence=wrong)
 
 

@@ -59,7 +59,7 @@ def test_items_that_are_alike_stop_together(monkeypatch: pytest.MonkeyPatch, at_
     )
     asked = [Strategy(DIRECT, (item.linear(policy.domain),)) for item in policy.items]
     chosen = [(strategy, Fraction(9) / item.share) for strategy, item in zip(asked, policy.items, strict=True)]
-    chosen.append((Strategy(DIRECT, (td.histogram("a", "b").linear(policy.domain),)), Fraction(9)))
+    chosen.append((Strategy(DIRECT, (td.queries.histogram("a", "b").linear(policy.domain),)), Fraction(9)))
     times = []
 
     def counted(*args: Any, **more: Any) -> Any:

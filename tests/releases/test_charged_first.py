@@ -54,12 +54,12 @@ def test_whatever_is_wrong_with_the_table_they_are_told_the_same(
     policy: td.Policy, table: pl.DataFrame, allotted: td.Ledger, tmp_path: Path, which: str
 ) -> None:
     plan, out = td.plan(policy), tmp_path / "out"
-    with pytest.raises(td.Charged) as told:
+    with pytest.raises(td.errors.FailedAfterCharge) as told:
         td.release(plan, broken_tables(table, tmp_path)[which], ledger=allotted, out=out, owner="ann")
     assert str(told.value) == (
         "this release is charged, and could not be finished. Fix: ask your curator, who can finish it."
     )
-    assert isinstance(told.value.__cause__, td.TetraodonError)
+    assert isinstance(told.value.__cause__, td.errors.TetraodonError)
     (entry,) = allotted.entries(policy.dataset)
     assert (entry.owner, entry.state) == ("ann", "reserved")
     td.release(plan, table, ledger=allotted, out=out, owner="ann", resume=True)
@@ -70,7 +70,7 @@ def test_whatever_is_wrong_with_the_table_they_are_told_the_same(
 def test_what_is_refused_before_the_charge_says_why(
     policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger, tmp_path: Path
 ) -> None:
-    with pytest.raises(td.BudgetExhausted, match=r"nothing of data set .* is allotted to 'ann'"):
+    with pytest.raises(td.errors.BudgetExhausted, match=r"nothing of data set .* is allotted to 'ann'"):
         td.release(td.plan(policy), table.head(0), ledger=ledger, out=tmp_path / "out", owner="ann")
     assert ledger.entries(policy.dataset) == ()
     assert ledger.refusals(policy.dataset) == ()
@@ -81,7 +81,7 @@ def test_only_its_owner_finishes_it(
     policy: td.Policy, table: pl.DataFrame, allotted: td.Ledger, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    with pytest.raises(td.Charged):
+    with pytest.raises(td.errors.FailedAfterCharge):
         td.release(td.plan(policy), table.head(0), ledger=allotted, out=out, owner="ann")
-    with pytest.raises(td.ReleaseError, match="another policy, plan or owner"):
+    with pytest.raises(td.errors.ReleaseError, match="another policy, plan or owner"):
         td.release(td.plan(policy), table, ledger=allotted, out=out, resume=True)

@@ -32,5 +32,5 @@ def test_a_table_that_fits_and_one_that_does_not(policy: td.Policy, table: pl.Da
 
 
 def test_what_is_no_policy_is_refused() -> None:
-    with pytest.raises(td.PolicyError):
+    with pytest.raises(td.errors.PolicyError):
         td.check({**POLICY, "budget": {"epsilon": -1}})

@@ -108,15 +108,15 @@ def test_a_weighted_mean_and_a_histogram_by_an_attribute() -> None:
     release = release_with(policy, table, silent)
     assert release["m"].to_polars()["mean"].to_list() == [3.5, 9.0]
     assert release["h"].to_polars().columns[:2] == ["x", "s"] or release["h"].to_polars().columns[:2] == ["s", "x"]
-    assert td.sensitivity(policy, td.mean("x", weight="w")).value == 20
+    assert td.sensitivity(policy, td.queries.mean("x", weight="w")).value == 20
     assert td.load_policy(policy.document) == policy
 
 
 def test_a_weight_that_can_be_negative_cannot_weigh_a_mean() -> None:
     attributes = {"x": {"integer": [0, 10]}, "w": {"integer": [-1, 1]}}
     policy = td.load_policy({**POLICY, "attributes": attributes, "release": []})
-    with pytest.raises(td.QueryError, match="negative"):
-        td.sensitivity(policy, td.mean("x", weight="w"))
+    with pytest.raises(td.errors.QueryError, match="negative"):
+        td.sensitivity(policy, td.queries.mean("x", weight="w"))
 
 
 def test_no_interval_of_a_count_begins_below_zero(tmp_path: Path) -> None:

@@ -76,10 +76,10 @@ def test_the_attribute_can_be_named_and_must_be_clear() -> None:
         attributes={"x": {"integer": [0, 9]}, "y": {"integer": [0, 9]}},
         secrets={"x": {"within": 1}, "y": {"within": 2}},
     )
-    with pytest.raises(td.QueryError, match="not clear"):
+    with pytest.raises(td.errors.QueryError, match="not clear"):
         compare(two, theta=[1])
     assert compare(two, theta=[1], attribute="y").attribute == "y"
-    with pytest.raises(td.QueryError, match="no theta of its own"):
+    with pytest.raises(td.errors.QueryError, match="no theta of its own"):
         compare(policy(), theta=[1], attribute="sex")
     whole = policy("everything")
     assert compare(whole, theta=[1]).pair == ("0", "50")
@@ -99,13 +99,13 @@ def test_the_attribute_can_be_named_and_must_be_clear() -> None:
     ],
 )
 def test_bad_input_is_refused(wrong: dict[str, Any], match: str) -> None:
-    with pytest.raises(td.TetraodonError, match=match):
+    with pytest.raises(td.errors.TetraodonError, match=match):
         compare(policy(), **wrong)
 
 
 def test_secrets_without_theta_need_a_list() -> None:
     blocks = policy({"blocks": [["0", "25"], ["25.5", "50"]]})
-    with pytest.raises(td.QueryError, match="no theta"):
+    with pytest.raises(td.errors.QueryError, match="no theta"):
         compare(blocks, attribute="x")
     assert compare(blocks, theta=[1], attribute="x").pair == ("0", "50")
 
@@ -123,5 +123,5 @@ def test_presence_alone_is_beside_the_others() -> None:
     errors = [variant.expected_error for variant in found]
     assert errors == sorted(errors)
     assert compare(policy("public", presence="secret"), attribute="x").variants[0].theta == "none"
-    with pytest.raises(td.TetraodonError, match="theta"):
+    with pytest.raises(td.errors.TetraodonError, match="theta"):
         compare(policy(), theta=["none"])

@@ -14,7 +14,7 @@ def test_a_condition_that_was_counted_is_answered() -> None:
     assert found.source == "q0"
     assert found.value == pytest.approx(release["q0"].columns["count"].sum())
     assert found.lower < found.value < found.upper
-    with pytest.raises(td.QueryError, match="no released table counts records by"):
+    with pytest.raises(td.errors.QueryError, match="no released table counts records by"):
         release.ask("age < 23 and sex = 'F'")
 
 

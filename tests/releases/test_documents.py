@@ -26,7 +26,7 @@ def test_witnesses_are_records_by_name(policy: td.Policy) -> None:
 
 
 def test_sensitivities_and_infinite_losses(policy: td.Policy) -> None:
-    found = certificate_document(td.sensitivity(policy, td.total("income")), policy.domain)
+    found = certificate_document(td.sensitivity(policy, td.queries.total("income")), policy.domain)
     assert found["sensitivity"] == 1
     rows = [[int(cell == 0) for cell in range(policy.domain.size)]]
     infinite = certificate_document(td.certify(policy, rows, 0), policy.domain)

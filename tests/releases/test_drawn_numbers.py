@@ -26,5 +26,5 @@ def test_others_are_refused(policy: td.Policy, tmp_path: Path, content: bytes | 
         (tmp_path / DRAWN).write_bytes(content)
     elif content == "other":
         write_measured(tmp_path, {item.name: (np.zeros(1, np.int64),) for item in td.plan(policy)})
-    with pytest.raises(td.ReleaseError, match="cannot be read"):
+    with pytest.raises(td.errors.ReleaseError, match="cannot be read"):
         read_measured(tmp_path, td.plan(policy))

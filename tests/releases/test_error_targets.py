@@ -127,7 +127,7 @@ def test_what_is_wanted() -> None:
     ],
 )
 def test_what_cannot_be_wanted_is_refused(error: Any, told: str) -> None:
-    with pytest.raises(td.TetraodonError, match=told):
+    with pytest.raises(td.errors.TetraodonError, match=told):
         td.plan_for_error(policy(), error)
 
 
@@ -136,7 +136,7 @@ def test_what_has_no_bound_beforehand_is_refused() -> None:
     read = td.load_policy(
         {**POLICY, "attributes": attributes, "release": [{"name": "both", "covariance": ["pay", "age"]}]}
     )
-    with pytest.raises(td.Refused, match="not known beforehand"):
+    with pytest.raises(td.errors.Refused, match="not known beforehand"):
         td.plan_for_error(read, 5, records=100)
 
 
@@ -153,7 +153,7 @@ def test_a_release_that_would_miss_its_errors_is_refused_before_anything_is_spen
     table = pl.DataFrame({"pay": [5, 50] * 40, "sex": ["f", "m"] * 40})
     with td.Ledger(tmp_path / "l.db") as ledger:
         ledger.open("staff", 5, read)
-        with pytest.raises(td.Refused, match=r"pays can be off by ±\S+ records, and ±1 records is wanted"):
+        with pytest.raises(td.errors.Refused, match=r"pays can be off by ±\S+ records, and ±1 records is wanted"):
             td.release(read, table, ledger=ledger)
         assert ledger.entries("staff") == ()
         td.release(policy(pays=10_000), table, ledger=ledger)

@@ -66,7 +66,7 @@ def misses(item: dict[str, Any], budget: dict[str, Any], *, people: bool = False
     policy["presence"] = "public" if "noise" in item else "secret"
     keyed = {"individuals": {"key": "person", "at most": 1}} if people else {}
     plan = td.plan({**policy, **keyed, "release": [{"name": "item", **item}]})
-    made = td.simulate(plan, "long tail", 300, times=RELEASES)
+    made = td.editor.simulate(plan, "long tail", 300, times=RELEASES)
     columns = list(made.truth["item"].columns)
     truth = np.asarray(made.truth["item"].columns[columns[columns.index("lower") - 1]], np.float64)
     found = np.zeros(truth.shape, np.int64)

@@ -67,7 +67,7 @@ def test_the_manifest_tells_the_mechanism_and_no_true_answer(
 
 def test_an_existing_folder_is_kept(written: Path, policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger) -> None:
     before = (written / "release.json").read_bytes()
-    with pytest.raises(td.ReleaseError, match="--force"):
+    with pytest.raises(td.errors.ReleaseError, match="--force"):
         td.release(td.plan(policy), table, ledger=ledger, out=written)
     assert (written / "release.json").read_bytes() == before
     assert len(ledger.entries(policy.dataset)) == 1  # refused before anything was charged
@@ -80,7 +80,7 @@ def test_force_does_not_replace_what_is_no_release(
 ) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.png").write_bytes(b"meow")
-    with pytest.raises(td.ReleaseError, match=r"no release\.json"):
+    with pytest.raises(td.errors.ReleaseError, match=r"no release\.json"):
         td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "photos", force=True)
     assert (tmp_path / "photos" / "cat.png").exists()
 
@@ -98,7 +98,7 @@ def test_only_what_resumes_it_is_left_when_writing_stops(
         raise failure
 
     monkeypatch.setattr(folder, "manifest_of", stop)
-    with pytest.raises((KeyboardInterrupt, td.ReleaseError)):
+    with pytest.raises((KeyboardInterrupt, td.errors.ReleaseError)):
         td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out.pending", "ledger.db", "ledger.key"]
     assert ledger.entries(policy.dataset)[0].state == "reserved"
@@ -120,7 +120,7 @@ def limited(*arguments):
 run.fill_folder = limited
 try:
     td.release(plan, table, ledger=book, out=sys.argv[4])
-except td.ReleaseError as error:
+except td.errors.ReleaseError as error:
     print(error)
 """
 
@@ -151,10 +151,10 @@ def test_two_releases_into_one_folder(
         return fill(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run, "fill_folder", slowly)
-    with pytest.raises(td.ReleaseError, match="another release"):
+    with pytest.raises(td.errors.ReleaseError, match="another release"):
         td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out")
     assert (tmp_path / "out" / "release.json").read_text() == "the first"
-    with pytest.raises(td.ReleaseError, match="the output folder exists"):  # not by --resume either
+    with pytest.raises(td.errors.ReleaseError, match="the output folder exists"):  # not by --resume either
         td.release(td.plan(policy), table, ledger=ledger, out=tmp_path / "out", resume=True)
     (tmp_path / "out" / "release.json").unlink()
     (tmp_path / "out").rmdir()

@@ -66,7 +66,7 @@ def test_items_that_no_step_moves_together_do_not_share() -> None:
 
 
 def test_gaussian_noise_needs_a_delta() -> None:
-    with pytest.raises(td.PolicyError, match="needs a delta"):
+    with pytest.raises(td.errors.PolicyError, match="needs a delta"):
         plan(many(budget={"epsilon": 1}), noise="gaussian")
 
 
@@ -130,7 +130,7 @@ def test_a_release_from_end_to_end(governed: tuple[td.Policy, td.Ledger], table:
 
 def test_a_governing_policy_without_delta_refuses(table: pl.DataFrame, ledger: td.Ledger) -> None:
     policy = td.load_policy({**POLICY, "budget": BUDGET})
-    with pytest.raises(td.Refused, match="without a delta"):
+    with pytest.raises(td.errors.Refused, match="without a delta"):
         td.release(plan(policy, noise="gaussian"), table, ledger=ledger)
     td.release(plan(policy, noise="laplace"), table, ledger=ledger)
 
@@ -195,7 +195,7 @@ def test_one_release_needs_less_noise_and_takes_all_of_the_delta(table: pl.DataF
     td.release(gaussian, table, ledger=book, out=tmp_path / "out")
     assert [check for check in verify_folder(tmp_path / "out") if not check.passed] == []
     assert reprice(book, policy).added_up == gaussian.epsilon == book.account(policy.dataset).charged
-    with pytest.raises(td.BudgetExhausted, match=r"needs a delta of 1e-06, and data set .* has 0 left"):
+    with pytest.raises(td.errors.BudgetExhausted, match=r"needs a delta of 1e-06, and data set .* has 0 left"):
         td.release(gaussian, table, ledger=book)
     td.release(pure, table, ledger=book)
     assert reprice(book, policy).added_up == book.account(policy.dataset).charged == gaussian.epsilon + 1
@@ -208,7 +208,7 @@ def test_after_releases_that_are_counted_in_rho_there_is_no_such_release(
     """Nor where the policy that governs does not say so: there it is counted in rho, and dearer than it asks for."""
     _, book = governed
     once = td.load_policy({**POLICY, "budget": {**BUDGET, "once": True}})
-    with pytest.raises(td.Refused, match="dearer"):
+    with pytest.raises(td.errors.Refused, match="dearer"):
         td.release(plan(once, noise="gaussian"), table, ledger=book)
 
 

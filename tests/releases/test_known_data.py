@@ -77,7 +77,7 @@ def test_the_account_of_somebody_who_knows_less_is_charged_what_it_costs_there(
     table: pl.DataFrame, ledger: td.Ledger
 ) -> None:
     """The governing policy does not know the table by region, so repeating it exactly would break its promise."""
-    with pytest.raises(td.Refused, match=r"tell for certain|does not know"):
+    with pytest.raises(td.errors.Refused, match=r"tell for certain|does not know"):
         td.release(td.plan(with_known(table)), table, ledger=ledger)
 
 
@@ -85,7 +85,7 @@ def test_the_account_of_somebody_who_knows_less_is_charged_what_it_costs_there(
 def test_known_counts_and_people_with_a_key_are_refused(most: int) -> None:
     """Even with one row each: what is known counts rows of people with more, who are left out of a release."""
     keyed = {"key": "id", "at most": most}
-    with pytest.raises(td.Refused, match="one row each"):
+    with pytest.raises(td.errors.Refused, match="one row each"):
         td.load_policy({**POLICY, "individuals": keyed, "known": [{"count": "sex = 'Male'"}], "release": []})
 
 

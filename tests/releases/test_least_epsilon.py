@@ -101,12 +101,12 @@ def test_exact_answers_need_the_least_there_is() -> None:
 
 
 def test_errors_out_of_reach_are_refused() -> None:
-    with pytest.raises(td.Refused, match="no reasonable epsilon"):
+    with pytest.raises(td.errors.Refused, match="no reasonable epsilon"):
         plan_for_error(policy_of(10**9, [{"total": "x"}], budget={"epsilon": 1, "delta": "0.01"}), 1)
 
 
 def test_a_policy_that_cannot_be_planned_says_why() -> None:
-    with pytest.raises(td.PolicyError, match="nothing to release"):
+    with pytest.raises(td.errors.PolicyError, match="nothing to release"):
         plan_for_error(policy_of(8, []), 5)
 
 

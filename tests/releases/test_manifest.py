@@ -57,7 +57,7 @@ def test_loading_plans_nothing_and_verifying_plans_the_baseline_again(
 def test_a_baseline_that_is_no_number_is_refused(made: Path, stated: Any) -> None:
     manifest = json.loads((made / "release.json").read_text())
     manifest["plan"]["queries"][0]["baseline_error"] = stated
-    with pytest.raises(td.ReleaseError, match="does not describe a release"):
+    with pytest.raises(td.errors.ReleaseError, match="does not describe a release"):
         plan_from_manifest(manifest, made, believed=True)
 
 
@@ -103,10 +103,10 @@ def many_measurements(manifest: dict[str, Any]) -> None:
 def test_other_statements_are_refused(made: Path, change: Callable[[dict[str, Any]], None]) -> None:
     manifest = json.loads((made / "release.json").read_text())
     change(manifest)
-    with pytest.raises(td.TetraodonError, match="Fix:"):
+    with pytest.raises(td.errors.TetraodonError, match="Fix:"):
         plan_from_manifest(manifest, made)
 
 
 def test_measurements_that_are_missing(made: Path, tmp_path: Path) -> None:
-    with pytest.raises(td.ReleaseError, match="missing"):
+    with pytest.raises(td.errors.ReleaseError, match="missing"):
         plan_from_manifest(read_manifest(made, "release"), tmp_path)

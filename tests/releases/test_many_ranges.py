@@ -40,11 +40,11 @@ def test_they_agree_with_one_at_a_time(secret: Any, table: pl.DataFrame) -> None
 
 def test_bad_ranges_are_refused(table: pl.DataFrame) -> None:
     release = made({"release": [{"name": "q", "cdf": "age"}, {"name": "by", "cdf": "age", "by": "sex"}]}, table)
-    with pytest.raises(td.QueryError, match="empty"):
+    with pytest.raises(td.errors.QueryError, match="empty"):
         release["q"].between_many([25], [24])
-    with pytest.raises(td.QueryError, match="as many"):
+    with pytest.raises(td.errors.QueryError, match="as many"):
         release["q"].between_many([25], [26, 27])
-    with pytest.raises(td.QueryError, match="split"):
+    with pytest.raises(td.errors.QueryError, match="split"):
         release["by"].between_many([25], [26])
-    with pytest.raises(td.TetraodonError):
+    with pytest.raises(td.errors.TetraodonError):
         release["q"].between_many([19], [26])

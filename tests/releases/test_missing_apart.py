@@ -61,7 +61,7 @@ def test_the_mean_is_that_of_the_earners(tmp_path: Path) -> None:
     ],
 )
 def test_what_has_no_place_for_them_is_refused(item: dict[str, Any]) -> None:
-    with pytest.raises(td.TetraodonError, match=r"(stand apart|age is not a number).*Fix:"):
+    with pytest.raises(td.errors.TetraodonError, match=r"(stand apart|age is not a number).*Fix:"):
         td.plan(policy(item))
 
 
@@ -76,7 +76,7 @@ def test_what_has_no_place_for_them_is_refused(item: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_not_priced_is_refused(more: dict[str, Any]) -> None:
-    with pytest.raises(td.TetraodonError, match=r"(stand apart|missing values and others).*Fix:"):
+    with pytest.raises(td.errors.TetraodonError, match=r"(stand apart|missing values and others).*Fix:"):
         policy({"histogram": "age"}, **more)
 
 
@@ -84,7 +84,7 @@ def test_a_category_of_that_name_is_meant_by_it() -> None:
     listed = {"categories": ["a", "separate"], "missing": "separate", "other": "a"}
     attribute = td.load_policy({"dataset": "d", "attributes": {"x": listed}, "budget": {"epsilon": 1}}).domain["x"]
     assert (attribute.separate, attribute.missing, attribute.size) == (False, 1, 2)
-    with pytest.raises(td.TetraodonError, match="a category called missing"):
+    with pytest.raises(td.errors.TetraodonError, match="a category called missing"):
         policy(attributes={"x": {"categories": ["a", "missing"], "missing": "separate", "other": "a"}})
 
 
@@ -130,7 +130,7 @@ def test_conditions_hold_for_no_missing_value_unless_they_say_so() -> None:
     words = policy({"count": "all"}, attributes={"r": {"categories": ["a", "b"], "missing": "separate", "other": "a"}})
     assert truth_table("r <> 'a'", words.domain)[1].tolist() == [False, True, False]
     assert truth_table("lower(r) = 'missing' or r is missing", words.domain)[1].tolist() == [False, False, True]
-    with pytest.raises(td.QueryError, match=r"write `r is missing`"):
+    with pytest.raises(td.errors.QueryError, match=r"write `r is missing`"):
         truth_table("r = 'missing'", words.domain)
 
 
@@ -178,5 +178,5 @@ def test_missing_values_are_a_bin_of_their_own() -> None:
     [split] = made.items[0].query.table(made.domain)
     assert split.bins == (0, 0, 1, 1, 2)
     assert split.labels == ("0..1", "2..3", "missing")
-    [again] = td.histogram("age", bins={"age": [[0, 1], [2, 3], ["missing"]]}).table(made.domain)
+    [again] = td.queries.histogram("age", bins={"age": [[0, 1], [2, 3], ["missing"]]}).table(made.domain)
     assert again == split

@@ -96,9 +96,9 @@ def test_frames_and_documents_have_the_same_columns(people: Path) -> None:
 
 def test_it_is_asked_for_by_its_name_and_answers_no_questions(people: Path) -> None:
     release = td.release(td.plan(BASE), people, ledger=LEDGER)
-    with pytest.raises(td.QueryError, match=r"release\.names\['words'\]"):
+    with pytest.raises(td.errors.QueryError, match=r"release\.names\['words'\]"):
         release["words"]
-    with pytest.raises(td.QueryError, match=r"answers no questions.*answers/words\.csv"):
+    with pytest.raises(td.errors.QueryError, match=r"answers no questions.*answers/words\.csv"):
         release.ask("word = 'Moritz'")
     assert float(release.ask("x = 1")) > 0
 
@@ -141,7 +141,7 @@ def test_what_was_drawn_is_drawn_once(people: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_what_is_kept_must_fit_the_plan(kept: str, tmp_path: Path) -> None:
     (tmp_path / DRAWN).write_text(kept, encoding="utf-8")
-    with pytest.raises(td.ReleaseError):
+    with pytest.raises(td.errors.ReleaseError):
         kept_names(tmp_path, td.plan(BASE))
 
 
@@ -203,7 +203,7 @@ def test_a_changed_plan_is_noticed(people: Path, change: str) -> None:
     manifest.write_text(json.dumps(stated), encoding="utf-8")
     try:
         good = all(check.passed for check in td.verify("out"))
-    except td.ReleaseError:
+    except td.errors.ReleaseError:
         good = False
     assert not good
 
@@ -214,7 +214,7 @@ def test_names_that_no_such_release_tells_are_refused(people: Path, told: list[t
     values = ", ".join(f"('{name}', {count}::BIGINT)" for name, count in told)
     path = Path("out/measurements/words.parquet")
     duckdb.sql(f"COPY (SELECT * FROM (VALUES {values}) AS t(name, count)) TO '{path}' (FORMAT parquet)")
-    with pytest.raises(td.ReleaseError, match="do not fit the plan"):
+    with pytest.raises(td.errors.ReleaseError, match="do not fit the plan"):
         td.load_release("out")
 
 
@@ -224,7 +224,7 @@ def test_names_that_no_such_release_tells_are_refused(people: Path, told: list[t
 def test_deltas_add_up_to_what_the_data_set_has(people: Path) -> None:
     plan = td.plan(BASE)
     td.release(plan, people, ledger=LEDGER)
-    with pytest.raises(td.BudgetExhausted, match="needs a delta"):
+    with pytest.raises(td.errors.BudgetExhausted, match="needs a delta"):
         td.release(plan, people, ledger=LEDGER)
     smaller = td.plan(BASE, delta="2e-13")
     td.release(smaller, people, ledger=LEDGER)
@@ -238,7 +238,7 @@ def test_a_data_set_without_a_delta_tells_no_names(people: Path) -> None:
     document = BASE | {"dataset": "pure"}
     with td.Ledger(LEDGER) as ledger:
         ledger.open("pure", 3, td.load_policy(document).document, delta=0)
-    with pytest.raises(td.Refused, match="tells names, and its data set was opened without a delta"):
+    with pytest.raises(td.errors.Refused, match="tells names, and its data set was opened without a delta"):
         td.release(td.plan(document), people, ledger=LEDGER)
 
 
@@ -255,13 +255,13 @@ def test_the_governing_policy_decides_the_price(people: Path) -> None:
 
 def test_a_column_that_is_declared_otherwise_there_is_refused(people: Path) -> None:
     document = {**BASE, "attributes": {**BASE["attributes"], "word": {"open": "text", "longest": 41}}}
-    with pytest.raises(td.Refused, match="in the same way"):
+    with pytest.raises(td.errors.Refused, match="in the same way"):
         td.release(td.plan(document), people, ledger=LEDGER)
 
 
 def test_such_a_release_is_not_priced_again_yet(people: Path) -> None:
     td.release(td.plan(BASE), people, ledger=LEDGER)
-    with td.Ledger(LEDGER) as ledger, pytest.raises(td.Refused, match="tells names"):
+    with td.Ledger(LEDGER) as ledger, pytest.raises(td.errors.Refused, match="tells names"):
         td.reprice(ledger, BASE)
 
 

@@ -91,7 +91,7 @@ def test_disjoint_parts_do_not_add_up() -> None:
 @pytest.mark.parametrize("known", [{"marginal": ["s"]}, {"count": "a = 1"}, {"count": "a < 2 and s = 'f'"}])
 def test_what_is_known_is_priced(where: str, known: Any) -> None:
     small = {"attributes": {"a": {"integer": [0, 3]}, "s": ["f", "m"]}, "known": [known]}
-    for query in (td.histogram("a"), td.count(), td.mean("a")):
+    for query in (td.queries.histogram("a"), td.queries.count(), td.queries.mean("a")):
         made = td.load_policy({**policy([], **small), "secrets": {"a": {"within": 1}, "s": "everything"}})
         found = td.sensitivity(made, query, where=where)
         asked = Item("i", query, where=where).linear(made.domain)
@@ -114,7 +114,7 @@ def test_groups_attackers_rows_and_delta_are_priced_or_refused() -> None:
     gaussian = td.plan(policy(asked, budget={"epsilon": 1, "delta": "1e-6"}), noise="gaussian")
     assert gaussian.certificate.rho is not None
     assert gaussian.certificate.exact
-    with pytest.raises(td.Refused, match="kmeans"):
+    with pytest.raises(td.errors.Refused, match="kmeans"):
         td.load_policy(policy([{"kmeans": ["a", "b"], "clusters": 2, "where": "s = 'f'"}]))
 
 
@@ -194,7 +194,7 @@ def test_parts_and_everybody_are_kept_apart(released: td.Release) -> None:
     """What is asked of a release is about everybody: a table of a part answers what holds for nobody else."""
     assert released.ask("a = 3").source == "i10"
     assert released[released.ask("r = 'x'").source].item.item.where == "r = 'x'"
-    with pytest.raises(td.QueryError, match="the released tables that count by r are about some of the records"):
+    with pytest.raises(td.errors.QueryError, match="the released tables that count by r are about some of the records"):
         released.ask("r = 'x' or r = 'y'")
 
 

@@ -56,4 +56,4 @@ def test_all_people_are_those_with_each_number_of_rows(whole: bool) -> None:
             assert lower.min() >= 0
             missed += int(((lower > truth) | (upper < truth)).sum())
     assert missed <= 40
-    assert made.errors_together.keys() >= {"everybody", "again"}
+    assert made.joint_errors.keys() >= {"everybody", "again"}

@@ -114,12 +114,12 @@ def test_solving_for_the_error() -> None:
 
 @pytest.mark.parametrize(("error", "confidence"), [(0, 95), (-1, 95), (5, 0), (5, 100), ("x", 95), (float("nan"), 95)])
 def test_impossible_errors_are_refused(error: Any, confidence: Any) -> None:
-    with pytest.raises(td.PolicyError, match="Fix:"):
+    with pytest.raises(td.errors.PolicyError, match="Fix:"):
         plan_for_error(line(10, None, {"histogram": ["x"]}), error, confidence=confidence)
 
 
 def test_an_answer_too_long_to_write_is_refused_before_anything_is_made() -> None:
-    with pytest.raises(td.Refused, match="numbers"):
+    with pytest.raises(td.errors.Refused, match="numbers"):
         td.plan(line(10**12, 5, {"histogram": ["x"]}))
 
 
@@ -129,12 +129,12 @@ def test_a_sum_over_a_huge_range_costs_nothing_to_plan() -> None:
 
 
 def test_nothing_to_release() -> None:
-    with pytest.raises(td.PolicyError, match="nothing to release"):
+    with pytest.raises(td.errors.PolicyError, match="nothing to release"):
         td.plan(with_changes(release=[]))
 
 
 def test_items_by_name(policy: td.Policy) -> None:
     plan = td.plan(policy)
     assert len(plan) == len(POLICY["release"])
-    with pytest.raises(td.QueryError, match="no item"):
+    with pytest.raises(td.errors.QueryError, match="no item"):
         plan["nobody"]

@@ -51,14 +51,14 @@ def test_others_have_laplace_noise_beside_names() -> None:
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": "0.05", "delta": "1e-6"}])
 def test_names_need_a_delta_beside_an_epsilon(budget: dict[str, Any]) -> None:
-    with pytest.raises(td.PolicyError, match="without a delta"):
+    with pytest.raises(td.errors.PolicyError, match="without a delta"):
         td.plan(BASE | {"budget": budget})
 
 
 def test_errors_and_other_promises_are_found_for_numbers_only() -> None:
-    with pytest.raises(td.Refused, match="asks for names too"):
+    with pytest.raises(td.errors.Refused, match="asks for names too"):
         td.plan_for_error(BASE, 10)
-    with pytest.raises(td.Refused, match="asks for names too"):
+    with pytest.raises(td.errors.Refused, match="asks for names too"):
         td.compare(BASE, [1])
 
 

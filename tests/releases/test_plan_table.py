@@ -30,7 +30,7 @@ def test_errors() -> None:
 def test_what_items_make_of_each_other_is_a_column_where_there_is_such() -> None:
     items = [{"name": "ages", "histogram": ["age"]}, {"name": "both", "histogram": ["age", "sex"]}]
     plan, alone = (td.plan({**POLICY, "release": listed}) for listed in (items, items[:1]))
-    told = td.errors_together(plan)
+    told = td.joint_errors(plan)
     assert [row[PLAN_HEADS.index("together")] for row in plan_rows(plan)] == [
         error_in_words(told[item.name], "") for item in plan
     ]

@@ -21,7 +21,7 @@ def figures(plan: td.Plan) -> object:
 def test_a_preview_is_the_plan_after_any_change(base: dict[str, Any]) -> None:
     last, seen = td.plan(base), set()
     for kind, changed in edits(base, 20, seed=11):
-        last = td.preview(changed, previous=last)
+        last = td.editor.preview(changed, previous=last)
         assert figures(last) == figures(td.plan(changed))
         seen.add(kind)
     assert seen == {*KINDS}
@@ -61,7 +61,7 @@ def test_nothing_is_taken_from_a_plan_with_another_promise(change: str) -> None:
     base, last = dict(SMALL), td.plan(SMALL)
     changed = base | UNLIKE[change]
     for now in (changed, base, changed):
-        last = td.preview(now, previous=last)
+        last = td.editor.preview(now, previous=last)
         assert figures(last) == figures(td.plan(now))
 
 
@@ -72,12 +72,12 @@ def test_what_did_not_change_is_not_looked_for_again(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         best_proposal, "offered", lambda item, *a, **k: looked.append(item.name) or whole(item, *a, **k)
     )
-    second = td.preview({**SMALL, "budget": {"epsilon": 2}}, previous=first)
+    second = td.editor.preview({**SMALL, "budget": {"epsilon": 2}}, previous=first)
     assert looked == []
-    td.preview({**SMALL, "secrets": {"x": {"within": 2}, "y": {"within": 1}, "g": "public"}}, previous=second)
+    td.editor.preview({**SMALL, "secrets": {"x": {"within": 2}, "y": {"within": 1}, "g": "public"}}, previous=second)
     assert {*looked} == {"both", "some"}  # who looks at y
     looked.clear()
-    td.preview(SMALL)
+    td.editor.preview(SMALL)
     assert {*looked} == {"xs", "both", "some", "few"}
 
 
@@ -85,7 +85,7 @@ def test_no_more_is_remembered_than_of_the_plan_before() -> None:
     base, last = dict(SMALL), td.plan(SMALL)
     for theta in (3, 4, 5):
         now = base | {"secrets": {"x": {"within": theta}, "g": "public"}}
-        last = td.preview(now, previous=last)
+        last = td.editor.preview(now, previous=last)
         alone = td.plan(now)._offers
         assert last._offers.found.keys() == alone.found.keys()
         assert last._offers.names.keys() == alone.names.keys()

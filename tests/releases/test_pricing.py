@@ -36,7 +36,7 @@ def test_a_weaker_governing_policy_charges_less() -> None:
 
 
 def test_a_secret_presence_makes_a_known_total_infinitely_dear() -> None:
-    with pytest.raises(td.Refused, match="governs"):
+    with pytest.raises(td.errors.Refused, match="governs"):
         governing_certificate(asked(), account(presence="secret"))
 
 
@@ -44,7 +44,7 @@ def test_attributes_may_be_left_out_but_not_redeclared() -> None:
     few = {name: POLICY["attributes"][name] for name in ("age", "sex")}
     secrets = {name: POLICY["secrets"][name] for name in ("age", "sex")}
     assert governing_certificate(asked(attributes=few, secrets=secrets), account()).finite
-    with pytest.raises(td.Refused, match="declared otherwise"):
+    with pytest.raises(td.errors.Refused, match="declared otherwise"):
         governing_certificate(asked(attributes={**POLICY["attributes"], "age": {"integer": [19, 29]}}), account())
 
 

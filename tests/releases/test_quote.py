@@ -36,7 +36,7 @@ def test_what_is_quoted_is_charged_and_then_refused(book: td.Ledger, table: pl.D
     assert book.entries("survey")[0].charged == found.charge
     after = quote(plan, book)
     assert after.charge == found.charge
-    with pytest.raises(td.BudgetExhausted) as refused:
+    with pytest.raises(td.errors.BudgetExhausted) as refused:
         td.release(plan, table, ledger=book)
     assert str(after.refusal) == str(refused.value)
     assert len(book.entries("survey")) == 1
@@ -46,7 +46,7 @@ def test_what_the_governing_policy_cannot_price_is_refused(book: td.Ledger, tabl
     plan = asked(secrets={**POLICY["secrets"], "age": "public"})
     found = quote(plan, book)
     assert found.charge is None
-    with pytest.raises(td.Refused) as refused:
+    with pytest.raises(td.errors.Refused) as refused:
         td.release(plan, table, ledger=book)
     assert str(found.refusal) == str(refused.value)
 
@@ -56,7 +56,7 @@ def test_a_dearer_governing_policy_decides_the_price(book: td.Ledger) -> None:
     found = quote(plan, book)
     assert found.charge is not None
     assert found.charge > plan.epsilon
-    assert isinstance(found.refusal, td.BudgetExhausted)
+    assert isinstance(found.refusal, td.errors.BudgetExhausted)
 
 
 def test_where_losses_do_not_add_up_the_past_counts(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def policy(attribute: Any, **more: Any) -> td.Policy:
     return td.load_policy({**base, "release": [{"name": "q", "histogram": "x"}], **more})
 
 
-def refused(made: td.Policy, values: list[Any], folder: Path) -> td.DataRefusal | list[str]:
+def refused(made: td.Policy, values: list[Any], folder: Path) -> td.errors.DataRefusal | list[str]:
     """The refusal, after a look at the ledger; or what was warned of."""
     warned: list[str] = []
     with td.Ledger(f"sqlite:///{folder}/{len(list(folder.iterdir()))}.db") as ledger:
@@ -30,7 +30,7 @@ def refused(made: td.Policy, values: list[Any], folder: Path) -> td.DataRefusal 
             td.release(
                 made, pl.DataFrame({"x": values}), ledger=ledger, out=folder / "out", force=True, warn=warned.append
             )
-        except td.DataRefusal as refusal:
+        except td.errors.DataRefusal as refusal:
             assert ledger.account("d").left == 1
             assert [one.kind for one in ledger.refusals("d")] == ["table-refused"]
             assert not (folder / "out").exists()
@@ -55,7 +55,7 @@ def test_what_would_be_wrong_in_silence_is_refused_before_the_charge(
     attribute: Any, values: list[Any], fix: str, tmp_path: Path
 ) -> None:
     found = refused(policy(attribute), values, tmp_path)
-    assert isinstance(found, td.DataRefusal)
+    assert isinstance(found, td.errors.DataRefusal)
     assert found.where == "x"
     assert re.search(fix, found.fix)
     assert not any(letter.isdigit() for letter in found.what)
@@ -78,7 +78,7 @@ def test_what_is_written_down_is_released_without_a_word(attribute: Any, values:
 
 def test_the_policy_sets_how_much_may_be_amiss(tmp_path: Path) -> None:
     values = [None] * 3 + [15] * 97
-    assert isinstance(refused(policy({"integer": [0, 50]}), values, tmp_path), td.DataRefusal)
+    assert isinstance(refused(policy({"integer": [0, 50]}), values, tmp_path), td.errors.DataRefusal)
     warned = refused(policy({"integer": [0, 50]}, table={"unreadable": "3%"}), values, tmp_path)
     assert isinstance(warned, list)
     assert len(warned) == 1
@@ -113,7 +113,7 @@ def test_all_columns_are_named_at_once() -> None:
         {"dataset": "d", "attributes": {"x": {"integer": [0, 9]}, "y": ["a", "b"]}, "budget": {"epsilon": 1}}
     )
     reports = [ColumnReport("x", 10, 5, 0, 0), ColumnReport("y", 10, 0, 0, 5), ColumnReport("key", 10, 9, 0, 0)]
-    with pytest.raises(td.DataRefusal) as refusal:
+    with pytest.raises(td.errors.DataRefusal) as refusal:
         check_readable(made, fitness(made, reports))
     assert refusal.value.where == "x and y"
 

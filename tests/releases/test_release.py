@@ -14,7 +14,7 @@ def test_every_item_has_its_answer(policy: td.Policy, table: pl.DataFrame) -> No
     assert list(release) == [item.name for item in policy.items]
     assert len(release) == len(policy.items)
     assert release["ages"].kind == "histogram"
-    with pytest.raises(td.QueryError, match="did you mean 'older'"):
+    with pytest.raises(td.errors.QueryError, match="did you mean 'older'"):
         release["oldest"]
 
 

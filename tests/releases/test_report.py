@@ -262,7 +262,7 @@ def test_an_error_of_one_is_not_of_several(item: dict[str, Any], told: str) -> N
 
 
 def test_both_errors_are_told_where_other_answers_help(release: Release) -> None:
-    text, told = read(report_html(release)).text, release.errors_together
+    text, told = read(report_html(release)).text, release.joint_errors
     assert {"ages", "older", "men"} <= {*told}
     for item in release.plan:
         sentence = error(item, release.plan.policy.domain, told.get(item.name))

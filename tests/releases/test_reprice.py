@@ -74,9 +74,9 @@ def test_one_more_known_table(ledger: td.Ledger) -> None:
 @pytest.mark.usefixtures("made")
 def test_another_data_set_or_another_meaning_is_refused(ledger: td.Ledger) -> None:
     entries = ledger.entries("survey")
-    with pytest.raises(td.Refused, match="for data set 'other'"):
+    with pytest.raises(td.errors.Refused, match="for data set 'other'"):
         repriced(entries, other(dataset="other"), ONE)
-    with pytest.raises(td.Refused, match="age is declared otherwise"):
+    with pytest.raises(td.errors.Refused, match="age is declared otherwise"):
         repriced(entries, other(attributes={**POLICY["attributes"], "age": {"integer": [20, 30]}}, release=[]), ONE)
 
 

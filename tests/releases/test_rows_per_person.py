@@ -254,6 +254,6 @@ def test_a_column_that_says_whose_row_it_is_cannot_be_a_secret() -> None:
         {"individuals": {"key": "x", "at most": 2}},
         {"presence": "public", "attackers": [{"groups": "x", "at most": 2}]},
     ):
-        with pytest.raises(td.Refused, match="says which rows belong together"):
+        with pytest.raises(td.errors.Refused, match="says which rows belong together"):
             td.load_policy({**ISSUE, **changed})
         td.load_policy({**ISSUE, **changed, "secrets": {"x": "public"}})

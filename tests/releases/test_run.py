@@ -93,7 +93,7 @@ def test_the_budget_runs_out(policy: td.Policy, table: pl.DataFrame, ledger: td.
     plan = td.plan(policy)
     for _ in range(2):
         td.release(plan, table, ledger=ledger)
-    with pytest.raises(td.BudgetExhausted, match="Fix:"):
+    with pytest.raises(td.errors.BudgetExhausted, match="Fix:"):
         td.release(plan, table, ledger=ledger)
     assert ledger.account(policy.dataset).left == 0
 
@@ -108,13 +108,13 @@ def test_an_empty_table_is_refused_without_detail_recorded_and_free(
 
 
 def test_a_missing_column_costs_nothing(policy: td.Policy, table: pl.DataFrame, ledger: td.Ledger) -> None:
-    with pytest.raises(td.TableError, match="age"):
+    with pytest.raises(td.errors.TableError, match="age"):
         td.release(td.plan(policy), table.drop("age"), ledger=ledger)
     assert ledger.entries(policy.dataset) == ()
 
 
 def test_a_data_set_that_was_never_opened(policy: td.Policy, table: pl.DataFrame, tmp_path: Path) -> None:
-    with pytest.raises(td.LedgerError, match="ledger open"):
+    with pytest.raises(td.errors.LedgerError, match="ledger open"):
         td.release(td.plan(policy), table, ledger=tmp_path / "none.db")
 
 
@@ -141,7 +141,7 @@ def test_what_the_governing_policy_protects_for_certain_is_not_told(table: pl.Da
     item = {
         "release": [{"name": "blocks", "histogram": ["region"], "bins": {"region": [["north", "south"], ["east"]]}}]
     }
-    with pytest.raises(td.Refused, match="governs"):
+    with pytest.raises(td.errors.Refused, match="governs"):
         governed(stricter, item, table, tmp_path)
 
 
@@ -157,7 +157,7 @@ def test_what_the_governing_policy_protects_for_certain_is_not_told(table: pl.Da
 def test_policies_that_describe_other_data_are_refused(
     change: dict[str, Any], table: pl.DataFrame, tmp_path: Path
 ) -> None:
-    with pytest.raises(td.Refused, match="Fix:"):
+    with pytest.raises(td.errors.Refused, match="Fix:"):
         governed(change, {"release": POLICY["release"][:1]}, table, tmp_path)
 
 
@@ -179,7 +179,7 @@ def test_at_most_k_rows_of_each_person_count(tmp_path: Path) -> None:
 
 
 def test_facts_that_only_the_asked_policy_knows_are_refused(table: pl.DataFrame, tmp_path: Path) -> None:
-    with pytest.raises(td.Refused, match="known"):
+    with pytest.raises(td.errors.Refused, match="known"):
         governed({}, {"known": [{"count": "sex = 'Male'"}], "release": POLICY["release"][:1]}, table, tmp_path)
 
 

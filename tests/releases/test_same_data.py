@@ -36,7 +36,7 @@ def test_a_file_that_reads_the_table_otherwise_is_refused(what: str, table: pl.D
     table.write_csv(tmp_path / "table.csv")
     with td.Ledger(tmp_path / "ledger.db") as ledger:
         ledger.open("survey", 10, td.load_policy({**POLICY, **here}).document)
-        with pytest.raises(td.Refused):
+        with pytest.raises(td.errors.Refused):
             td.release(
                 td.plan(td.load_policy({**POLICY, **here, **READ_OTHERWISE[what]})),
                 tmp_path / "table.csv",
@@ -57,7 +57,7 @@ def test_views_and_perturbed_tables_are_read_as_the_governing_policy_says(what: 
     with td.Ledger(tmp_path / "ledger.db") as ledger:
         ledger.open("survey", 10, td.load_policy({**POLICY, **here}).document)
         for publish in (td.publish, partial(td.perturb, epsilon=1)):
-            with pytest.raises(td.Refused, match="governing policy"):
+            with pytest.raises(td.errors.Refused, match="governing policy"):
                 publish(asked, tmp_path / "there is none.csv", ledger=ledger, out=tmp_path / "out")
 
 
@@ -94,7 +94,7 @@ def test_columns_that_a_file_leaves_out_still_say_how_the_table_is_read(tmp_path
         check_same_data(asked, governing)
         with open_policy_table(asked, tmp_path / "table.csv"):
             pass
-        with pytest.raises(td.TableError):
+        with pytest.raises(td.errors.TableError):
             open_policy_table(asked, tmp_path / "table.csv", governing)
 
 
@@ -103,5 +103,5 @@ def test_people_with_more_rows_are_cut_only_where_the_governing_policy_allows_it
     finer, plain = (td.load_policy({**POLICY, **keyed, "secrets": s}) for s in (POLICY["secrets"], {}))
     assert (finer.cuts_rows, plain.cuts_rows) == (False, True)
     check_same_data(finer, plain)  # leaving people out is safe wherever cutting is
-    with pytest.raises(td.Refused, match="more rows than allowed"):
+    with pytest.raises(td.errors.Refused, match="more rows than allowed"):
         check_same_data(plain, finer)

@@ -34,7 +34,7 @@ def outcome(policy: Mapping[str, Any], table: pl.DataFrame, folder: Path) -> str
         try:
             td.release(td.plan(policy), table, ledger=ledger)
             told = "released"
-        except td.TetraodonError as error:
+        except td.errors.TetraodonError as error:
             told = str(error)
         return f"{told}; left {ledger.account('d').left}"
 

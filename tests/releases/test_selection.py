@@ -120,7 +120,7 @@ def test_keys_and_attributes_are_selected_as_they_are(tmp_path: Path, book: td.L
     policy = td.load_policy({**PEOPLE, **KEYED})
     table = write([("north", True)] * 3, tmp_path / "t.parquet", person=["f", "g", "h"], row=[1, 2, 3])
     book.open("d", 5, policy)
-    with pytest.raises(td.TetraodonError, match=REFUSED[query] or None):
+    with pytest.raises(td.errors.TetraodonError, match=REFUSED[query] or None):
         td.release(policy, query.format(table), ledger=book)
     assert book.account("d").charged == 0
 
@@ -145,14 +145,14 @@ def test_what_is_about_all_rows_takes_no_condition(tmp_path: Path, book: td.Ledg
     table = write([("north", True), ("south", False)] * 50, tmp_path / "t.parquet")
     some = f"select * from '{table}' where region = 'north'"
     book.open("d", 9, policy)
-    with pytest.raises(td.Refused, match="the plan is about all rows"):
+    with pytest.raises(td.errors.Refused, match="the plan is about all rows"):
         td.release(td.plan(policy), some, ledger=book)
-    with pytest.raises(td.Refused, match="a view is about all rows"):
+    with pytest.raises(td.errors.Refused, match="a view is about all rows"):
         td.publish(policy, some, ledger=book, out=tmp_path / "view")
-    with pytest.raises(td.Refused, match="a perturbed table is about all rows"):
+    with pytest.raises(td.errors.Refused, match="a perturbed table is about all rows"):
         td.perturb(policy, some, epsilon=1, ledger=book, out=tmp_path / "perturbed")
     people = td.load_policy({**PEOPLE, **KEYED, "release": [{"name": "all", "people": "all"}]})
-    with pytest.raises(td.TetraodonError, match="about all records"):
+    with pytest.raises(td.errors.TetraodonError, match="about all records"):
         selected(people, some.replace("*", "region, ill, person"))
     assert book.account("d").charged == 0
     td.release(td.plan(policy), f"select * from '{table}'", ledger=book)
@@ -192,5 +192,5 @@ def test_whether_an_owner_is_refused_is_decided_by_the_governing_policy(
     only = {"attributes": {"region": ["north", "south"]}, "secrets": {"region": "everything"}}
     for change in ({}, {"known": []}, north, north | only):
         file = {**governing, **change, "budget": {"epsilon": "0.01"}}
-        with pytest.raises(td.Charged) if stated == 5 else nullcontext():
+        with pytest.raises(td.errors.FailedAfterCharge) if stated == 5 else nullcontext():
             td.release(file, table, ledger=book, owner="analyst", allow_dearer=True)

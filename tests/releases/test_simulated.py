@@ -35,7 +35,7 @@ def planned() -> td.Plan:
 
 
 def test_releases_of_the_same_people_differ_by_noise_alone(planned: td.Plan) -> None:
-    found = td.simulate(planned, n=2000, times=2)
+    found = td.editor.simulate(planned, n=2000, times=2)
     one, other = found.releases
     assert [*one.answers] == [*found.truth.answers] == [item["name"] for item in POLICY["release"]]
     for name in one.answers:
@@ -48,12 +48,12 @@ def test_releases_of_the_same_people_differ_by_noise_alone(planned: td.Plan) -> 
         ):
             assert a.shape == b.shape == exact.shape
             assert (measurement.scale == 0) == bool((a == exact).all() and (b == exact).all())
-    again = td.simulate(planned, n=2000, times=1).truth
+    again = td.editor.simulate(planned, n=2000, times=1).truth
     assert (found.truth["ages"].values == again["ages"].values).all()
 
 
 def test_the_truth_is_that_of_the_made_up_people(planned: td.Plan) -> None:
-    truth = td.simulate(planned, "flat", 4000, times=0).truth
+    truth = td.editor.simulate(planned, "flat", 4000, times=0).truth
     assert truth["ages"].values is not None
     assert truth["ages"].values.sum() == 4000
     assert truth["ages"].values[-1] == 0  # everybody answered
@@ -64,12 +64,14 @@ def test_the_truth_is_that_of_the_made_up_people(planned: td.Plan) -> None:
 
 
 def test_shapes_are_what_they_are_called(planned: td.Plan) -> None:
-    ages = {shape: td.simulate(planned, shape, 5000, times=0).truth["ages"].values for shape in ("hump", "long tail")}
+    ages = {
+        shape: td.editor.simulate(planned, shape, 5000, times=0).truth["ages"].values for shape in ("hump", "long tail")
+    }
     assert ages["hump"].argmax() in range(30, 60)
     assert ages["long tail"][:20].sum() > 4000
     # as in a release that has a table of the attribute, here behind a histogram and behind quantiles
-    released = td.simulate(planned, "long tail", 5000, times=1).releases[0]
-    again = td.simulate(planned, released, 5000, times=0).truth
+    released = td.editor.simulate(planned, "long tail", 5000, times=1).releases[0]
+    again = td.editor.simulate(planned, released, 5000, times=0).truth
     assert again["ages"].values[:20].sum() > 3500
     assert again["shares"].quantile("0.5") in range(5)
 
@@ -77,16 +79,16 @@ def test_shapes_are_what_they_are_called(planned: td.Plan) -> None:
 def test_statistics_of_people_are_simulated_too() -> None:
     people = POLICY | {"individuals": {"key": "id", "at most": 3}, "presence": "secret"}
     people["release"] = [{"name": "n", "people": "all"}, {"name": "all", "total per person": "hours", "cap": 40}]
-    truth = td.simulate(td.plan(people), n=300, times=1).truth
+    truth = td.editor.simulate(td.plan(people), n=300, times=1).truth
     assert truth["n"].columns["people"].item() == 300
     assert all(np.isfinite(answer.measured[0]).all() for answer in truth)
 
 
 def test_what_cannot_be_made_up_is_refused(planned: td.Plan) -> None:
     with pytest.raises(QueryError, match="did you mean 'hump'"):
-        td.simulate(planned, "humpp")
+        td.editor.simulate(planned, "humpp")
     with pytest.raises(QueryError, match="made up"):
-        td.simulate(planned, n=0)
+        td.editor.simulate(planned, n=0)
     attributes = {"sex": ["f", "m"]}
     known = {
         **POLICY,
@@ -95,4 +97,4 @@ def test_what_cannot_be_made_up_is_refused(planned: td.Plan) -> None:
         "release": [{"name": "n", "histogram": "sex"}],
     }
     with pytest.raises(Refused, match="known already"):
-        td.simulate(td.plan(known))
+        td.editor.simulate(td.plan(known))

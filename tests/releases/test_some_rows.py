@@ -84,7 +84,7 @@ def test_every_row_is_counted_and_a_step_moves_no_more_than_the_certificate_says
     for bag in {bag for pair in pairs[:: len(pairs) // 12] for bag in pair}:
         assert _through_engine(policy, bag) == bag
     assert truth(policy.domain, measured, pairs, 1) <= plan.certificate.epsilon == 1
-    asked = td.histogram("x", "y")
+    asked = td.queries.histogram("x", "y")
     assert td.sensitivity(policy, asked).value == 2 * td.sensitivity(traces(1), asked).value == 4
 
 
@@ -95,7 +95,7 @@ def test_a_person_with_many_rows_is_released(tmp_path: Path) -> None:
         ledger.open("d", 1000, policy.document)
         made = td.release(td.plan(policy), frame, ledger=ledger, out=tmp_path / "out")
         plan = td.plan(td.load_policy({**policy.document, "individuals": {"key": "p", "at most": 2}}))
-        with pytest.raises(td.Refused, match="individuals"):
+        with pytest.raises(td.errors.Refused, match="individuals"):
             td.release(plan, frame, ledger=ledger, out=tmp_path / "other")
     assert sum(made["h"].columns["count"]) == 50  # noise of another number has a chance below 1e-30
     assert all(check.passed for check in td.verify(tmp_path / "out"))
@@ -118,11 +118,11 @@ def test_how_many_rows_is_said_once(individuals: dict[str, Any]) -> None:
 
 
 def test_questions_about_people_need_all_their_rows() -> None:
-    with pytest.raises((PolicyError, td.Refused), match="whose row it is"):
+    with pytest.raises((PolicyError, td.errors.Refused), match="whose row it is"):
         traces(release=[{"name": "n", "people": "all"}])
-    with pytest.raises(td.Refused, match="all rows of a person"):
-        td.sensitivity(traces(), td.people())
-    with pytest.raises(td.Refused, match="individuals"):
+    with pytest.raises(td.errors.Refused, match="all rows of a person"):
+        td.sensitivity(traces(), td.queries.people())
+    with pytest.raises(td.errors.Refused, match="individuals"):
         td.plan(
             traces(
                 attributes={"x": {"integer": [0, 2]}, "y": {"integer": [-1, 0]}, "n": {"open": "text", "longest": 9}},

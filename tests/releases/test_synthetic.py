@@ -39,7 +39,7 @@ POLICY: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def exact() -> Release:
     """A release without noise: what it tells can be had."""
-    return td.simulate(td.plan(POLICY), "hump", 3000, times=0).truth
+    return td.editor.simulate(td.plan(POLICY), "hump", 3000, times=0).truth
 
 
 def test_the_counts_of_a_release_without_noise_are_met(exact: Release) -> None:
@@ -56,7 +56,7 @@ def test_the_counts_of_a_release_without_noise_are_met(exact: Release) -> None:
 
 def test_records_with_noise_follow_what_was_published() -> None:
     plan = td.plan(POLICY | {"budget": {"epsilon": 20}})
-    (release,) = td.simulate(plan, "hump", 3000, times=1).releases
+    (release,) = td.editor.simulate(plan, "hump", 3000, times=1).releases
     found = td.synthesize(release)
     assert max(found.distance.values()) < 0.05
     assert (found.codes["age"] < 81).all()
@@ -82,13 +82,13 @@ def test_values_are_those_of_the_policy(exact: Release) -> None:
 def test_nothing_is_made_up_from_nothing() -> None:
     counts = POLICY | {"release": [{"name": "old", "count": "age >= 65"}]}
     with pytest.raises(QueryError, match="no table of counts"):
-        td.synthesize(td.simulate(td.plan(counts), n=10, times=0).truth)
+        td.synthesize(td.editor.simulate(td.plan(counts), n=10, times=0).truth)
 
 
 def test_a_table_of_nobody_is_spread_evenly() -> None:
     sparse = {"dataset": "d", "attributes": {"x": {"integer": [0, 3]}}, "budget": {"epsilon": 1}}
     plan = td.plan(sparse | {"release": [{"name": "x", "histogram": "x"}]})
-    empty = td.simulate(plan, n=1, times=0).truth
+    empty = td.editor.simulate(plan, n=1, times=0).truth
     empty["x"].values[...] = 0
     assert np.bincount(td.synthesize(empty, 8).codes["x"]).tolist() == [2, 2, 2, 2]
 

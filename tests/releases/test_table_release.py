@@ -92,7 +92,7 @@ def test_another_table_another_promise_and_other_records_are_refused(tmp_path: P
         book.open("clinic", 5, policy.document)
         with pytest.raises(Refused, match="secret of the whole table is not that of the governing policy"):
             td.release(td.plan(weaker), ROWS, ledger=book)
-        with pytest.raises(td.TetraodonError, match="as many rows as `records`"):
+        with pytest.raises(td.errors.TetraodonError, match="as many rows as `records`"):
             td.release(td.plan(policy), ROWS[:39], ledger=book)
         ROWS.to_csv(tmp_path / "rows.csv", index=False)
         with pytest.raises(Refused, match="not priced beside a secret of the whole table"):

@@ -29,7 +29,7 @@ def quiet(chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any], 
     return release_with(td.load_policy(document), TABLE, silent)
 
 
-def answers(item: PlannedItem, domain: td.Domain) -> Floats:
+def answers(item: PlannedItem, domain: td.research.Domain) -> Floats:
     """Every answer that an item is about, as a row over the whole domain; every rectangle too."""
     asked = item.item.query.linear(domain) if item.strategy.table else item.measurements[0].query
     matrix, unit = asked.matrix(domain)
@@ -53,7 +53,7 @@ def test_errors_together_are_those_of_dense_least_squares(
 ) -> None:
     """For every item, whether or not others make it better; what is told is never above the error alone."""
     release = quiet(chosen, presence, secrets, budget)
-    plan, told = release.plan, td.errors_together(release.plan)
+    plan, told = release.plan, td.joint_errors(release.plan)
     if not any(item.strategy.noisy for item in plan):
         assert told == {}
         return
@@ -68,7 +68,7 @@ def test_every_kind_is_made_better_by_a_second_one_like_it() -> None:
     """Two equal measurements have half the variance: so nothing is left out by mistake."""
     for item in ITEMS:
         plan = td.plan({**POLICY, "presence": "secret", "release": [{"name": name, **item} for name in ("a", "b")]})
-        told = td.errors_together(plan)
+        told = td.joint_errors(plan)
         assert {*told} == {"a", "b"}
         assert all(told[one.name] <= one.expected_error / math.sqrt(2) * (1 + 1e-6) for one in plan)
 
@@ -77,13 +77,13 @@ def test_what_is_alone_or_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) 
     one = {"name": "a", "cdf": "age"}
     alone = {**POLICY, "presence": "public", "release": [one]}
     both = {**alone, "release": [one, {"name": "b", "histogram": ["age"]}]}
-    assert td.errors_together(td.plan(alone)) == {}
-    assert {*td.errors_together(td.plan(both))} == {"a", "b"}
+    assert td.joint_errors(td.plan(alone)) == {}
+    assert {*td.joint_errors(td.plan(both))} == {"a", "b"}
     monkeypatch.setattr(together, "MOST_WORK", 8)
-    assert {*td.errors_together(td.plan(both))} == {"b"}, "of cells that are alike one tells all"
+    assert {*td.joint_errors(td.plan(both))} == {"b"}, "of cells that are alike one tells all"
     monkeypatch.undo()
     monkeypatch.setattr(together, "MOST_NUMBERS", 8)
-    assert td.errors_together(td.plan(both)) == {}
+    assert td.joint_errors(td.plan(both)) == {}
 
 
 def test_releases_are_as_far_off_as_they_were_told_to_be() -> None:
@@ -106,7 +106,7 @@ def test_releases_are_as_far_off_as_they_were_told_to_be() -> None:
         for name in squares:
             off = found.tables[name, None].unbiased - truth.tables[name, None].unbiased
             squares[name] += float(np.mean((np.cumsum(off) if name == "q0" else off) ** 2)) / runs
-    dense, told = Dense(release), td.errors_together(plan)
+    dense, told = Dense(release), td.joint_errors(plan)
     for name, square in squares.items():
         matrix = answers(plan[name], plan.policy.domain)
         each = np.linalg.svd(matrix @ dense.inverse, compute_uv=False) ** 2 / len(matrix)

@@ -44,7 +44,7 @@ CASES = {
 }
 
 
-def answers(item: PlannedItem, domain: td.Domain, *, noisy: bool) -> tuple[Any, list[Fraction]]:
+def answers(item: PlannedItem, domain: td.research.Domain, *, noisy: bool) -> tuple[Any, list[Fraction]]:
     """What an item measures with noise, or without, as a function of a dataset of records; and its scales."""
     rows = [
         (row, m.scale)

@@ -97,12 +97,12 @@ def test_answers_that_do_not_follow_are_noticed(written: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"tetraodon_release": 99}', "\udcff"])
 def test_what_is_no_release_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "release.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(td.ReleaseError, match="Fix:"):
+    with pytest.raises(td.errors.ReleaseError, match="Fix:"):
         td.verify(tmp_path)
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(td.ReleaseError, match=r"no release\.json"):
+    with pytest.raises(td.errors.ReleaseError, match=r"no release\.json"):
         td.verify(tmp_path)
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_removed_with_its_hash_is_missed(written: Path, name: str
 def test_measurements_that_are_removed(written: Path) -> None:
     (written / "measurements" / "men.parquet").unlink()
     rehash(written)
-    with pytest.raises(td.ReleaseError, match="missing"):
+    with pytest.raises(td.errors.ReleaseError, match="missing"):
         td.verify(written)
 
 
@@ -164,14 +164,14 @@ def test_what_is_no_plain_file_is_refused(written: Path, tmp_path: Path, make: A
     else:
         other.touch()
     make(written / name, other)
-    with pytest.raises(td.ReleaseError, match="no plain file"):
+    with pytest.raises(td.errors.ReleaseError, match="no plain file"):
         td.verify(written)
 
 
 def test_a_link_to_a_folder_outside(written: Path, tmp_path: Path) -> None:
     (written / "answers").rename(tmp_path / "answers")
     (written / "answers").symlink_to(tmp_path / "answers")
-    with pytest.raises(td.ReleaseError, match="no plain file"):
+    with pytest.raises(td.errors.ReleaseError, match="no plain file"):
         td.verify(written)
 
 
@@ -218,7 +218,7 @@ def test_extra_columns_and_rows_are_refused(written: Path, more: dict[str, list[
         path
     )
     rehash(written)
-    with pytest.raises(td.ReleaseError, match="it should"):
+    with pytest.raises(td.errors.ReleaseError, match="it should"):
         td.verify(written)
 
 

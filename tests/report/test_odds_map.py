@@ -84,7 +84,7 @@ def test_groups_have_maps_of_their_own() -> None:
 def test_a_picture_is_a_strip_or_a_map_and_plain_data() -> None:
     policy = mapped("l2", "2.5")
     for names, kind in ((("x",), OddsStrip), (("x", "y"), OddsMap)):
-        found = td.picture(policy, *names)
+        found = td.editor.picture(policy, *names)
         assert isinstance(found, kind)
         assert json.loads(json.dumps(found.document(), allow_nan=False)) == found.document()
     for names in (("y", "x"), ("sex",), ("x", "sex"), ()):

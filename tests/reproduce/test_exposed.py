@@ -72,9 +72,9 @@ def test_the_dense_view_does_not_withstand_linking_either() -> None:
 
 def test_whoever_links_can_be_named_over_a_dense_domain_only() -> None:
     """The errors of plans, which need no data."""
-    linking = td.Adversary(d="0.5", gamma="0.6", kind="exclusive", records=ROWS)
+    linking = td.research.Adversary(d="0.5", gamma="0.6", kind="exclusive", records=ROWS)
     plan, _ = dense()
     assert plan.error() == pytest.approx(163.9, abs=0.05)
     assert plan_view(plan.policy, linking).error() == pytest.approx(1257, abs=0.5)
-    with pytest.raises(td.Refused, match="off by about"):
+    with pytest.raises(td.errors.Refused, match="off by about"):
         plan_view(policy(), linking)

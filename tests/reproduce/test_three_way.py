@@ -18,7 +18,7 @@ SIZES = {"a": 3, "b": 4, "c": 2, "d": 5}
 def view() -> ViewPlan:
     made = {"dataset": "few", "attributes": {name: {"integer": [1, size]} for name, size in SIZES.items()}}
     return plan_view(
-        td.load_policy({**made, "budget": {"epsilon": 9}}), td.Adversary(d="0.05", gamma="0.2", records=400)
+        td.load_policy({**made, "budget": {"epsilon": 9}}), td.research.Adversary(d="0.05", gamma="0.2", records=400)
     )
 
 

@@ -32,7 +32,7 @@ def test_a_policy_on_the_server_reads_no_file_even_one_that_fits(
         policy = json.loads(json.dumps(POLICY | FILES[key]).replace("FILE", name))
         if name == "fits.csv":
             assert td.load_policy(policy).document  # at home it is read
-        with pytest.raises(td.PolicyError, match=r"names no (files|public tables)") as refused:
+        with pytest.raises(td.errors.PolicyError, match=r"names no (files|public tables)") as refused:
             read_job(json.dumps(policy) if as_text else policy)
         assert "Fix: " in str(refused.value)
 
@@ -41,7 +41,7 @@ def test_a_policy_is_read_as_text_or_as_a_document() -> None:
     text = "dataset: d\nattributes: {x: {integer: [0, 3]}}\nbudget: {epsilon: 1}"
     assert read_job(text)["document"] == td.load_policy(text).document
     assert read_job(POLICY)["promise"][0]["sentences"]
-    with pytest.raises(td.PolicyError):
+    with pytest.raises(td.errors.PolicyError):
         read_job("people.policy.yaml")
 
 

@@ -109,7 +109,7 @@ def test_the_file_of_sources(tmp_path: Path) -> None:
     path = tmp_path / "sources.yaml"
     for text in ("- a\n", "a: [b]\n", "a: b: c\n"):
         path.write_text(text)
-        with pytest.raises(td.TetraodonError):
+        with pytest.raises(td.errors.TetraodonError):
             read_sources(path)
     path.write_text("a: postgresql://u:p@h/d#t\n")
     assert read_sources(path) == {"a": "postgresql://u:p@h/d#t"}
@@ -120,7 +120,7 @@ def test_the_file_of_sources(tmp_path: Path) -> None:
     for name, told in (("a", "two data sets"), ("b", "two data sets"), ("d", "does not know"), ("q", "is a query")):
         with pytest.raises(SourcesError, match=told):
             source_of(path, name)
-    assert issubclass(SourcesError, td.TableError)
+    assert issubclass(SourcesError, td.errors.TableError)
 
 
 def test_killed_at_any_time_it_is_charged_once_or_nothing_is_out(open_world: World) -> None:

@@ -101,7 +101,7 @@ def test_the_map_counts_steps_as_the_promise_does(studio: Studio, visit: Any) ->
         text = MAPPED.replace("metric: l2", f"metric: {metric}").replace("within: 3}", f"within: {within}}}")
         studio.bench.replace(text)
         go(page, "secrets")
-        drawn = td.picture(text, "north", "east")
+        drawn = td.editor.picture(text, "north", "east")
         rows, columns = (codes.ravel() for codes in np.meshgrid(np.arange(40), np.arange(21), indexing="ij"))
         for chosen in ((0, 0), (17, 9)):
             found = page.evaluate(

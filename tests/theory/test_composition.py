@@ -29,7 +29,7 @@ def policy(**changed: Any) -> td.Policy:
 def test_losses_add_up_exactly() -> None:
     assert sequential(["0.1", "0.2", Fraction(1, 3)]) == Fraction(19, 30)
     assert sequential([]) == 0
-    with pytest.raises(td.Refused, match="below zero"):
+    with pytest.raises(td.errors.Refused, match="below zero"):
         sequential([-1])
 
 
@@ -40,11 +40,11 @@ def test_disjoint_people_need_not_add_up() -> None:
 
 
 def test_each_condition_is_checked() -> None:
-    with pytest.raises(td.Refused, match="not disjoint"):
+    with pytest.raises(td.errors.Refused, match="not disjoint"):
         parallel(policy(), [1, 1], disjoint=False, sizes_are_public=True)
-    with pytest.raises(td.Refused, match="not public"):
+    with pytest.raises(td.errors.Refused, match="not public"):
         parallel(policy(), [1, 1], disjoint=True, sizes_are_public=False)
-    with pytest.raises(td.Refused, match="a secret changes a known count"):
+    with pytest.raises(td.errors.Refused, match="a secret changes a known count"):
         parallel(policy(known=[{"count": "v = 0"}]), [1, 1], disjoint=True, sizes_are_public=True)
 
 
@@ -58,6 +58,6 @@ def test_the_condition_is_exactly_that_neighbours_differ_in_one_person() -> None
             try:
                 parallel(here, [1], disjoint=True, sizes_are_public=True)
                 allowed = True
-            except td.Refused:
+            except td.errors.Refused:
                 allowed = False
             assert allowed == alone

@@ -46,10 +46,10 @@ def publish(book: td.Ledger, out: Path, *, accept: bool = False, resume: bool = 
 
 def test_it_is_held_back_and_published_when_accepted(tmp_path: Path, book: td.Ledger) -> None:
     out = tmp_path / "view"
-    with pytest.raises(td.Refused, match="held back") as caught:
+    with pytest.raises(td.errors.Refused, match="held back") as caught:
         publish(book, out)
     assert "--accept-exposure" in str(caught.value)
-    with pytest.raises(td.Refused, match="held back"):  # nothing is drawn again, and nothing charged
+    with pytest.raises(td.errors.Refused, match="held back"):  # nothing is drawn again, and nothing charged
         publish(book, out, resume=True)
     assert [entry.state for entry in book.entries("town")] == ["reserved"]
     assert not out.exists()
@@ -68,7 +68,7 @@ def test_who_accepts_beforehand_gets_it_at_once(tmp_path: Path, book: td.Ledger)
 def test_a_view_of_a_series(tmp_path: Path, book: td.Ledger) -> None:
     out, several = tmp_path / "series", {"adversary": {"prior": {"d": "0.001"}, "posterior": 0.9, "views": 2}}
     for number in (1, 2):
-        with pytest.raises(td.Refused, match="held back"):
+        with pytest.raises(td.errors.Refused, match="held back"):
             publish(book, out, **several)
         publish(book, out, resume=True, accept=True, **several)
         assert all(check.passed for check in td.verify(out / f"view-{number}"))

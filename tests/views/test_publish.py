@@ -53,11 +53,11 @@ def test_what_is_quoted_is_charged(tmp_path: Path, book: td.Ledger) -> None:
     while quote_view(plan, book).refusal is None:
         td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view", force=True)
     assert all(entry.charged == found.charge for entry in book.entries("people"))
-    with pytest.raises(td.BudgetExhausted) as refused:
+    with pytest.raises(td.errors.BudgetExhausted) as refused:
         td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view", force=True)
     assert str(refused.value) == str(quote_view(plan, book).refusal)
     other = plan_view(td.load_policy({**POLICY, "attributes": {**POLICY["attributes"], "age": {"integer": [20, 49]}}}))
-    assert isinstance(quote_view(other, book).refusal, td.Refused)
+    assert isinstance(quote_view(other, book).refusal, td.errors.Refused)
 
 
 def test_a_view_is_charged_written_and_read_back(tmp_path: Path, book: td.Ledger) -> None:
@@ -106,7 +106,7 @@ def test_the_script_estimates_like_the_channel(tmp_path: Path, book: td.Ledger) 
 
 
 def test_distinct_rows_and_an_adversary_in_python(tmp_path: Path, book: td.Ledger) -> None:
-    adversary = td.Adversary(k=2, gamma="0.5", records=60, rows="distinct")
+    adversary = td.research.Adversary(k=2, gamma="0.5", records=60, rows="distinct")
     table = people().unique()
     view = td.publish(
         td.load_policy(POLICY), table, adversary=adversary, ledger=book, accept_exposure=True, out=tmp_path / "view"
@@ -178,7 +178,7 @@ def test_a_table_without_the_known_counts_costs_nothing(tmp_path: Path, book: td
 
 def test_public_presence_makes_the_number_public(tmp_path: Path, book: td.Ledger) -> None:
     said = {**POLICY, "presence": "public", "adversary": {"prior": {"k": 2}, "posterior": 0.5}}
-    with pytest.raises(td.Refused, match="number of records is public here and a secret"):
+    with pytest.raises(td.errors.Refused, match="number of records is public here and a secret"):
         td.publish(td.load_policy(said), people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     assert book.account("people").charged == 0
     with td.Ledger(tmp_path / "public.db") as public:
@@ -186,7 +186,7 @@ def test_public_presence_makes_the_number_public(tmp_path: Path, book: td.Ledger
         view = td.publish(td.load_policy(said), people(), ledger=public, accept_exposure=True, out=tmp_path / "view")
     assert view.n == 120
     secret = {**said, "presence": "secret"}
-    with pytest.raises(td.PolicyError, match="public number"):
+    with pytest.raises(td.errors.PolicyError, match="public number"):
         td.publish(td.load_policy(secret), people(), ledger=book, accept_exposure=True, out=tmp_path / "other")
 
 
@@ -204,7 +204,7 @@ def test_side_tables_travel_with_the_view(tmp_path: Path, book: td.Ledger) -> No
     )
     assert view.public["regions"].read_text() == "country,gdp\nI,5000\n"
     (tmp_path / "regions.csv").unlink()
-    with pytest.raises(td.PolicyError, match="public table regions"):
+    with pytest.raises(td.errors.PolicyError, match="public table regions"):
         td.publish(
             td.load_policy(tmp_path / "policy.yaml"),
             people(),
@@ -221,7 +221,7 @@ def test_a_crash_after_the_charge_leaves_no_folder(
         raise OSError(28, "no space")
 
     monkeypatch.setattr("tetraodon.views.publish.fill_folder", full)
-    with pytest.raises(td.ReleaseError, match="disk is full"):
+    with pytest.raises(td.errors.ReleaseError, match="disk is full"):
         td.publish(td.load_policy(POLICY), people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
     assert [entry.state for entry in book.entries("people")] == ["reserved"]
     assert {path.name for path in tmp_path.iterdir()} == {"ledger.db", "ledger.key", ".view.pending"}
@@ -231,7 +231,7 @@ def test_the_total_is_kept(tmp_path: Path, book: td.Ledger) -> None:
     policy = td.load_policy(POLICY)
     for number in range(4):
         td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / f"view{number}")
-    with pytest.raises(td.BudgetExhausted):
+    with pytest.raises(td.errors.BudgetExhausted):
         td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "one-too-many")
     assert not (tmp_path / "one-too-many").exists()
 
@@ -239,7 +239,7 @@ def test_the_total_is_kept(tmp_path: Path, book: td.Ledger) -> None:
 def test_repricing_says_that_a_view_is_no_table_of_answers(tmp_path: Path, book: td.Ledger) -> None:
     policy = td.load_policy(POLICY)
     td.publish(policy, people(), ledger=book, accept_exposure=True, out=tmp_path / "view")
-    with pytest.raises(td.Refused, match="published view"):
+    with pytest.raises(td.errors.Refused, match="published view"):
         reprice(book, policy)
 
 

@@ -45,7 +45,7 @@ def test_month_by_month(tmp_path: Path, book: td.Ledger) -> None:
     charges = {entry.charged for entry in book.entries("people")}
     assert len(charges) == 1
     assert charges == {max(first.channel.loss_replace, third.seen.channel.loss_replace)}
-    with pytest.raises(td.Refused, match="all 3 planned views"):
+    with pytest.raises(td.errors.Refused, match="all 3 planned views"):
         td.publish(policy, people(), ledger=book, accept_exposure=True, out=out)
     assert len(book.entries("people")) == 3
     assert len(shown_cells(out, policy.domain)) >= len(shown)
@@ -55,13 +55,13 @@ def test_other_terms_are_refused(tmp_path: Path, book: td.Ledger) -> None:
     out = tmp_path / "series"
     td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=out)
     other = td.load_policy({**SERIES, "adversary": {**TERMS, "posterior": 0.7}})
-    with pytest.raises(td.Refused, match="earlier views"):
+    with pytest.raises(td.errors.Refused, match="earlier views"):
         td.publish(other, people(40), ledger=book, accept_exposure=True, out=out)
     shutil.rmtree(out / "view-1")
-    with pytest.raises(td.ReleaseError, match="view 1 of the series is missing"):
+    with pytest.raises(td.errors.ReleaseError, match="view 1 of the series is missing"):
         td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=out)
     (out / "series.json").write_text("{")
-    with pytest.raises(td.ReleaseError, match="cannot be read"):
+    with pytest.raises(td.errors.ReleaseError, match="cannot be read"):
         td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=out)
 
 
@@ -70,14 +70,14 @@ def test_a_growing_prior_is_refused(tmp_path: Path, book: td.Ledger) -> None:
         return td.load_policy({**SERIES, "adversary": {**TERMS, "prior": {"k": 1}, "records": records}})
 
     td.publish(said(24), people(24), ledger=book, accept_exposure=True, out=tmp_path / "series")
-    with pytest.raises(td.Refused, match="has grown"):
+    with pytest.raises(td.errors.Refused, match="has grown"):
         td.publish(said(240), people(40), ledger=book, accept_exposure=True, out=tmp_path / "series")
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, book: td.Ledger) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.jpg").touch()
-    with pytest.raises(td.ReleaseError, match="not a series"):
+    with pytest.raises(td.errors.ReleaseError, match="not a series"):
         td.publish(td.load_policy(SERIES), people(40), ledger=book, accept_exposure=True, out=tmp_path / "photos")
 
 
@@ -89,9 +89,9 @@ def test_a_view_that_was_begun_counts(tmp_path: Path, book: td.Ledger, monkeypat
 
     with monkeypatch.context() as patch:
         patch.setattr("tetraodon.views.publish.fill_folder", full)
-        with pytest.raises(td.ReleaseError, match="disk is full"):
+        with pytest.raises(td.errors.ReleaseError, match="disk is full"):
             td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
-    with pytest.raises(td.ReleaseError, match="--resume"):
+    with pytest.raises(td.errors.ReleaseError, match="--resume"):
         td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out)
     first = td.publish(policy, people(40), ledger=book, accept_exposure=True, out=out, resume=True)
     assert first.rows.parts[-2:] == ("view-1", "tuples.parquet")

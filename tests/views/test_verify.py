@@ -120,7 +120,7 @@ def test_a_manifest_without_a_plan_is_refused(view: Path) -> None:
     manifest = json.loads((view / "view.json").read_text())
     del manifest["plan"]
     (view / "view.json").write_text(json.dumps(manifest))
-    with pytest.raises(td.ReleaseError, match="does not fit together"):
+    with pytest.raises(td.errors.ReleaseError, match="does not fit together"):
         td.verify(view)
 
 
@@ -156,5 +156,5 @@ def test_rows_that_are_no_tuples(view: Path) -> None:
 
 def test_another_version(view: Path) -> None:
     rewritten(view, lambda manifest: manifest.update(tetraodon_view=2))
-    with pytest.raises(td.ReleaseError, match="another version"):
+    with pytest.raises(td.errors.ReleaseError, match="another version"):
         td.verify(view)

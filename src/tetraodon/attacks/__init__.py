@@ -4,3 +4,7 @@ from tetraodon.attacks.attack import Attack, Story
 from tetraodon.attacks.gallery import GALLERY, find
 
 __all__ = ["GALLERY", "Attack", "Story", "find"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -379,7 +379,7 @@ def _priced_once(policy: Policy, measurements: Sequence[Measurement], delta: Fra
 
 
 @dataclass(frozen=True, slots=True)
-class SquaresLost:
+class ZcdpLoss:
     """The rho of all rows that change at once, and the epsilon that is lost beside it."""
 
     certificate: Certificate
@@ -388,7 +388,7 @@ class SquaresLost:
     beside: Fraction = Fraction(0)
 
 
-def squares_lost(policy: Policy, measurements: Sequence[Measurement], delta: Fraction) -> SquaresLost:
+def squares_lost(policy: Policy, measurements: Sequence[Measurement], delta: Fraction) -> ZcdpLoss:
     """What Gaussian noise loses in one release, before it is read at a delta. The rho is 0 where none is lost.
 
     Why   under a chain, let Q be the quilt of a row that is x or y, and S any outputs. Given Q, what lies beyond does
@@ -399,15 +399,15 @@ def squares_lost(policy: Policy, measurements: Sequence[Measurement], delta: Fra
     chain = policy.attackers
     if not isinstance(chain, Chain) or not policy.graph.has_edges or currency_of(measurements) is not Currency.ZCDP:
         counted = certify_release(replace(policy, once=False), measurements, delta=delta)
-        return SquaresLost(counted, counted.rho or Fraction(0), counted.method)
+        return ZcdpLoss(counted, counted.rho or Fraction(0), counted.method)
     each = certify_measurements(complete_graph(policy.graph), measurements, delta=delta)
     if each.rho is None or not each.finite:
-        return SquaresLost(each, Fraction(0), each.method)
+        return ZcdpLoss(each, Fraction(0), each.method)
     apart, chance = math.sqrt(2 * each.rho), float(delta)
     influence, rows = best_quilt(
         chain, secret_pairs(policy.graph), lambda beside, rows: -beside - epsilon_of_normal(rows * apart, chance)
     )
-    return SquaresLost(each, rows**2 * each.rho, "upper bound of the Markov quilt", influence)
+    return ZcdpLoss(each, rows**2 * each.rho, "upper bound of the Markov quilt", influence)
 
 
 def priced_by_law(measurements: Sequence[Measurement]) -> bool:

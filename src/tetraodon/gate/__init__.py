@@ -1,17 +1,26 @@
 """The one way from counts to the public: count, charge, draw noise, keep it, write, settle; and go on after a crash.
 
-`Passage` is the way, `Terms` what is charged for, `Permit` what noise for data is drawn with.
+`ReleaseTransaction` is the way, `Terms` what is charged for, `Permit` what noise for data is drawn with.
 """
 
 from tetraodon.gate.output_folder import Place
 from tetraodon.gate.release_transaction import (
     COMPLETE,
     Charge,
-    Passage,
     Permit,
+    ReleaseTransaction,
     Terms,
     require_not_dearer,
     without_ledger,
 )
 
-__all__ = ["COMPLETE", "Charge", "Passage", "Permit", "Place", "Terms", "require_not_dearer", "without_ledger"]
+__all__ = [
+    "COMPLETE",
+    "Charge",
+    "Permit",
+    "Place",
+    "ReleaseTransaction",
+    "Terms",
+    "require_not_dearer",
+    "without_ledger",
+]

@@ -2,7 +2,7 @@
 
 Whoever releases goes through here in this order, and may choose whether to count or to spend first:
 
-    with Passage(ledger, dataset, request=..., place=..., resume=...) as way:
+    with ReleaseTransaction(ledger, dataset, request=..., place=..., resume=...) as way:
         if way.complete: ...           # it was written and settled before
         if way.drawn is None:          # nothing is drawn yet
             with way.counting(): ...   # a refusal because of the data is recorded
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tetraodon.certificate.certificate import Certificate
 from tetraodon.engine import DataRefusal
-from tetraodon.errors import BudgetExhausted, Charged, Overtaken, Refused, ReleaseError, TetraodonError
+from tetraodon.errors import BudgetExhausted, ConcurrentCharge, FailedAfterCharge, Refused, ReleaseError, TetraodonError
 from tetraodon.gate.output_folder import OLD, Pending, Place
 from tetraodon.ledger import Entry, document_hash, shown_above
 from tetraodon.ledger.account import ADDS_UP
@@ -183,7 +183,7 @@ COMPLETE = "nothing to do"
 """What `progress` is told when a release to be resumed was finished already."""
 
 
-class Passage:
+class ReleaseTransaction:
     """A release on its way out.
 
     Pre   `request` is a hash of what is asked, known before any data: a release is resumed for the same one only. With
@@ -219,7 +219,7 @@ class Passage:
         self.drawn: Path | None = None
         self.complete = False
 
-    def __enter__(self) -> Passage:
+    def __enter__(self) -> ReleaseTransaction:
         if self._place is None:
             return self
         self._pending = Pending.enter(self._place)
@@ -235,7 +235,7 @@ class Passage:
     ) -> None:
         if self._permit is not None:
             self._permit.close()
-        if self._begun and self.entry is None and isinstance(error, BudgetExhausted | Overtaken):
+        if self._begun and self.entry is None and isinstance(error, BudgetExhausted | ConcurrentCharge):
             self._begun = False  # refused, so for certain not charged
         self._leave()
 
@@ -351,7 +351,7 @@ class Passage:
         except (TetraodonError, OSError, MemoryError, ArithmeticError, ValueError, RuntimeError) as error:
             if self.entry is None:
                 raise
-            raise Charged(
+            raise FailedAfterCharge(
                 "this release is charged, and could not be finished", fix="ask your curator, who can finish it"
             ) from error
 
@@ -387,7 +387,7 @@ class Passage:
         for _ in range(TRIES):
             try:
                 return self._ledger.charge(self._dataset, bill)
-            except Overtaken:
+            except ConcurrentCharge:
                 bill = self._bill(terms, owner, token, again=True)
         return self._ledger.charge(self._dataset, bill)
 

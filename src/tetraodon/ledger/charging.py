@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
 from tetraodon.certificate.certificate import Certificate
-from tetraodon.errors import BudgetExhausted, LedgerError, Overtaken, did_you_mean
+from tetraodon.errors import BudgetExhausted, ConcurrentCharge, LedgerError, did_you_mean
 from tetraodon.ledger.account import DOCUMENT_PARTS, RHO, Account, Entry, Reservation, Spent, dataset_name, kept_name
 from tetraodon.ledger.allotment import check_allotment, check_wave, join, population_in, standing_for
 from tetraodon.ledger.amount import (
@@ -185,7 +185,7 @@ def check_affordable(account: Account, new: Entry, *, after: int | None) -> Spen
     """
     if after is not None:
         if account.spent.last != after:
-            raise Overtaken(
+            raise ConcurrentCharge(
                 f"another release of {new.dataset!r} was charged while this one was priced together with earlier ones",
                 fix="run the same command again",
             )

@@ -492,7 +492,9 @@ def _asked(query: Query, policy: Policy) -> Names:
     """The attributes of a histogram, in the order of the domain."""
     table = query.table(policy.domain)
     if not table or not isinstance(query.reading(policy.domain), Cells) or any(s.bins is not None for s in table):
-        raise QueryError("marginals are chosen for whole histograms only", fix="ask with td.histogram, without bins")
+        raise QueryError(
+            "marginals are chosen for whole histograms only", fix="ask with td.queries.histogram, without bins"
+        )
     return tuple(name for name in policy.domain.names if name in {split.name for split in table})
 
 

@@ -21,3 +21,7 @@ __all__ = [
     "laplace_quantile",
     "laplace_variance",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

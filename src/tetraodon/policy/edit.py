@@ -21,7 +21,7 @@ _END_OF_LINE = re.compile(r"[^\n]*")
 _WIDE = 1 << 30
 
 
-def edited(text: str, path: Sequence[str | int], value: object, *, reason: str = "") -> str:
+def edit_policy(text: str, path: Sequence[str | int], value: object, *, reason: str = "") -> str:
     """The text of a policy file in which the value at a path is another one; None takes it out.
 
     A key that is not there is added, with the maps that it needs; a position just behind a list's end adds to the list.
@@ -31,12 +31,12 @@ def edited(text: str, path: Sequence[str | int], value: object, *, reason: str =
           added entry or the removed entry's lines differs.
     Raises PolicyError where the text is no YAML of ours, or the path leads nowhere.
 
-    >>> print(edited("budget: {epsilon: 1}  # agreed\\n", ("budget", "epsilon"), 0.5), end="")
+    >>> print(edit_policy("budget: {epsilon: 1}  # agreed\\n", ("budget", "epsilon"), 0.5), end="")
     budget: {epsilon: 0.5}  # agreed
-    >>> print(edited("secrets:\\n  age: public\\n", ("secrets", "wage"), {"within": 5}, reason="so agreed"), end="")
+    >>> print(edit_policy("secrets:\\n  age: public\\n", ("secrets", "wage"), {"within": 5}, reason="agreed"), end="")
     secrets:
       age: public
-      # so agreed
+      # agreed
       wage: {within: 5}
     """
     path = tuple(path)

@@ -323,12 +323,12 @@ class Held:
     left_out: tuple[KeyPath, ...] = ()
 
 
-def hold(source: str | Path, *, folder: Path | None = None) -> Held:
+def parse_partial(source: str | Path, *, folder: Path | None = None) -> Held:
     """A policy file, or its text, as far as it goes.
 
     Why  nothing is ever released from it: releases read the file with `load_policy`, which takes all of it or none.
 
-    >>> held = hold("attributes:\\n  age: {integer: [CONFIRM, 99]}\\n  sex: [F, M]\\nbudget: {epsilon: 1}\\n")
+    >>> held = parse_partial("attributes:\\n  age: {integer: [CONFIRM, 99]}\\n  sex: [F, M]\\nbudget: {epsilon: 1}\\n")
     >>> [problem.path for problem in held.problems], held.policy.domain.names, held.left_out
     ([('attributes', 'age', 'integer', 0)], ('sex',), (('attributes', 'age'), ('dataset',)))
     """

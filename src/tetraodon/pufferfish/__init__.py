@@ -142,3 +142,7 @@ __all__ = [
     "view_usefulness",
     "wasserstein",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

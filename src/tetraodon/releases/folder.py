@@ -240,7 +240,7 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
         "policy_sha256": document_hash(policy.document),
         "plan": plan_document(release.plan),
         "inference": release.inference.value,
-        "errors_together": dict(release.errors_together),
+        "errors_together": dict(release.joint_errors),
         "files": dict(files),
     }
 

@@ -23,7 +23,7 @@ CHANGED = 1e-6
 
 
 @on_one_thread
-def errors_together(plan: Plan) -> dict[str, float]:
+def joint_errors(plan: Plan) -> dict[str, float]:
     """The root mean squared errors per answer of items that others make better, as `expected_error` is for each alone.
 
     Post  none is larger than the error alone. An item is left out where nothing else is told of what it asks, where

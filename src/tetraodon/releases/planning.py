@@ -9,7 +9,7 @@ from tetraodon.display import of_one, shown_number
 from tetraodon.ledger import shown_above
 from tetraodon.policy.load import load_policy, stated_policy
 from tetraodon.releases.codec import number, plan_document
-from tetraodon.releases.joint_errors import errors_together
+from tetraodon.releases.joint_errors import joint_errors
 from tetraodon.releases.least_epsilon import plan_for_error
 from tetraodon.releases.plan import Plan, PlannedItem, plan
 
@@ -22,7 +22,7 @@ PLAN_HEADS = ("item", "what is asked", "how", "epsilon", "expected error", "plai
 
 def plan_rows(plan: Plan) -> list[list[str]]:
     """One row of texts for every item, in the order of `PLAN_HEADS`, without those at the end that say nothing."""
-    domain, together = plan.policy.domain, errors_together(plan)
+    domain, together = plan.policy.domain, joint_errors(plan)
     rows = [
         [
             item.name,
@@ -75,7 +75,7 @@ def _ratio(item: PlannedItem) -> str:
 
 def plan_shape(found: Plan, if_public: Mapping[str, float] | None) -> dict[str, Any]:
     """A plan as JSON; `if_public` are its errors if only presence were public."""
-    document, together = plan_document(found), errors_together(found)
+    document, together = plan_document(found), joint_errors(found)
     queries = [
         query
         | {

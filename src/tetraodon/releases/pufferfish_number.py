@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.gate import Charge, Passage, Permit, Place, Terms
+from tetraodon.gate import Charge, Permit, Place, ReleaseTransaction, Terms
 from tetraodon.ledger import Account, document_hash
 from tetraodon.ledger.account import ADDS_UP, JOINTLY
 from tetraodon.noise.discrete import drawable
@@ -56,7 +56,7 @@ def release_number(
     request = document_hash({"policy": mechanism.document(), "plan": plan})
     if mechanism.steps:
         drawable(mechanism.scale, name="the scale of the noise")
-    with Passage(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
+    with ReleaseTransaction(ledger, dataset, request=request, place=place, force=force, resume=resume) as way:
         if way.complete and place is not None:
             return mechanism.told(_read(place.path / MANIFEST))
         if way.drawn is None:

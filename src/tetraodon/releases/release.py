@@ -24,7 +24,7 @@ from tetraodon.query.condition.select import read_question
 from tetraodon.query.condition.syntax import Names
 from tetraodon.releases.answer import Answer, cells_where, truth_of
 from tetraodon.releases.estimates import Inference, count_of, estimate
-from tetraodon.releases.joint_errors import errors_together
+from tetraodon.releases.joint_errors import joint_errors
 from tetraodon.releases.names import NamesAnswer, Told
 from tetraodon.releases.plan import Plan
 
@@ -71,11 +71,11 @@ class Release(Displayed, Mapping[str, Answer]):
         return f"<Release {self.plan.policy.dataset} of {self.when}: {listing([*self.answers, *self.names])}>"
 
     @cached_property
-    def errors_together(self) -> Mapping[str, float]:
+    def joint_errors(self) -> Mapping[str, float]:
         """Expected errors of items that others make better, as `errors_together` of the plan; for each alone the plan
         has `expected_error`.
         """
-        return errors_together(self.plan) if self.inference is Inference.COMBINED else {}
+        return joint_errors(self.plan) if self.inference is Inference.COMBINED else {}
 
     def ask(self, condition: str, *, confidence: Number = CONFIDENCE) -> Any:
         """How many records satisfy a condition, from the table that was planned to know it best: its `source`.

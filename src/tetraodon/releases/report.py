@@ -493,7 +493,7 @@ def _answer(release: Release, answer: Answer) -> dict[str, Any]:
         "table": answer_table(answer),
         "facts": {
             "How it was answered": mechanism(item, domain),
-            "Expected error": error(item, domain, release.errors_together.get(answer.name)),
+            "Expected error": error(item, domain, release.joint_errors.get(answer.name)),
             "Plain differential privacy": baseline(item, release.plan.policy),
             "Certificate": f"{proof(item.certificate)} {witness(item.certificate, whole)}".strip(),
             **_exactly(f"epsilon {item.epsilon}, scale of the noise {item.scale}"),

@@ -16,7 +16,7 @@ from tetraodon.certificate.nonlinear_loss import choices_of, divided_of, ranks_o
 from tetraodon.engine import Source
 from tetraodon.errors import Refused, ReleaseError
 from tetraodon.exact.arrays import Ints, with_noise
-from tetraodon.gate import COMPLETE, Passage, Permit, Place
+from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction
 from tetraodon.ledger import Ledger, opened, shown_above
 from tetraodon.mechanism.aim import draw_tables
 from tetraodon.mechanism.strategy import Measured
@@ -65,8 +65,8 @@ def release(
     `allow_dearer` says otherwise.
 
     With an `owner` the release is for somebody who may not see the table: it is charged out of their allotment, before
-    the table is looked at, so that no refusal is a free answer. Whatever goes wrong then is `Charged` to them; its
-    cause is for the curator, and `resume` finishes it under the same charge.
+    the table is looked at, so that no refusal is a free answer. Whatever goes wrong then is `FailedAfterCharge` to
+    them; its cause is for the curator, and `resume` finishes it under the same charge.
 
     `warn` is told which columns hold values that cannot be read, or count as others although nobody wrote it down. That
     depends on the records, so it is for the curator only. More of it than the policy allows is refused.
@@ -84,7 +84,10 @@ def release(
     place = None if out is None else Place.of(Path(out), MANIFEST)
     dataset = plan.policy.account
     again = {"force": force, "resume": resume, "allow_dearer": allow_dearer}
-    with opened(ledger) as book, Passage(book, dataset, request=plan_hash(plan), place=place, **again) as way:
+    with (
+        opened(ledger) as book,
+        ReleaseTransaction(book, dataset, request=plan_hash(plan), place=place, **again) as way,
+    ):
         if way.complete and place is not None:
             progress(COMPLETE)
             return load_release(place.path)
@@ -100,7 +103,7 @@ def _measure(
     plan: Plan,
     table: Source,
     ledger: Ledger,
-    way: Passage,
+    way: ReleaseTransaction,
     owner: str,
     progress: Callable[[str], None],
     warn: Callable[[str], None],
@@ -137,7 +140,7 @@ def _finish(
     plan: Plan,
     measured: Mapping[str, Measured],
     names: Mapping[str, Told],
-    way: Passage,
+    way: ReleaseTransaction,
     place: Place | None,
     progress: Callable[[str], None],
 ) -> Release:

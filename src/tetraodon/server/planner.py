@@ -29,7 +29,7 @@ FORGOTTEN_SECONDS = 60
 MOST_REMEMBERED = 512
 PRELOADED = ("tetraodon.server.warm", "tetraodon.cli.main")
 
-LEDGERS = ("LedgerError", "BudgetExhausted", "Overtaken")
+LEDGERS = ("LedgerError", "BudgetExhausted", "ConcurrentCharge")
 """Errors whose place is that of the ledger, which callers are not told."""
 
 

@@ -142,5 +142,5 @@ def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
     why = _why(outcome)
     if str(why["what"]).startswith((BUSY, FULL)):
         return True
-    passing = outcome.error is None or why["type"] in ("Overtaken", "LedgerError")
+    passing = outcome.error is None or why["type"] in ("ConcurrentCharge", "LedgerError")
     return job.attempts < MOST_ATTEMPTS and passing

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tetraodon.errors import PolicyError
 from tetraodon.ledger import Ledger
-from tetraodon.policy.edit import edited
+from tetraodon.policy.edit import edit_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.studio import forms
 from tetraodon.studio.child import Child
@@ -42,8 +42,8 @@ def _map(bench: Workbench, fields: Fields) -> None:
     meant, text = forms.joint(fields), bench.text
     for name in meant["over"]:
         if name in bench.map_of("secrets"):
-            text = edited(text, ("secrets", name), None)
-    bench.replace(edited(text, ("together",), meant, reason=one(fields, "reason")))
+            text = edit_policy(text, ("secrets", name), None)
+    bench.replace(edit_policy(text, ("together",), meant, reason=one(fields, "reason")))
 
 
 def _question(bench: Workbench, fields: Fields) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tetraodon.errors import PolicyError, TetraodonError
-from tetraodon.policy.edit import edited
+from tetraodon.policy.edit import edit_policy
 from tetraodon.policy.publication import NOBODY
 from tetraodon.releases.plan import Plan
 from tetraodon.report.odds import odds_maps
@@ -74,7 +74,7 @@ class Studio:
     def figures(self, fields: forms.Fields) -> dict[str, Any]:
         """Errors and odds at another epsilon."""
         return figures(
-            edited(self.bench.text, *self.bench.budget_with(forms.one(fields, "epsilon"))), self.bench.path.parent
+            edit_policy(self.bench.text, *self.bench.budget_with(forms.one(fields, "epsilon"))), self.bench.path.parent
         )
 
     def needed(self, fields: forms.Fields) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tetraodon.errors import PolicyError, TetraodonError
 from tetraodon.policy.draft import write_file
-from tetraodon.policy.edit import edited
-from tetraodon.policy.load import Held, hold
+from tetraodon.policy.edit import edit_policy
+from tetraodon.policy.load import Held, parse_partial
 from tetraodon.policy.source import SIZE_LIMIT, KeyPath, Plain, read_source
 from tetraodon.releases.plan import Plan, preview
 
@@ -67,7 +67,7 @@ class Workbench:
 
     def edit(self, path: Sequence[str | int], value: object, reason: str = "") -> None:
         """One change to the file; refused where somebody else has changed it meanwhile."""
-        self.replace(edited(self.text, path, value, reason=reason))
+        self.replace(edit_policy(self.text, path, value, reason=reason))
 
     def replace(self, text: str) -> None:
         """Another text, as it was typed."""
@@ -131,7 +131,7 @@ class Workbench:
 
     def tried(self, path: Sequence[str | int], value: object) -> Held:
         """The same after a change that is not made: what a slider shows while it moves."""
-        return held_of(edited(self.text, path, value), self.path.parent)
+        return held_of(edit_policy(self.text, path, value), self.path.parent)
 
 
 def _difference(old: str, new: str, before: str, after: str) -> str:
@@ -141,7 +141,7 @@ def _difference(old: str, new: str, before: str, after: str) -> str:
 @lru_cache(maxsize=64)
 def held_of(text: str, folder: Path = Path()) -> Held:
     """What is wrong with a text, and what can be looked at already."""
-    return hold(text if "\n" in text else text + "\n", folder=folder)
+    return parse_partial(text if "\n" in text else text + "\n", folder=folder)
 
 
 _LAST: list[Plan] = []

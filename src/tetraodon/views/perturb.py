@@ -23,7 +23,7 @@ from tetraodon.engine import Counts
 from tetraodon.engine.open_table import Source
 from tetraodon.errors import QueryError, Refused, ReleaseError
 from tetraodon.exact.rational import Number, decimal_text, rational, stated_number
-from tetraodon.gate import Passage, Permit, Place, Terms
+from tetraodon.gate import Permit, Place, ReleaseTransaction, Terms
 from tetraodon.inference.estimate import CONFIDENCE, Estimate
 from tetraodon.ledger import Ledger, document_hash, opened
 from tetraodon.policy.attribute_graph import Public
@@ -77,7 +77,7 @@ def perturb(
     with opened(ledger) as book:
         governing = book.account(policy.account).governing
         check_same_data(policy, governing)
-        with Passage(book, policy.account, request=document_hash(manifest), place=place, **again) as way:
+        with ReleaseTransaction(book, policy.account, request=document_hash(manifest), place=place, **again) as way:
             if not way.complete:
                 if way.drawn is None:
                     terms = Terms(certificate_of(governing, matrices), asked, policy.document, plan)

@@ -13,7 +13,7 @@ import numpy as np
 from tetraodon.domain import Domain
 from tetraodon.engine import ColumnReport, Counts, DataRefusal, Source
 from tetraodon.errors import Refused, ReleaseError
-from tetraodon.gate import COMPLETE, Passage, Permit, Place, Terms
+from tetraodon.gate import COMPLETE, Permit, Place, ReleaseTransaction, Terms
 from tetraodon.ledger import Entry, Ledger, document_hash, opened, shown_above
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -82,7 +82,7 @@ def publish(
         place = Place.of(folder, MANIFEST)
         request = document_hash({"policy": policy.document, "adversary": chosen.document() if chosen else None})
         again = force and not several
-        with Passage(
+        with ReleaseTransaction(
             book, policy.account, request=request, place=place, force=again, resume=resume, allow_dearer=allow_dearer
         ) as way:
             if way.complete:
@@ -98,7 +98,7 @@ def publish(
 
 
 def _draw(
-    way: Passage,
+    way: ReleaseTransaction,
     policy: Policy,
     chosen: Adversary | None,
     table: Source,
@@ -145,7 +145,7 @@ def _write(folder: Path, plan: ViewPlan, counts: Counts, turn: Turn | None, perm
 
 
 def _finish(
-    way: Passage,
+    way: ReleaseTransaction,
     plan: ViewPlan,
     side: dict[str, SideTable],
     number: int,

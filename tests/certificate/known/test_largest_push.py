@@ -231,7 +231,12 @@ def test_the_public_oracle_agrees_with_the_policy() -> None:
             "budget": {"epsilon": 1},
         }
     )
-    for query in (td.histogram("a", "b"), td.cdf("a", by=["b"]), td.total("a"), td.count("a = b")):
+    for query in (
+        td.queries.histogram("a", "b"),
+        td.queries.cdf("a", by=["b"]),
+        td.queries.total("a"),
+        td.queries.count("a = b"),
+    ):
         assert td.sensitivity(policy, query).value == td.research.oracle.sensitivity(policy, query, 3)
-    assert td.research.oracle.sensitivity(policy, td.histogram("a", "b"), 3, reading="literal") == 4
-    assert td.sensitivity(policy, td.histogram("a", "b")).value == 6
+    assert td.research.oracle.sensitivity(policy, td.queries.histogram("a", "b"), 3, reading="literal") == 4
+    assert td.sensitivity(policy, td.queries.histogram("a", "b")).value == 6

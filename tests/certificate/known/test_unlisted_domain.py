@@ -138,13 +138,13 @@ def test_a_domain_that_cannot_be_listed() -> None:
             "release": [{"name": "ages", "histogram": ["age", "sex", "state"]}, {"name": "older", "cdf": "age"}],
         }
     )
-    found = td.sensitivity(policy, td.histogram("age", "sex", "state"))
+    found = td.sensitivity(policy, td.queries.histogram("age", "sex", "state"))
     assert (found.value, found.exact) == (200, True)
     assert found.witness is not None
     assert isinstance(found.witness[0], Dataset)
     assert len(found.witness[0].records) == 100
-    assert td.sensitivity(policy, td.histogram("sex", "state")).value == 0
-    older = td.sensitivity(policy, td.cdf("age"))
+    assert td.sensitivity(policy, td.queries.histogram("sex", "state")).value == 0
+    older = td.sensitivity(policy, td.queries.cdf("age"))
     assert (older.value, older.exact) == (100 * 99, False)
     assert td.plan(policy).epsilon == 1
     one = one_at_a_time((2, 3, 3), Known(histogram("a1", "a2")))
@@ -163,7 +163,7 @@ def test_what_no_secret_changes_costs_what_it_costs_unknown() -> None:
             "budget": {"epsilon": 1},
         }
     )
-    found = td.sensitivity(policy, td.cdf("age", by=["sex", "state"]))
+    found = td.sensitivity(policy, td.queries.cdf("age", by=["sex", "state"]))
     assert (found.value, found.exact) == (5, True)
     assert found.witness is not None
 
@@ -179,7 +179,7 @@ def test_rectangles_of_a_large_map() -> None:
             "budget": {"epsilon": 1},
         }
     )
-    found = td.sensitivity(policy, td.histogram("x", "y"))
+    found = td.sensitivity(policy, td.queries.histogram("x", "y"))
     assert (found.value, found.exact) == (2 * (5 + 1), True)
 
 
@@ -197,7 +197,7 @@ def test_rectangles_of_a_large_map_under_a_joint_metric(metric: str) -> None:
             "release": [{"name": "places", "histogram": ["x", "y"]}],
         }
     )
-    found = td.sensitivity(policy, td.histogram("x", "y"))
+    found = td.sensitivity(policy, td.queries.histogram("x", "y"))
     assert (found.value, found.exact, found.witness) == (2 * (5 + 1), False, None)
     assert td.plan(policy)["places"].scale == 2 * (5 + 1)
 

@@ -177,9 +177,9 @@ def test_a_wider_reach_never_costs_less() -> None:
 
 
 def test_weights_are_checked() -> None:
-    with pytest.raises(td.QueryError, match="weight"):
+    with pytest.raises(td.errors.QueryError, match="weight"):
         Strategy(HIERARCHICAL, (LinearQuery(One()),), table=(Split("x"),), weights=(Fraction(1), Fraction(2)))
-    with pytest.raises(td.QueryError, match="weight"):
+    with pytest.raises(td.errors.QueryError, match="weight"):
         Strategy(HIERARCHICAL, (LinearQuery(One()),), table=(Split("x"),), weights=(Fraction(0),))
 
 
