@@ -72,19 +72,20 @@ def serve(
             )
         if workers and sources is None:
             raise WrongUse("workers must know where the tables are", fix="give --sources FILE, or --workers 0")
-        from tetraodon.server.app import Service, to_stderr
-        from tetraodon.server.listening import listening
-        from tetraodon.server.office import Office
-        from tetraodon.server.oidc import Provider
+        from tetraodon.web.app import to_stderr
+        from tetraodon.web.app_context import AppContext
+        from tetraodon.web.oidc import Provider
+        from tetraodon.web.server import ServerApp
+        from tetraodon.web.slow_client_limits import uvicorn_config
 
         provider = None if oidc is None else Provider.read(existing(oidc, option="--oidc"))
         make_private(releases)
-        office = Office.at(ledger, releases.resolve())
+        context = AppContext.at(ledger, releases.resolve())
         door = _listen(host, port)
         origin = (address or f"http://{host}:{door.getsockname()[1]}").rstrip("/")
-        config = listening(Service(office, origin, to_stderr, provider).app)
+        config = uvicorn_config(ServerApp(context, origin, to_stderr, provider).app)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # after it, too, workers are ended
-        with closing(office), _workers(workers, ledger, releases, sources):
+        with closing(context), _workers(workers, ledger, releases, sources):
             if as_json:
                 emit({"address": origin})
             else:
@@ -178,9 +179,9 @@ def work(
         if sources is None:
             raise WrongUse("a worker must know where the tables are", fix="give --sources FILE")
         existing(sources, option="--sources")
-        from tetraodon.server.limited import Limits
-        from tetraodon.server.state import State
-        from tetraodon.server.worker import Worker
+        from tetraodon.web.limited_process import Limits
+        from tetraodon.web.state import State
+        from tetraodon.web.worker import Worker
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         state = State(ledger)
@@ -214,8 +215,8 @@ def account(
     """
     with Edge(as_json):
         _uvicorn()
-        from tetraodon.server.accounts import Accounts
-        from tetraodon.server.state import State
+        from tetraodon.web.auth import Accounts
+        from tetraodon.web.state import State
 
         password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
         state = State(ledger)
@@ -269,10 +270,10 @@ def studio(
             from tetraodon.policy.draft import init
 
             init(table).write(path)
-        from tetraodon.studio.server import Studio
-        from tetraodon.studio.workbench import Workbench
+        from tetraodon.web.policy_editor import PolicyEditor
+        from tetraodon.web.studio import Studio
 
-        opened = Studio(Workbench(path, table, ledger), port)
+        opened = Studio(PolicyEditor(path, table, ledger), port)
         if as_json:
             emit({"address": opened.address, "file": str(path)})
         else:

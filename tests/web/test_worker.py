@@ -1,0 +1,198 @@
+"""A worker: killed at any point it leaves charged or nothing; whatever fails is told in the same words."""
+
+from __future__ import annotations
+
+import multiprocessing.forkserver
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.web.conftest import World
+
+import tetraodon as td
+from tetraodon.web.limited_process import Limits
+from tetraodon.web.response_timing import record_overruns
+from tetraodon.web.state import STOPPED
+from tetraodon.web.worker import LEASE_SECONDS, MOST_TAKEN, JobQueue, SourcesError, Worker, read_sources, source_of
+
+CHARGED = {"what": "it was charged, and there is no answer", "fix": "charged; ask your curator"}
+
+
+def words(error: dict[str, object]) -> dict[str, object]:
+    return {name: error[name] for name in ("what", "fix")}
+
+
+def test_a_table_that_does_not_fit_is_charged_and_told_in_the_same_words_as_any_failure(open_world: World) -> None:
+    """The analyst cannot tell a refusal because of the records from a table that is gone; the curator can."""
+    world, told, notes = open_world, [], []
+    tables = ["age,sex\n", "age\n20\n", None]
+    for number, text in enumerate(tables):
+        if text is None:
+            world.table.unlink()
+        else:
+            world.table.write_text(text)
+        key = world.asked(key=str(number), epsilon="0.1")
+        assert world.worker().step()
+        world.clock.ahead += 10
+        found = world.state_of(key)
+        assert found["state"] == "refused"
+        told.append(words(found["error"]))
+        assert found["note"] is None
+        notes.append(world.state_of(key, "carl")["note"]["type"])
+        assert not (world.context.releases / key).exists()
+    assert told == [CHARGED] * 3
+    assert notes[0] == "DataRefusal"
+    assert world.context.ledger.account("people").charged == td.Ledger(world.ledger).account("people").charged
+    assert len(world.context.ledger.entries("people")) == 3
+
+
+def test_a_source_that_the_worker_does_not_know_costs_nothing(open_world: World) -> None:
+    open_world.sources.write_text("others: x.csv\n")
+    key = open_world.asked()
+    assert open_world.worker().step()
+    open_world.clock.ahead += 10
+    assert open_world.state_of(key)["error"]["fix"] == "ask your curator"
+    assert open_world.context.ledger.entries("people") == ()
+
+
+def test_a_request_is_not_refused_because_the_ledger_was_away(open_world: World) -> None:
+    world = open_world
+    key, away = world.asked(), f"sqlite:///{world.folder / 'away' / 'ledger.db'}"
+    worker = Worker(world.context.state, away, world.context.releases, world.sources, Limits(60, 4096))
+    assert worker.step()
+    world.clock.ahead += LEASE_SECONDS + 1
+    assert world.worker().step()
+    world.clock.ahead += 60
+    assert world.state_of(key)["state"] == "done"
+    assert len(world.context.ledger.entries("people")) == 1
+
+
+def open_again(world: World) -> None:
+    """Open a data set that late jobs have stopped."""
+    record_overruns(world.context.state)
+    if world.context.datasets.state_of("people") == STOPPED:
+        world.call("cora", "POST", "/v1/datasets/people/open")
+
+
+def test_a_job_whose_workers_die_is_ended_and_one_that_waits_is_not(open_world: World) -> None:
+    """A worker that is killed says nothing of its job; one that finds no room says that it waits."""
+    world, queue = open_world, JobQueue(open_world.context.state)
+    key = world.asked()
+    for _ in range(MOST_TAKEN):
+        job = queue.take()
+        assert job is not None
+        world.clock.ahead += LEASE_SECONDS + 1
+    queue.renew(job, counted=False, note={"what": "the disk is full", "fix": "make room"})
+    world.clock.ahead += LEASE_SECONDS + 1
+    again = queue.take()
+    assert again is not None
+    assert again.attempts == MOST_TAKEN
+    world.clock.ahead += LEASE_SECONDS + 1
+    open_again(world)
+    assert world.worker().step()
+    world.clock.ahead += 1200
+    told = world.state_of(key)
+    assert (told["state"], told["error"]["what"]) == ("refused", "nothing was charged, and there is no answer")
+    assert world.context.ledger.entries("people") == ()
+
+
+def test_the_file_of_sources(tmp_path: Path) -> None:
+    path = tmp_path / "sources.yaml"
+    for text in ("- a\n", "a: [b]\n", "a: b: c\n"):
+        path.write_text(text)
+        with pytest.raises(td.TetraodonError):
+            read_sources(path)
+    path.write_text("a: postgresql://u:p@h/d#t\n")
+    assert read_sources(path) == {"a": "postgresql://u:p@h/d#t"}
+    (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
+    query = f"select * from '{tmp_path}/t.csv'"
+    path.write_text(f'a: {tmp_path}/t.csv\nb: {tmp_path}/link.csv\nc: {tmp_path}/c.csv\nq: "{query}"\n')
+    assert source_of(path, "c") == f"{tmp_path}/c.csv"
+    for name, told in (("a", "two data sets"), ("b", "two data sets"), ("d", "does not know"), ("q", "is a query")):
+        with pytest.raises(SourcesError, match=told):
+            source_of(path, name)
+    assert issubclass(SourcesError, td.TableError)
+
+
+def test_killed_at_any_time_it_is_charged_once_or_nothing_is_out(open_world: World) -> None:
+    """A worker is killed with its children, and another finishes; `scripts.server_trials` kills 300 jobs."""
+    world = open_world
+    key = world.asked()
+    out = world.context.releases / key
+    words = [
+        "work",
+        "--releases",
+        str(world.context.releases),
+        "--sources",
+        str(world.sources),
+        "--ledger",
+        world.ledger,
+    ]
+    process = subprocess.Popen([sys.executable, "-m", "tetraodon.cli.main", *words], start_new_session=True)
+    while not (world.context.releases / f".{key}.pending").exists() and process.poll() is None and not out.exists():
+        time.sleep(0.01)
+    time.sleep(random.Random(1).uniform(0, 0.3))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    entries = world.context.ledger.entries("people")
+    assert len(entries) <= 1
+    assert not out.exists() or len(entries) == 1
+    world.clock.ahead += 20  # the lease has run out
+    while world.worker().step():
+        world.clock.ahead += 20
+    assert [entry.state for entry in world.context.ledger.entries("people")] == ["settled"]
+    assert all(check.passed for check in td.verify(out))
+
+
+@contextmanager
+def little_room(size: int) -> Iterator[None]:
+    """No process that is begun meanwhile can make a file longer than this: RLIMIT_FSIZE, of which they are told as of a
+    full disk. `scripts.server_trials full` fills a real one.
+    """
+    server: int = multiprocessing.forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
+    _, most = resource.prlimit(server, resource.RLIMIT_FSIZE)
+    resource.prlimit(server, resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (most, most))
+
+
+def test_a_full_disk_leaves_charged_or_nothing_and_what_is_paid_for_is_finished(open_world: World) -> None:
+    """There is no room for a note of what is asked, for the charge, and for the report that was paid for."""
+    world, seen = open_world, []
+    ledger = (world.folder / "ledger.db").stat().st_size
+    for number, size in enumerate((60, 400, ledger + 100_000)):
+        before = len(world.context.ledger.entries("people"))
+        key = world.asked(key=str(number), epsilon="0.1")
+        out = world.context.releases / key
+        with little_room(size):
+            assert world.worker().step()
+        assert not out.exists()
+        charged = len(world.context.ledger.entries("people")) - before
+        assert world.state_of(key)["note"] is None
+        note = world.state_of(key, "carl")["note"]
+        world.clock.ahead += 16  # the lease has run out, and there is room again
+        open_again(world)
+        again = world.worker().step()
+        world.clock.ahead += 60
+        found = world.state_of(key)
+        fix = (found["error"] or note)["fix"]
+        seen.append((charged, again, found["state"], len(world.context.ledger.entries("people")) - before, fix))
+        assert out.exists() == (found["state"] == "done")
+    room = "make room: the worker goes on by itself then, and nothing is charged twice"
+    assert seen == [
+        (0, True, "done", 1, room),
+        (0, True, "done", 1, "check that the disk works and has room, then ask again"),
+        (1, True, "done", 1, room),
+    ]
+    assert all(check.passed for check in td.verify(out))
+    assert {entry.state for entry in world.context.ledger.entries("people")} == {"settled"}
