@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 from tests.web.conftest import World
 
-from tetraodon.web.auth import COOKIE, MOST_TOKENS, SCOPES, SESSION_SECONDS, Person
+from tetraodon.web.auth import COOKIE, MAX_TOKENS, SCOPES, SESSION_SECONDS, Person
 from tetraodon.web.http_errors import HttpError
 from tetraodon.web.state import sessions
 
@@ -178,7 +178,7 @@ def test_nothing_is_made_with_what_was_ended_meanwhile(peopled: World, monkeypat
 
 def test_expired_tokens_do_not_count_towards_the_limit(world: World) -> None:
     accounts, ann = world.context.accounts, world.person("ann")
-    for number in range(MOST_TOKENS - 1):  # one is there
+    for number in range(MAX_TOKENS - 1):  # one is there
         accounts.new_token(ann, f"t{number}", ["read"], 1)
     with pytest.raises(HttpError, match="too many"):
         accounts.new_token(ann, "one more", ["read"], 1)

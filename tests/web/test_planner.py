@@ -15,7 +15,7 @@ from tetraodon.ledger import document_hash
 from tetraodon.web.http_errors import HttpError
 from tetraodon.web.limited_process import Limits
 from tetraodon.web.planner import (
-    FORGOTTEN_SECONDS,
+    HALF_LIFE_SECONDS,
     MOST_OF_ONE,
     MOST_REMEMBERED,
     FairQueue,
@@ -25,7 +25,7 @@ from tetraodon.web.planner import (
 )
 
 
-def test_what_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
+def test_what_is_known_is_not_computed_again(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path / "ledger.db"))
     first = planner.read("ann", POLICY)
     planner.close()
@@ -115,7 +115,7 @@ def test_the_time_that_was_used_is_forgotten() -> None:
     now = [1000.0]
     used = RecentUse(lambda: now[0])
     used.add("ann", 8)
-    now[0] += FORGOTTEN_SECONDS
+    now[0] += HALF_LIFE_SECONDS
     used.add("ann", 1)
     assert (used.of("ann"), used.of("bob")) == (5, 0)
 
@@ -126,14 +126,14 @@ def test_work_that_takes_long_leaves_places_to_what_is_quick(tmp_path: Path) -> 
     planner, ended = Planner(str(tmp_path / "ledger.db"), lanes), list[str]()
 
     def long(who: str) -> None:
-        planner._worked_out(who, time.sleep, 4)
+        planner._computed(who, time.sleep, 4)
         ended.append(who)
 
     threads = [threading.Thread(target=long, args=(f"a{number}",), daemon=True) for number in range(8)]
     for thread in threads:
         thread.start()
     for number in range(5):
-        assert planner._worked_out("bob", len, "x" * number) == number
+        assert planner._computed("bob", len, "x" * number) == number
     assert len(ended) < 2
     for thread in threads:
         thread.join(60)
@@ -147,7 +147,7 @@ def test_what_took_long_once_is_not_tried_as_quick_again(tmp_path: Path) -> None
     with td.Ledger(planner._ledger) as book:
         book.open("people", 1, policy)
     kind = document_hash({"name": "plan_job", "alike": [policy, ITEMS]})
-    assert planner._worked_out("ann", time.sleep, 2, kind=kind) is None
+    assert planner._computed("ann", time.sleep, 2, kind=kind) is None
     planner._lanes[0].processes.clear()  # whatever is tried there fails now
     found = planner.plan("bob", policy, {"items": ITEMS, "epsilon": "1/3"}, 1000, 0)
     assert found["plan"]["epsilon"] == pytest.approx(1 / 3)

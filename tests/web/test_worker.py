@@ -21,7 +21,7 @@ import tetraodon as td
 from tetraodon.web.limited_process import Limits
 from tetraodon.web.response_timing import record_overruns
 from tetraodon.web.state import STOPPED
-from tetraodon.web.worker import LEASE_SECONDS, MOST_TAKEN, JobQueue, SourcesError, Worker, read_sources, source_of
+from tetraodon.web.worker import LEASE_SECONDS, MAX_TAKEN, JobQueue, SourcesError, Worker, read_sources, source_of
 
 CHARGED = {"what": "it was charged, and there is no answer", "fix": "charged; ask your curator"}
 
@@ -86,7 +86,7 @@ def test_a_job_whose_workers_die_is_ended_and_one_that_waits_is_not(open_world: 
     """A worker that is killed says nothing of its job; one that finds no room says that it waits."""
     world, queue = open_world, JobQueue(open_world.context.state)
     key = world.asked()
-    for _ in range(MOST_TAKEN):
+    for _ in range(MAX_TAKEN):
         job = queue.take()
         assert job is not None
         world.clock.ahead += LEASE_SECONDS + 1
@@ -94,7 +94,7 @@ def test_a_job_whose_workers_die_is_ended_and_one_that_waits_is_not(open_world: 
     world.clock.ahead += LEASE_SECONDS + 1
     again = queue.take()
     assert again is not None
-    assert again.attempts == MOST_TAKEN
+    assert again.attempts == MAX_TAKEN
     world.clock.ahead += LEASE_SECONDS + 1
     open_again(world)
     assert world.worker().step()

@@ -81,8 +81,8 @@ def serve(
         provider = None if oidc is None else Provider.read(existing(oidc, option="--oidc"))
         make_private(releases)
         context = AppContext.at(ledger, releases.resolve())
-        door = _listen(host, port)
-        origin = (address or f"http://{host}:{door.getsockname()[1]}").rstrip("/")
+        listener = _listen(host, port)
+        origin = (address or f"http://{host}:{listener.getsockname()[1]}").rstrip("/")
         config = uvicorn_config(ServerApp(context, origin, to_stderr, provider).app)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # after it, too, workers are ended
         with closing(context), _workers(workers, ledger, releases, sources):
@@ -91,11 +91,11 @@ def serve(
             else:
                 say(f"Serving at {origin}. Ctrl-C ends it.")
             sys.stdout.flush()
-            uvicorn.Server(config).run(sockets=[door])
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, so that its port is known before anybody is told."""
+    """A listening socket, so that its port is known before the address is printed."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=512)
@@ -110,13 +110,14 @@ def make_private(releases: Path) -> None:
         releases.chmod(releases.stat().st_mode & 0o770)
 
 
-def _uvicorn() -> ModuleType:
+def _uvicorn(what: str = "the server") -> ModuleType:
+    """The server library, if the extra `web` is installed."""
     try:
         import argon2  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn
     except ImportError:
-        raise WrongUse("the server is not installed", fix="run `pip install 'tetraodon[server]'`") from None
+        raise WrongUse(f"{what} is not installed", fix="run `pip install 'tetraodon[web]'`") from None
     return uvicorn
 
 
@@ -260,6 +261,7 @@ def studio(
     --json gives {"address", "file"}, once, before it serves; the address works for one browser, once.
     """
     with Edge(as_json):
+        _uvicorn("the studio")
         path = Path(policy)
         table = "" if data is None else existing_table(data)
         if not path.exists():

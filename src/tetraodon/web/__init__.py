@@ -1,5 +1,6 @@
-"""The server: analysts plan for free and ask within a budget that is the data set's; curators approve and allot.
+"""The web stack: the server, on which analysts ask within budgets that curators allot, and the studio on loopback.
 
-It is thin over the same functions as the command line. The web process reads no table and knows no source; workers do,
-each job in a process of its own, through the gate that every release goes through.
+Both are thin over the same functions as the command line. The server's web process reads no table and knows no source:
+workers do, each job in a process of its own, through the gate that every release passes. The studio reads no row before
+a release.
 """

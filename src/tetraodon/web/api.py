@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -22,7 +21,7 @@ from tetraodon.web.auth import ADMIN, ANALYST, AUDITOR, CURATOR, EVERYBODY, ONLY
 from tetraodon.web.http_errors import HttpError, not_found
 from tetraodon.web.requests import moment
 
-# -- bodies ------------------------------------------------------------------------------------------
+# -- bodies ----------------------------------------------------------------------------------------
 # Unknown fields are refused.
 
 
@@ -95,10 +94,6 @@ class ChangedAccount(Body):
     disabled: bool | None = None
     identity: Identity | None = None
 
-    @property
-    def identified(self) -> tuple[str, str] | None:
-        return None if self.identity is None else (self.identity.issuer, self.identity.subject)
-
 
 class NewToken(Body):
     label: Line
@@ -136,17 +131,13 @@ class NewAllotment(Body):
     amount: Amount
     expires: AwareDatetime | None = None
 
-    @property
-    def until(self) -> datetime | None:
-        return self.expires
-
 
 class FreeQuestion(Body):
     question: Annotated[str, Field(min_length=1, max_length=2000)]
     confidence: Amount | None = None
 
 
-# -- endpoints ---------------------------------------------------------------------------------------
+# -- endpoints -------------------------------------------------------------------------------------
 
 
 MAX_ROWS = 10_000
@@ -164,7 +155,7 @@ class Call:
     key: str = ""
     cookie: str = ""
 
-    def said(self, kind: type[AnyBody]) -> AnyBody:
+    def sent(self, kind: type[AnyBody]) -> AnyBody:
         assert isinstance(self.body, kind)
         return self.body
 
@@ -212,117 +203,63 @@ def whole(call: Call, name: str, otherwise: int, most: int) -> int:
     return int(text)
 
 
-# -- who calls ---------------------------------------------------------------------------------------
-
-
-def sign_out(context: AppContext, call: Call) -> Reply:
+def _sign_out(context: AppContext, call: Call) -> Reply:
     context.accounts.sign_out(call.cookie)
     return Reply(document={}, cookie=cookie_for(""))
 
 
-def me(context: AppContext, call: Call) -> dict[str, Any]:
-    del context
-    return {"name": call.who.name, "role": call.who.role, "scopes": sorted(call.who.scopes)}
-
-
-def tokens(context: AppContext, call: Call) -> dict[str, Any]:
+def _own_tokens(context: AppContext, call: Call) -> dict[str, Any]:
     return {"tokens": [one | {"expires": moment(one["expires"])} for one in context.accounts.own_tokens(call.who)]}
 
 
-def new_token(context: AppContext, call: Call) -> dict[str, Any]:
-    said = call.said(NewToken)
-    made = context.accounts.new_token(call.who, said.label, list(said.scopes), said.days)
+def _new_token(context: AppContext, call: Call) -> dict[str, Any]:
+    sent = call.sent(NewToken)
+    made = context.accounts.new_token(call.who, sent.label, list(sent.scopes), sent.days)
     return made | {"expires": moment(made["expires"])}
 
 
-def remove_token(context: AppContext, call: Call) -> dict[str, Any]:
+def _remove_token(context: AppContext, call: Call) -> dict[str, Any]:
     context.accounts.remove_token(call.who, call.path["token"])
     return {}
 
 
-def accounts(context: AppContext, call: Call) -> dict[str, Any]:
-    del call
-    return {"accounts": context.accounts.listed()}
+def _new_account(context: AppContext, call: Call) -> dict[str, Any]:
+    sent = call.sent(NewAccount)
+    context.accounts.add(call.who.name, sent.name, sent.role, sent.password)
+    return {"name": sent.name, "role": sent.role}
 
 
-def new_account(context: AppContext, call: Call) -> dict[str, Any]:
-    said = call.said(NewAccount)
-    context.accounts.add(call.who.name, said.name, said.role, said.password)
-    return {"name": said.name, "role": said.role}
-
-
-def change_account(context: AppContext, call: Call) -> dict[str, Any]:
-    said, name = call.said(ChangedAccount), call.path["user"]
+def _change_account(context: AppContext, call: Call) -> dict[str, Any]:
+    sent, name = call.sent(ChangedAccount), call.path["user"]
+    identity = None if sent.identity is None else (sent.identity.issuer, sent.identity.subject)
     change = context.accounts.change
-    change(call.who.name, name, password=said.password, disabled=said.disabled, identity=said.identified)
+    change(call.who.name, name, password=sent.password, disabled=sent.disabled, identity=identity)
     return {"name": name}
 
 
-# -- data sets ---------------------------------------------------------------------------------------
+def _propose(context: AppContext, call: Call) -> dict[str, Any]:
+    sent = call.sent(Proposal)
+    return context.datasets.propose(call.who, sent.policy, sent.total, sent.delta, sent.rows, sent.curators)
 
 
-def listed(context: AppContext, call: Call) -> dict[str, Any]:
-    return {"datasets": context.datasets.listed(call.who)}
-
-
-def propose(context: AppContext, call: Call) -> dict[str, Any]:
-    said = call.said(Proposal)
-    return context.datasets.propose(call.who, said.policy, said.total, said.delta, said.rows, said.curators)
-
-
-def opened(context: AppContext, call: Call) -> dict[str, Any]:
-    return context.datasets.open(call.who, call.path["dataset"])
-
-
-def shown(context: AppContext, call: Call) -> dict[str, Any]:
-    return context.datasets.shown(call.who, call.path["dataset"])
-
-
-def dummy(context: AppContext, call: Call) -> dict[str, Any]:
+def _dummy(context: AppContext, call: Call) -> dict[str, Any]:
     row = context.datasets.seen(call.who, call.path["dataset"])
     rows = whole(call, "rows", 100, MAX_ROWS)
     return {"made_up": True, "rows": context.planner.synthetic_rows(call.who.name, json.loads(row.policy), rows)}
 
 
-def planned(context: AppContext, call: Call) -> dict[str, Any]:
-    return context.requests.plan(call.who, call.path["dataset"], call.said(AskedItems).document())
+def _request(context: AppContext, call: Call) -> dict[str, Any]:
+    sent = call.sent(NewRequest)
+    return context.requests.make(call.who, call.path["dataset"], sent.document(), sent.purpose, call.key)
 
 
-def requested(context: AppContext, call: Call) -> dict[str, Any]:
-    said = call.said(NewRequest)
-    return context.requests.make(call.who, call.path["dataset"], said.document(), said.purpose, call.key)
+def _allot(context: AppContext, call: Call) -> dict[str, Any]:
+    sent = call.sent(NewAllotment)
+    return context.datasets.allot(call.who, call.path["dataset"], call.path["user"], sent.amount, sent.expires)
 
 
-def allotments(context: AppContext, call: Call) -> dict[str, Any]:
-    return {"allotments": context.datasets.allotments(call.who, call.path["dataset"])}
-
-
-def allot(context: AppContext, call: Call) -> dict[str, Any]:
-    said = call.said(NewAllotment)
-    return context.datasets.allot(call.who, call.path["dataset"], call.path["user"], said.amount, said.until)
-
-
-# -- requests and releases ---------------------------------------------------------------------------
-
-
-def requests(context: AppContext, call: Call) -> dict[str, Any]:
-    return {"requests": context.requests.listed(call.who)}
-
-
-def request(context: AppContext, call: Call) -> dict[str, Any]:
-    return context.requests.shown(call.who, call.path["request"])
-
-
-def approve(context: AppContext, call: Call) -> dict[str, Any]:
-    return context.requests.decide(call.who, call.path["request"], approve=True)
-
-
-def reject(context: AppContext, call: Call) -> dict[str, Any]:
-    return context.requests.decide(call.who, call.path["request"], approve=False)
-
-
-def folder_of(context: AppContext, call: Call) -> tuple[Path, list[str]]:
-    """The folder of a release that is out, and the files in it."""
+def _folder_of(context: AppContext, call: Call) -> tuple[Path, list[str]]:
+    """The folder of a release that is published, and the files in it."""
     folder = context.releases / context.requests.released(call.who, call.path["release"]).id
     try:
         names = [*json.loads((folder / MANIFEST).read_bytes())["files"], MANIFEST]
@@ -331,89 +268,129 @@ def folder_of(context: AppContext, call: Call) -> tuple[Path, list[str]]:
     return folder, names + [SIGNATURE] * (folder / SIGNATURE).exists()
 
 
-def release(context: AppContext, call: Call) -> dict[str, Any]:
-    folder, names = folder_of(context, call)
+def _release(context: AppContext, call: Call) -> dict[str, Any]:
+    folder, names = _folder_of(context, call)
     return {"id": folder.name, "files": sorted(names)}
 
 
-def release_file(context: AppContext, call: Call) -> Reply:
-    folder, names = folder_of(context, call)
+def _release_file(context: AppContext, call: Call) -> Reply:
+    folder, names = _folder_of(context, call)
     name = call.path["file"]
     if name not in names:
         raise not_found("file")
     return Reply((folder / name).read_bytes(), "text/html" if name.endswith(".html") else "application/octet-stream")
 
 
-def ask(context: AppContext, call: Call) -> dict[str, Any]:
-    folder, _ = folder_of(context, call)
-    said = call.said(FreeQuestion)
-    sure = None if said.confidence is None else str(said.confidence)
-    return context.planner.ask(call.who.name, str(folder), said.question, sure)
+def _ask(context: AppContext, call: Call) -> dict[str, Any]:
+    folder, _ = _folder_of(context, call)
+    sent = call.sent(FreeQuestion)
+    confidence = None if sent.confidence is None else str(sent.confidence)
+    return context.planner.ask(call.who.name, str(folder), sent.question, confidence)
 
 
-def events(context: AppContext, call: Call) -> dict[str, Any]:
+def _audit(context: AppContext, call: Call) -> dict[str, Any]:
     among = None if call.who.role == AUDITOR else context.datasets.curated(call.who)
     found = context.state.events(after=whole(call, "after", 0, 10**9 - 1), among=among)
-    told = [{"id": e.id, "when": moment(e.moment), "who": e.person, "what": e.what} for e in found]
-    return {
-        "events": [t | {"dataset": e.dataset, "subject": e.subject} for t, e in zip(told, found, strict=True)],
-        "last_hash": context.ledger.audit().head if call.who.role == AUDITOR else None,
-    }
+    events = [
+        {
+            "id": event.id,
+            "when": moment(event.moment),
+            "who": event.person,
+            "what": event.what,
+            "dataset": event.dataset,
+            "subject": event.subject,
+        }
+        for event in found
+    ]
+    return {"events": events, "last_hash": context.ledger.audit().head if call.who.role == AUDITOR else None}
 
 
 IN = "/v1/datasets/{dataset}"
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("DELETE", "/v1/session", sign_out, "End the session."),
-    Endpoint("GET", "/v1/me", me, "Who you are."),
-    Endpoint("GET", "/v1/tokens", tokens, "Your tokens, without their secrets."),
-    Endpoint("POST", "/v1/tokens", new_token, "A token; its secret is told once.", body=NewToken, status=201),
-    Endpoint("DELETE", "/v1/tokens/{token}", remove_token, "Remove a token."),
-    Endpoint("GET", "/v1/accounts", accounts, "All accounts.", ONLY[ADMIN], "accounts"),
+    Endpoint("DELETE", "/v1/session", _sign_out, "End the session."),
     Endpoint(
-        "POST", "/v1/accounts", new_account, "A new account.", ONLY[ADMIN], "accounts", NewAccount, status=201
+        "GET", "/v1/me",
+        lambda _, call: {"name": call.who.name, "role": call.who.role, "scopes": sorted(call.who.scopes)},
+        "Who you are.",
     ),
+    Endpoint("GET", "/v1/tokens", _own_tokens, "Your tokens, without their secrets."),
+    Endpoint("POST", "/v1/tokens", _new_token, "A token; its secret is returned once.", body=NewToken, status=201),
+    Endpoint("DELETE", "/v1/tokens/{token}", _remove_token, "Remove a token."),
     Endpoint(
-        "PUT", "/v1/accounts/{user}", change_account, "Password, identity at an OpenID provider, or disabled.",
+        "GET", "/v1/accounts", lambda context, _: {"accounts": context.accounts.listed()}, "All accounts.", ONLY[ADMIN],
+        "accounts",
+    ),
+    Endpoint("POST", "/v1/accounts", _new_account, "A new account.", ONLY[ADMIN], "accounts", NewAccount, status=201),
+    Endpoint(
+        "PUT", "/v1/accounts/{user}", _change_account, "Password, identity at an OpenID provider, or disabled.",
         ONLY[ADMIN], "accounts", ChangedAccount,
     ),
-    Endpoint("GET", "/v1/datasets", listed, "The data sets that you may see.", READERS),
     Endpoint(
-        "POST", "/v1/datasets", propose, "Propose a data set.", ONLY[CURATOR], "govern", Proposal, status=201,
+        "GET", "/v1/datasets", lambda context, call: {"datasets": context.datasets.listed(call.who)},
+        "The data sets that you may see.", READERS,
+    ),
+    Endpoint(
+        "POST", "/v1/datasets", _propose, "Propose a data set.", ONLY[CURATOR], "govern", Proposal, status=201,
         slow=True,
     ),
-    Endpoint("GET", IN, shown, "Policy, promise in words, your allotment, what is left.", READERS),
-    Endpoint("POST", f"{IN}/open", opened, "Open what another curator proposed.", ONLY[CURATOR], "govern"),
     Endpoint(
-        "GET", f"{IN}/dummy", dummy, "Made-up rows for writing code; no table is read.", READERS,
+        "GET", IN, lambda context, call: context.datasets.shown(call.who, call.path["dataset"]),
+        "Policy, promise in words, your allotment, what is left.", READERS,
+    ),
+    Endpoint(
+        "POST", f"{IN}/open", lambda context, call: context.datasets.open(call.who, call.path["dataset"]),
+        "Open what another curator proposed.", ONLY[CURATOR], "govern",
+    ),
+    Endpoint(
+        "GET", f"{IN}/dummy", _dummy, "Synthetic rows for writing code; no table is read.", READERS,
         query={"rows": f"how many, up to {MAX_ROWS}"}, slow=True,
     ),
     Endpoint(
-        "POST", f"{IN}/plan", planned, "Plan, charge, whether it fits.", PLANNERS, "plan", AskedItems, slow=True
+        "POST", f"{IN}/plan",
+        lambda context, call: context.requests.plan(call.who, call.path["dataset"], call.sent(AskedItems).document()),
+        "Plan, charge, whether it fits.", PLANNERS, "plan", AskedItems, slow=True,
     ),
     Endpoint(
-        "POST", f"{IN}/requests", requested, "Ask for a release.", ONLY[ANALYST], "request", NewRequest,
-        status=202, keyed=True, slow=True,
-    ),
-    Endpoint("GET", f"{IN}/allotments", allotments, "Who may spend how much.", frozenset((CURATOR, AUDITOR))),
-    Endpoint("PUT", f"{IN}/allotments/{{user}}", allot, "Allot.", ONLY[CURATOR], "govern", NewAllotment),
-    Endpoint("GET", "/v1/requests", requests, "Your requests, or those of your data sets.", READERS),
-    Endpoint("GET", "/v1/requests/{request}", request, "A request and its state.", READERS),
-    Endpoint("POST", "/v1/requests/{request}/approve", approve, "Approve; its slot begins.", ONLY[CURATOR], "govern"),
-    Endpoint("POST", "/v1/requests/{request}/reject", reject, "Reject it.", ONLY[CURATOR], "govern"),
-    Endpoint("GET", "/v1/releases/{release}", release, "The files of a release.", READERS),
-    Endpoint("GET", "/v1/releases/{release}/files/{file:path}", release_file, "One of them.", READERS),
-    Endpoint(
-        "POST", "/v1/releases/{release}/ask", ask, "Ask a release; free.", READERS, "plan", FreeQuestion,
-        slow=True,
+        "POST", f"{IN}/requests", _request, "Ask for a release.", ONLY[ANALYST], "request", NewRequest, status=202,
+        keyed=True, slow=True,
     ),
     Endpoint(
-        "GET", "/v1/audit", events, "Who did what.", frozenset((CURATOR, AUDITOR)),
+        "GET", f"{IN}/allotments",
+        lambda context, call: {"allotments": context.datasets.allotments(call.who, call.path["dataset"])},
+        "Who may spend how much.", frozenset((CURATOR, AUDITOR)),
+    ),
+    Endpoint("PUT", f"{IN}/allotments/{{user}}", _allot, "Allot.", ONLY[CURATOR], "govern", NewAllotment),
+    Endpoint(
+        "GET", "/v1/requests", lambda context, call: {"requests": context.requests.listed(call.who)},
+        "Your requests, or those of your data sets.", READERS,
+    ),
+    Endpoint(
+        "GET", "/v1/requests/{request}", lambda context, call: context.requests.shown(call.who, call.path["request"]),
+        "A request and its state.", READERS,
+    ),
+    Endpoint(
+        "POST", "/v1/requests/{request}/approve",
+        lambda context, call: context.requests.decide(call.who, call.path["request"], approve=True),
+        "Approve; its slot begins.", ONLY[CURATOR], "govern",
+    ),
+    Endpoint(
+        "POST", "/v1/requests/{request}/reject",
+        lambda context, call: context.requests.decide(call.who, call.path["request"], approve=False),
+        "Reject it.", ONLY[CURATOR], "govern",
+    ),
+    Endpoint("GET", "/v1/releases/{release}", _release, "The files of a release.", READERS),
+    Endpoint("GET", "/v1/releases/{release}/files/{file:path}", _release_file, "One of them.", READERS),
+    Endpoint(
+        "POST", "/v1/releases/{release}/ask", _ask, "Ask a release; free.", READERS, "plan", FreeQuestion, slow=True
+    ),
+    Endpoint(
+        "GET", "/v1/audit", _audit, "Who did what.", frozenset((CURATOR, AUDITOR)),
         query={"after": "only events with a larger number"},
     ),
 )  # fmt: skip
 
 
-# -- openapi -----------------------------------------------------------------------------------------
+# -- openapi ---------------------------------------------------------------------------------------
 
 
 ERROR = {

@@ -1,4 +1,4 @@
-"""Everything a call may need, in one place: what the web process holds. No source of data is among it."""
+"""The app context: everything that a call may need. No source of data is among it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tetraodon.web.state import State
 
 @dataclass(frozen=True)
 class AppContext:
-    """The server without its doors: accounts, data sets, requests, and the folder that workers put releases in."""
+    """State, ledger and services of the server, and the folder that workers write releases to."""
 
     state: State
     ledger: Ledger
@@ -29,7 +29,7 @@ class AppContext:
 
     @classmethod
     def at(cls, ledger: str, releases: Path, clock: Callable[[], float] = time.time) -> AppContext:
-        """Open the server's database, which is made if it is not there."""
+        """Open the server's database, and create it if it does not exist."""
         state, book = State(ledger, clock), Ledger(ledger)
         accounts, planner = Accounts(state), Planner(ledger)
         datasets = Datasets(state, book, accounts, planner)

@@ -67,7 +67,7 @@ def _decoy_hash() -> str:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a random secret."""
+    """The stored form of a random secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -79,7 +79,7 @@ class Accounts:
         _decoy_hash()
 
     def add(self, by: str, name: str, role: str, password: str) -> None:
-        """A new account. Without a password it can sign in elsewhere only."""
+        """A new account. Without a password it signs in at the OpenID provider only."""
         if not _NAME.fullmatch(name):
             raise HttpError(
                 422, "that is no name for an account", fix="write 1 to 32 of a-z, 0-9, dot, dash, underscore"
@@ -110,9 +110,10 @@ class Accounts:
         identity: tuple[str, str] | None = None,
         kept: str | None = None,
     ) -> None:
-        """Another password, no way in any more, or the issuer and subject of another identity at an OpenID provider.
-        Any change ends all sessions and tokens: whoever has one of them may be why it is made. With `kept`, nothing is
-        changed unless that is what is kept of the password still.
+        """Change the password, disable or enable the account, or set its identity at an OpenID provider.
+
+        Any change ends all sessions and tokens, because a stolen one may be the reason for it. With `kept`, nothing
+        changes unless the stored hash is still that one.
         """
         values: dict[str, Any] = {}
         if password is not None:
@@ -163,12 +164,12 @@ class Accounts:
         return self.begin(name, "sign-in", self._prove(name, password))
 
     def change_own(self, name: str, password: str, new: str) -> str:
-        """Another password for somebody who knows the old one, which ends their sessions and tokens; a new session."""
+        """Change a password, given the old one. It ends all sessions and tokens; the secret of a new session."""
         self.change(name, name, password=new, kept=self._prove(name, password))
         return self.sign_in(name, new)
 
     def _prove(self, name: str, password: str) -> str:
-        """What is kept of a password; refused, in the same words and after the same work, if it is no good."""
+        """The stored hash of a correct password. Any other is refused in the same words after the same work."""
         row = self._state.one(people, people.c.name == name)
         known = row is not None and bool(row.password) and not row.disabled
         try:
@@ -180,9 +181,9 @@ class Accounts:
         return str(row.password)
 
     def begin(self, name: str, how: str, kept: str | None = None) -> str:
-        """A session for somebody who has shown who they are: by a password of which this is `kept`, or elsewhere.
+        """A session for a proven identity: by a password whose stored hash is `kept`, or at an OpenID provider.
 
-        Why  a password takes a while to be compared: whatever was changed meanwhile ended all sessions.
+        Why  comparing a password takes a while, and a change made in the meantime ended all sessions.
         """
         secret, now = secrets.token_urlsafe(32), self._state.clock()
         with self._state.writing() as connection:
@@ -199,17 +200,17 @@ class Accounts:
             connection.execute(delete(sessions).where(sessions.c.hash == digest(secret)))
 
     def of_session(self, secret: str) -> Person | None:
-        """Whose session it is, if it is one."""
+        """The person of a session, if it is valid."""
         row = self._shown(sessions, secret)
         return None if row is None else Person(row.name, row.role, frozenset(SCOPES), shown=row.hash)
 
     # -- programs ------------------------------------------------------------------------------------
 
     def new_token(self, person: Person, label: str, scopes: list[str], days: int) -> dict[str, Any]:
-        """A token with some of the caller's scopes. Its secret is told once.
+        """A token with some of the caller's scopes. Its secret is returned once.
 
         Post  one that is made with a token ends no later than that, and none is made with one that was removed
-              meanwhile: whoever found a token cannot keep it alive.
+              meanwhile, so that a found token cannot be kept alive.
         """
         wanted = frozenset(scopes)
         if not wanted or not wanted <= person.scopes:
@@ -245,7 +246,7 @@ class Accounts:
         return [{"id": r.id, "label": r.label, "scopes": r.scopes.split(), "expires": r.expires} for r in rows]
 
     def remove_token(self, person: Person, key: str) -> None:
-        """Remove a token and all that were made with it: any of one's own after signing in, with a token that one."""
+        """Remove a token and all made with it: any of one's own from a session, only itself with a token."""
         if person.token not in ("", key):
             raise not_found("token")
         with self._state.writing() as connection:
@@ -259,21 +260,21 @@ class Accounts:
                 self._state.note(connection, person.name, "token-removed", subject=one)
 
     def of_token(self, secret: str) -> Person | None:
-        """Whose token it is, if it is one that has not expired."""
+        """The person of a token, if it is valid."""
         row = self._shown(tokens, secret)
         if row is None:
             return None
         return Person(row.name, row.role, frozenset(row.scopes.split()), row.id, row.expires, row.hash)
 
     def _shown(self, table: Table, secret: str) -> Row[Any] | None:
-        """The session or token with this secret, and its account, if both can be used now."""
+        """The session or token with this secret, joined with its account, if both are valid now."""
         mine = (table.c.hash == digest(secret)) & (table.c.expires > self._state.clock()) & (people.c.disabled == 0)
         with self._state.reading() as connection:
             query = select(people.c.name, people.c.role, table).join(people, people.c.name == table.c.person)
             return connection.execute(query.where(mine)).one_or_none()
 
     def role_of(self, name: str) -> str:
-        """The role of an account that can be used; empty if there is none."""
+        """The role of an account that is not disabled; empty if there is none."""
         row = self._state.one(people, people.c.name == name)
         return "" if row is None or row.disabled else str(row.role)
 
@@ -288,7 +289,7 @@ def cookie_for(secret: str) -> str:
     return f"{COOKIE}={secret}; Max-Age={age}; Path=/; Secure; HttpOnly; SameSite=Strict"
 
 
-# -- where requests come from ------------------------------------------------------------------------
+# -- where requests come from ----------------------------------------------------------------------
 
 SAFE = ("GET", "HEAD")
 MAX_NAMES = 10_000

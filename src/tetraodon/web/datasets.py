@@ -1,4 +1,4 @@
-"""Data sets on the server: proposed by one curator, opened by another, allotted to analysts; who may see which."""
+"""Data sets of the server: proposed by one curator, opened by another, allotted to analysts; who may see which."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tetraodon.web.state import OPEN, PROPOSED, State, curators, datasets
 
 _NAME = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
 _OTHER_TERMS = ("already open", "wave of", "total of its own")
-"""How the ledger says that a data set, or its population, is there on other terms."""
+"""Words of the ledger for a data set or population that exists on other terms."""
 
 
 class Datasets:
@@ -38,13 +38,13 @@ class Datasets:
     # -- who may see which ----------------------------------------------------------------------------
 
     def curated(self, person: Person) -> list[str]:
-        """The data sets that somebody is a curator of."""
+        """The data sets that a person curates."""
         if person.role != "curator":
             return []
         return [row.dataset for row in self._state.all(curators, curators.c.person == person.name)]
 
     def seen(self, person: Person, name: str) -> Row[Any]:
-        """A data set that somebody may see: its curators, auditors, and analysts who have an allotment of it."""
+        """A data set, if the person may see it: curators of it, auditors, and analysts with an allotment."""
         record_overruns(self._state)
         return self._seen(person, name)
 
@@ -65,7 +65,7 @@ class Datasets:
         return "" if row is None else str(row.state)
 
     def governed(self, person: Person, name: str) -> Row[Any]:
-        """A data set that somebody may decide about: its curators alone."""
+        """A data set, if the person is one of its curators."""
         row = self.seen(person, name)
         if person.role != "curator":
             raise forbidden()
@@ -76,12 +76,12 @@ class Datasets:
             return allotment_of(connection, account_of(connection, name), owner) is not None
 
     def standing(self, person: Person, name: str) -> Standing:
-        """How an open data set stands, as far as analysts may know it."""
+        """The budget of an open data set, as far as analysts may know it."""
         with self._state.reading() as connection:
             return standing_of(connection, name, person.name, self._state.clock())
 
     def listed(self, person: Person) -> list[dict[str, Any]]:
-        """The data sets that somebody may see."""
+        """The data sets that a person may see."""
         record_overruns(self._state)
         found = []
         for row in self._state.all(datasets):
@@ -103,7 +103,7 @@ class Datasets:
         rows: int,
         others: list[str],
     ) -> dict[str, Any]:
-        """Write down a data set that another curator may open. Nothing can be asked of it before."""
+        """Propose a data set, for another curator to open."""
         read = self._planner.read(person.name, policy)
         name, population = read["dataset"], read["document"].get(POPULATION, "")
         if not _NAME.fullmatch(name) or (population and not _NAME.fullmatch(population)):
@@ -128,7 +128,7 @@ class Datasets:
         return {"name": name, "state": PROPOSED, "curators": chosen, "promise": read["promise"]}
 
     def open(self, person: Person, name: str) -> dict[str, Any]:
-        """Open what another curator proposed, or go on with what was stopped."""
+        """Open a data set that another curator proposed, or reopen a stopped one."""
         row = self.governed(person, name)
         if row.state == OPEN:
             raise conflict("the data set is open already", "ask of it")
@@ -147,10 +147,10 @@ class Datasets:
             self._state.note(connection, person.name, "opened", name)
         return {"name": name, "state": OPEN}
 
-    # -- what is told of one --------------------------------------------------------------------------
+    # -- one data set ---------------------------------------------------------------------------------
 
     def shown(self, person: Person, name: str) -> dict[str, Any]:
-        """A data set as somebody may see it: policy, promise, what is left, and of that for them."""
+        """A data set as a person may see it: policy, promise, remaining budget, and their allotment."""
         row = self.seen(person, name)
         policy = json.loads(row.policy)
         found = {
@@ -177,12 +177,12 @@ class Datasets:
             standing = self.standing(person, name)
             found |= {"left": decimal_text(standing.left), "taken": decimal_text(standing.taken)}
             if standing.allotment is not None and standing.mine is not None:
-                found["allotment"] = _told(standing.allotment, standing.mine)
+                found["allotment"] = _allotment_document(standing.allotment, standing.mine)
         return found
 
     def allotments_of(self, name: str) -> list[dict[str, Any]]:
-        """What is allotted to whom, until when, and what is left of it; the data set's total wins."""
-        return [_told(one, self.ledger.left(name, one.owner)) for one in self.ledger.allotments(name)]
+        """Allotments with owner, expiry and remainder. The data set's total limits them all."""
+        return [_allotment_document(one, self.ledger.left(name, one.owner)) for one in self.ledger.allotments(name)]
 
     def allotments(self, person: Person, name: str) -> list[dict[str, Any]]:
         row = self.seen(person, name)
@@ -191,7 +191,7 @@ class Datasets:
         return [] if row.state == PROPOSED else self.allotments_of(name)
 
     def allot(self, person: Person, name: str, owner: str, amount: Number, expires: datetime | None) -> dict[str, Any]:
-        """Say how much of the total an analyst may use, and until when. It may be said again."""
+        """Set how much of the total an analyst may use, and until when."""
         row = self.governed(person, name)
         if row.state == PROPOSED:
             raise conflict("the data set is not open", "have another curator open it first")
@@ -203,10 +203,10 @@ class Datasets:
             raise HttpError(422, error.what, fix=error.fix) from None
         with self._state.writing() as connection:
             self._state.note(connection, person.name, "allotted", name, owner)
-        return _told(made, self.ledger.left(name, owner))
+        return _allotment_document(made, self.ledger.left(name, owner))
 
 
-def _told(one: Allotment, left: Fraction) -> dict[str, Any]:
+def _allotment_document(one: Allotment, left: Fraction) -> dict[str, Any]:
     amounts = {"amount": decimal_text(one.amount), "expires": one.expires or None, "left": decimal_text(left)}
     return {"user": one.owner, **amounts}
 

@@ -17,15 +17,14 @@ from tetraodon.policy.edit import edited
 from tetraodon.policy.joint_graph import METRICS
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.source import KeyPath, Plain, read_source
-from tetraodon.web import api
-from tetraodon.web.api import ENDPOINTS, Call, Endpoint, path_parameters
+from tetraodon.web.api import ENDPOINTS, IN, Call, path_parameters
 from tetraodon.web.app_context import AppContext
 from tetraodon.web.auth import SCOPES, Person
 from tetraodon.web.http_errors import HttpError, forbidden
 from tetraodon.web.policy_editor import PolicyEditor, ReleaseProcess
 from tetraodon.web.studio_figures import BeliefAllowed
 
-# -- forms of the server -----------------------------------------------------------------------------
+# -- forms of the server ---------------------------------------------------------------------------
 
 MAX_ITEMS_TEXT = 20_000
 """Characters of items in a form: they are parsed in the process that serves every call."""
@@ -48,12 +47,12 @@ class Form:
 
     def __init__(
         self,
-        handler: api.Handler,
+        calls: str,
         page: str,
         body: Callable[[Fields], Any] = lambda _: None,
         then: str | Callable[[Fields, Any], Done] = "",
     ) -> None:
-        self.endpoint: Endpoint = next(endpoint for endpoint in ENDPOINTS if endpoint.answer is handler)
+        [self.endpoint] = [one for one in ENDPOINTS if f"{one.method} {one.path}" == calls]
         self.page, self._body, self._then = page, body, then
 
     def submit(self, context: AppContext, sent: Submitted) -> Done:
@@ -119,28 +118,33 @@ def _page_of(name: str) -> str:
 
 
 FORMS: Final[Mapping[str, Form]] = {
-    "plan": Form(api.planned, "dataset", _asked, lambda _, plan: {"plan": plan}),
+    "plan": Form(f"POST {IN}/plan", "dataset", _asked, lambda _, plan: {"plan": plan}),
     "request": Form(
-        api.requested, "dataset", lambda fields: _asked(fields) | {"purpose": fields.get("purpose", "")}, "/requests"
+        f"POST {IN}/requests",
+        "dataset",
+        lambda fields: _asked(fields) | {"purpose": fields.get("purpose", "")},
+        "/requests",
     ),
-    "approve": Form(api.approve, "requests", then="/requests"),
-    "reject": Form(api.reject, "requests", then="/requests"),
-    "propose": Form(api.propose, "datasets", _proposal, lambda _, made: _page_of(made["name"])),
-    "open": Form(api.opened, "dataset", then=lambda _, made: _page_of(made["name"])),
-    "allot": Form(api.allot, "dataset", _allotment, lambda fields, _: _page_of(fields.get("dataset", ""))),
-    "token": Form(api.new_token, "account", _token, lambda _, made: {"secret": made["token"]}),
-    "remove-token": Form(api.remove_token, "account", then="/account"),
-    "account": Form(api.new_account, "account", _account, "/account"),
+    "approve": Form("POST /v1/requests/{request}/approve", "requests", then="/requests"),
+    "reject": Form("POST /v1/requests/{request}/reject", "requests", then="/requests"),
+    "propose": Form("POST /v1/datasets", "datasets", _proposal, lambda _, made: _page_of(made["name"])),
+    "open": Form(f"POST {IN}/open", "dataset", then=lambda _, made: _page_of(made["name"])),
+    "allot": Form(
+        f"PUT {IN}/allotments/{{user}}", "dataset", _allotment, lambda fields, _: _page_of(fields.get("dataset", ""))
+    ),
+    "token": Form("POST /v1/tokens", "account", _token, lambda _, made: {"secret": made["token"]}),
+    "remove-token": Form("DELETE /v1/tokens/{token}", "account", then="/account"),
+    "account": Form("POST /v1/accounts", "account", _account, "/account"),
     "password": Form(
-        api.change_account, "account", lambda fields: {"password": fields.get("password", "")}, "/account"
+        "PUT /v1/accounts/{user}", "account", lambda fields: {"password": fields.get("password", "")}, "/account"
     ),
-    "openid": Form(api.change_account, "account", _identity, "/account"),
-    "disable": Form(api.change_account, "account", lambda _: {"disabled": True}, "/account"),
-    "enable": Form(api.change_account, "account", lambda _: {"disabled": False}, "/account"),
+    "openid": Form("PUT /v1/accounts/{user}", "account", _identity, "/account"),
+    "disable": Form("PUT /v1/accounts/{user}", "account", lambda _: {"disabled": True}, "/account"),
+    "enable": Form("PUT /v1/accounts/{user}", "account", lambda _: {"disabled": False}, "/account"),
 }
 """Every form of the server. No other is carried out."""
 
-# -- what the fields of the studio's forms say -------------------------------------------------------
+# -- what the fields of the studio's forms say -----------------------------------------------------
 
 FieldLists: TypeAlias = Mapping[str, Sequence[str]]
 KINDS = ("integer", "real", "date", "categories", "ordered", "boolean")
@@ -154,7 +158,7 @@ def one(fields: FieldLists, name: str) -> str:
 
 
 def listed(line: str) -> list[str]:
-    """What stands between the commas of a line; what has a comma in it stands in quotes.
+    """The values of a line with commas. A value with a comma in it is quoted.
 
     >>> listed('north, "south, with islands",')
     ['north', 'south, with islands']
@@ -177,7 +181,7 @@ def as_line(values: Sequence[str]) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """What stands on each line, or between commas of a single line."""
+    """The values of a text: one a line, or one line with commas."""
     parts = text.splitlines() if "\n" in text.strip() else listed(text)
     return [part.strip() for part in parts if part.strip()]
 
@@ -281,7 +285,7 @@ def question(fields: FieldLists) -> dict[str, Any]:
     return item
 
 
-# -- forms of the studio -----------------------------------------------------------------------------
+# -- forms of the studio ---------------------------------------------------------------------------
 
 
 def act(name: str, editor: PolicyEditor, process: ReleaseProcess, fields: FieldLists) -> None:

@@ -1,6 +1,6 @@
-"""What runs in processes of its own: reading a policy, planning, and the release, which alone reads a table.
+"""Jobs for processes with limits: reading a policy, planning, asking a release, and the release, which reads a table.
 
-Each is a function of plain values and gives what JSON can hold. Whatever a stranger wrote is read here, under limits.
+Each job is a function of plain values and returns JSON. Untrusted text is parsed here.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from tetraodon.releases.pricing import quote
 from tetraodon.releases.run import release
 from tetraodon.web.response_timing import slot_of
 
-# -- made_up -----------------------------------------------------------------------------------------
-# Made-up rows from a policy alone, for writing code against a table that nobody may see.
+# -- synthetic rows --------------------------------------------------------------------------------
 
 
 def synthetic_rows(policy: Policy, rows: int) -> list[dict[str, Any]]:
-    """Rows with every value about equally often, as JSON; the same ones every time. No table has a say in them.
+    """Rows for writing code, as JSON: every value about equally often, the same rows every time, from the policy alone.
 
     >>> import tetraodon as td
     >>> ages = {"age": {"integer": [20, 29]}}
@@ -52,7 +51,7 @@ def synthetic_rows(policy: Policy, rows: int) -> list[dict[str, Any]]:
 
 
 def _code(attribute: Attribute, row: int) -> int:
-    """Any code, by a hash: no chance is needed for what protects nobody."""
+    """A code by a hash. These rows protect no data, and so need no random bits."""
     return int.from_bytes(hashlib.sha256(f"{row} {attribute.name}".encode()).digest()) % attribute.size
 
 
@@ -65,9 +64,7 @@ def _value(attribute: Attribute, code: int) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-# -- jobs --------------------------------------------------------------------------------------------
-# What runs in processes of its own: reading a policy, planning, and the release, which alone reads a table.
-
+# -- jobs ------------------------------------------------------------------------------------------
 
 LEDGER = "the server's ledger"
 
@@ -75,7 +72,7 @@ LEDGER = "the server's ledger"
 def read_job(policy: str | Mapping[str, Any]) -> dict[str, Any]:
     """A policy that a curator proposes: its document in normal form, and its promise in words.
 
-    Refuses one that names files: they would be looked for on the server's disk, and told in the policy.
+    Refuses one that names files, which would be read from the server's disk and shown in the policy.
     """
     read = stated_policy(policy)
     if read.public:
@@ -96,8 +93,9 @@ def promise(policy: Policy) -> list[dict[str, Any]]:
 def plan_job(
     policy: Mapping[str, Any], asked: Mapping[str, Any], ledger: str, rows: int, upto: int | None = None
 ) -> dict[str, Any]:
-    """The plan of what is asked under a governing policy, its charge, and its slot. Nothing is charged. It is priced
-    beside what was charged up to an entry: what came after that may not be known yet.
+    """The plan of items under a governing policy, its charge, and its slot. Nothing is charged.
+
+    It is priced with the ledger's entries up to `upto`, because later ones may not be public yet.
     """
     found = asked_plan(policy, asked)
     with Ledger(ledger) as book:
@@ -122,14 +120,14 @@ def release_job(policy: Mapping[str, Any], source: str, ledger: str, out: str, o
 
 
 def ask_job(folder: str, question: str, confidence: str | None) -> dict[str, Any]:
-    """An answer from what is published already."""
+    """An answer from a published release."""
     made = load_release(folder)
     found = made.ask(question) if confidence is None else made.ask(question, confidence=confidence)
     return answer_document(question, found)
 
 
 def was_charged(ledger: str, dataset: str, out: Path) -> bool:
-    """Whether a release that did not come to its end was charged. Where that cannot be known, it was."""
+    """Whether an unfinished release was charged. True where that cannot be known."""
     place = Place.of(out, MANIFEST)
     if place.path.exists():
         return True

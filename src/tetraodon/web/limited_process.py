@@ -1,4 +1,4 @@
-"""Functions in processes of their own, with limits on time and memory. Nothing but JSON comes back."""
+"""Functions run in processes with limits on time and memory. They return JSON."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it: `value`; or the document of an `error` of ours, and of its `cause`, which may depend on the
-    data; or neither, if it was killed or broke.
+    """A `value`; or the documents of a TetraodonError and of its `cause`, which may depend on the data; or neither, if
+    the process was killed or broke.
     """
 
     value: Any = None
@@ -49,7 +49,7 @@ class Outcome:
 
 
 def forkserver(*modules: str) -> ForkServerContext:
-    """Where processes come from: one that has imported the modules and does nothing else; forking it is cheap."""
+    """A fork server that has imported the modules, so that forking is cheap."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(modules))
     ensure_running()  # it imports while the server starts
@@ -57,7 +57,7 @@ def forkserver(*modules: str) -> ForkServerContext:
 
 
 class LimitedProcess:
-    """A process that runs one function after another and keeps what it has learnt; a new one follows one that died."""
+    """A process that runs one function after another and keeps its caches. A dead one is replaced."""
 
     def __init__(self, context: ForkServerContext, limits: Limits) -> None:
         self._context, self._limits = context, limits
@@ -65,7 +65,7 @@ class LimitedProcess:
         self._runs = 0
 
     def run(self, work: Work, *arguments: Any, beat: Callable[[], object] = lambda: None) -> Outcome:
-        """Run it, and wait; it is killed when its time is up. `beat` is called every few seconds meanwhile."""
+        """Run a function, and kill the process when its time is up. `beat` is called every few seconds."""
         outcome = Outcome(died=True)
         try:
             if self._process is None or not self._process.is_alive():
@@ -101,7 +101,7 @@ class LimitedProcess:
         self._process = process
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -114,7 +114,7 @@ BEAT, MOST_RUNS = 3.0, 200
 
 
 def _child(pipe: Pipe, limits: Limits) -> None:
-    """In the new process: what it prints is nobody's business, and what it raises may hold data."""
+    """The loop of the new process. Its output is discarded, and its bugs are not passed on: both may hold data."""
     silent = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silent, stream)
@@ -123,11 +123,11 @@ def _child(pipe: Pipe, limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    with suppress(EOFError):  # nobody asks for more
+    with suppress(EOFError):  # the pipe was closed
         while True:
             work, arguments = pipe.recv()
             processor = int(time.process_time() + limits.seconds * (os.cpu_count() or 1)) + 1
-            if most == resource.RLIM_INFINITY or processor < most:  # if nobody is left to kill it
+            if most == resource.RLIM_INFINITY or processor < most:  # in case its parent dies before killing it
                 resource.setrlimit(resource.RLIMIT_CPU, (processor, most))
             pipe.send_bytes(json.dumps(_found(work, arguments), allow_nan=False).encode())
 

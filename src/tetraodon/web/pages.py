@@ -151,7 +151,7 @@ def _page(
     return respond(_html(name, sent.who, error=error, **values), 200 if error is None else status_of(error))
 
 
-# -- pages -------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------
 
 
 def datasets(context: AppContext, sent: Submitted) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Plans for accounts: worked out in processes with limits, a few at a time, and remembered."""
+"""Plans for accounts: computed in processes with limits, shared fairly, and cached."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
+from tetraodon.errors import BudgetExhausted, LedgerError, Overtaken
 from tetraodon.ledger import document_hash
 from tetraodon.web.http_errors import HttpError
 from tetraodon.web.jobs import ask_job, plan_job, read_job, synthetic_rows_job
@@ -20,21 +21,21 @@ LANES = (
     (Limits(seconds=5, megabytes=4096, nice=5), 1),
     (Limits(seconds=60, megabytes=4096, nice=10), 1),
 )
-"""Limits, and processes at once: what takes longer than a lane allows is begun again in the next one."""
+"""Limits and number of processes. What takes longer than a lane allows starts again in the next one."""
 MOST_OF_ONE = 4
 """Calls of an account that may work or wait in a lane, where one of them works at a time."""
 WAITING_SECONDS = 90
-FORGOTTEN_SECONDS = 60
-"""After how long half of the time that an account has used is forgotten."""
+HALF_LIFE_SECONDS = 60
+"""After this time half of an account's use is forgotten."""
 MOST_REMEMBERED = 512
 PRELOADED = ("tetraodon.web.warm_up", "tetraodon.cli.main")
 
-LEDGERS = ("LedgerError", "BudgetExhausted", "Overtaken")
-"""Errors whose place is that of the ledger, which callers are not told."""
+LEDGERS = tuple(kind.__name__ for kind in (LedgerError, BudgetExhausted, Overtaken))
+"""Errors whose `where` is the address of the ledger, which callers must not see."""
 
 
 class RelayedError(HttpError):
-    """An error of ours that another process told as a document."""
+    """A TetraodonError of another process, as its document."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         status = {"BudgetExhausted": 409, "LedgerError": 503}.get(document["type"], 422)
@@ -48,7 +49,7 @@ class RelayedError(HttpError):
 
 
 class RecentUse:
-    """The seconds of work that each account has used lately."""
+    """The seconds of work that each account has used recently."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
@@ -64,13 +65,13 @@ class RecentUse:
 
     def _left(self, who: str) -> float:
         seconds, since = self._used.get(who, (0.0, 0.0))
-        return float(seconds * 0.5 ** ((self._clock() - since) / FORGOTTEN_SECONDS))
+        return float(seconds * 0.5 ** ((self._clock() - since) / HALF_LIFE_SECONDS))
 
 
 class FairQueue:
-    """Some places, at most one for each account; the account that has used the least time lately is next.
+    """A fair queue for some places: one at most for each account, the account with the least recent use first.
 
-    Why  an account that asks for what takes long, over and over, would else have all places most of the time.
+    Why  an account with many long plans would otherwise hold all places most of the time.
     """
 
     def __init__(self, places: int, used: RecentUse) -> None:
@@ -80,7 +81,7 @@ class FairQueue:
 
     @contextmanager
     def taken(self, who: str) -> Iterator[None]:
-        """A place, once there is one. Refused where one account wants too many, or none comes free in time."""
+        """Hold a place. Refused if an account waits for too many, or none becomes free in time."""
         turn = threading.Event()
         with self._lock:
             if list(self._waiting.values()).count(who) + (who in self._busy) >= MOST_OF_ONE:
@@ -103,7 +104,7 @@ class FairQueue:
                 self._give()
 
     def _give(self) -> None:
-        """Give places that are free to those who are next: of one account, in the order of their coming."""
+        """Hand out free places; calls of one account keep their order."""
         while len(self._busy) < self._places:
             free = [turn for turn, who in self._waiting.items() if who not in self._busy]
             if not free:
@@ -121,7 +122,7 @@ class Lane:
 
     @contextmanager
     def process(self, who: str) -> Iterator[LimitedProcess]:
-        """A process for an account, once it is its turn; the one that worked last, since it knows most."""
+        """A process for an account in its turn: the one that worked last, because its caches are warm."""
         with self.turns.taken(who):
             process = self.processes.pop()
             try:
@@ -131,7 +132,7 @@ class Lane:
 
 
 class Planner:
-    """Reads policies, plans, and asks releases, under limits, for an account each. Nothing here reads a table."""
+    """Reads policies, plans and asks releases under limits, for one account each. Reads no table."""
 
     def __init__(self, ledger: str, lanes: Sequence[tuple[Limits, int]] = LANES) -> None:
         self._ledger, self._lock = ledger, threading.Lock()
@@ -148,49 +149,49 @@ class Planner:
 
     def read(self, who: str, policy: str | Mapping[str, Any]) -> dict[str, Any]:
         """A policy in normal form, and its promise."""
-        return self._remembered(who, read_job, policy)
+        return self._cached(who, read_job, policy)
 
     def plan(
         self, who: str, policy: Mapping[str, Any], asked: Mapping[str, Any], rows: int, upto: int
     ) -> dict[str, Any]:
-        """A plan, priced beside what was charged up to an entry."""
+        """A plan, priced with the ledger's entries up to `upto`."""
         arguments = policy, asked, self._ledger, rows, upto
-        return self._remembered(who, plan_job, *arguments, alike=[policy, asked.get("items")])
+        return self._cached(who, plan_job, *arguments, alike=[policy, asked.get("items")])
 
     def ask(self, who: str, folder: str, question: str, confidence: str | None) -> dict[str, Any]:
         """An answer from a release."""
-        return self._remembered(who, ask_job, folder, question, confidence)
+        return self._cached(who, ask_job, folder, question, confidence)
 
     def synthetic_rows(self, who: str, policy: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
-        """Made-up rows: of a wide policy there may be too many values for one call."""
-        found: list[dict[str, Any]] = self._worked_out(who, synthetic_rows_job, policy, rows)
+        """Synthetic rows. A wide policy may have too many values for one call."""
+        found: list[dict[str, Any]] = self._computed(who, synthetic_rows_job, policy, rows)
         return found
 
-    def _remembered(self, who: str, work: Work, *arguments: Any, alike: Any = None) -> dict[str, Any]:
-        """What comes of it, which is worked out once: a call that waited for a place looks again. Work that is `alike`
-        takes as long, whatever else is asked.
+    def _cached(self, who: str, work: Work, *arguments: Any, alike: Any = None) -> dict[str, Any]:
+        """The cached result; computed once, because a call that waited for a process looks again. Work with an equal
+        `alike` is expected to take equally long.
         """
         key = document_hash({"name": work.__name__, "arguments": arguments})
         kind = key if alike is None else document_hash({"name": work.__name__, "alike": alike})
-        found = self._recalled(key) or self._worked_out(who, work, *arguments, key=key, kind=kind)
+        found = self._lookup(key) or self._computed(who, work, *arguments, key=key, kind=kind)
         with self._lock:
             _note(self._known, key, found)
         return dict(found)
 
-    def _recalled(self, key: str) -> dict[str, Any] | None:
+    def _lookup(self, key: str) -> dict[str, Any] | None:
         with self._lock:
             if key not in self._known:
                 return None
             self._known.move_to_end(key)
             return dict(self._known[key])
 
-    def _worked_out(self, who: str, work: Work, *arguments: Any, key: str = "", kind: str = "") -> Any:
-        """What comes of it, in a process with limits; what takes too long is begun again in the next lane."""
+    def _computed(self, who: str, work: Work, *arguments: Any, key: str = "", kind: str = "") -> Any:
+        """The result, from a process with limits. What takes too long starts again in the next lane."""
         for place, lane in enumerate(self._lanes):
             if place < self._first.get(kind, 0):
                 continue
             with lane.process(who) as process:
-                if key and (known := self._recalled(key)) is not None:
+                if key and (known := self._lookup(key)) is not None:
                     return known
                 if place < self._first.get(kind, 0):  # that was found out while this call waited
                     continue
@@ -206,7 +207,7 @@ class Planner:
 
 
 def _note(known: OrderedDict[str, Any], key: str, value: Any) -> None:
-    """Remember something, and forget the oldest of too much."""
+    """Cache a value, and drop the oldest beyond the limit."""
     known[key] = value
     known.move_to_end(key)
     while len(known) > MOST_REMEMBERED:

@@ -1,4 +1,4 @@
-"""The policy file that is being worked on: its text, what can be undone, and what follows from it."""
+"""The policy file in the studio: its text and undo history, what follows from it, and the process that releases."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ from tetraodon.policy.load import Held, hold
 from tetraodon.policy.source import SIZE_LIMIT, KeyPath, Plain, read_source
 from tetraodon.releases.plan import Plan, preview
 
-# -- workbench ---------------------------------------------------------------------------------------
-# The policy file that is being worked on: its text, what can be undone, and what follows from it.
-
+# -- editor ----------------------------------------------------------------------------------------
 
 MOST_UNDONE = 200
 
 
 @dataclass
 class PolicyEditor:
-    """A policy file and its table. `text` is what the page shows; every change of it is written to the file at once."""
+    """A policy file and its table. `text` is what pages show; every change is written to the file at once."""
 
     path: Path
     table: str = ""
@@ -54,17 +52,17 @@ class PolicyEditor:
         return found if isinstance(found, dict) else {}
 
     def map_of(self, key: str) -> dict[str, Plain]:
-        """What stands under a key, where that is a map."""
+        """The map under a key; empty if there is none."""
         found = self.data.get(key)
         return found if isinstance(found, dict) else {}
 
     def list_of(self, key: str) -> list[Plain]:
-        """What stands under a key, where that is a list."""
+        """The list under a key; empty if there is none."""
         found = self.data.get(key)
         return found if isinstance(found, list) else []
 
     def budget_with(self, epsilon: str) -> tuple[KeyPath, object]:
-        """Where another epsilon is written, and what: a delta stays, and a budget in zCDP gives way."""
+        """Path and value for another epsilon. A delta is kept, and a budget in zCDP is replaced."""
         budget = self.map_of("budget")
         if "rho" not in budget:
             return ("budget", "epsilon"), epsilon
@@ -73,7 +71,7 @@ class PolicyEditor:
     # -- changes ------------------------------------------------------------------------------------
 
     def edit(self, path: Sequence[str | int], value: object, reason: str = "") -> None:
-        """One change to the file; refused where somebody else has changed it meanwhile."""
+        """One change to the file; refused if another program has changed it meanwhile."""
         self.replace(edited(self.text, path, value, reason=reason))
 
     def replace(self, text: str) -> None:
@@ -99,7 +97,7 @@ class PolicyEditor:
                 self._write(self.before.pop())
 
     def take(self, *, theirs: bool) -> None:
-        """End a disagreement with the file on the disk: take that text, or write ours over it."""
+        """Resolve a conflict with the file on the disk: take its text, or overwrite it."""
         with self.lock:
             if theirs:
                 self.before.append(self.text)
@@ -108,7 +106,7 @@ class PolicyEditor:
                 self._write(self.text)
 
     def changed_elsewhere(self) -> str:
-        """What is different on the disk, as a diff; empty if nothing is."""
+        """The diff to the file on the disk; empty if there is none."""
         there = self._on_disk()
         if there == self._written:
             return ""
@@ -116,7 +114,7 @@ class PolicyEditor:
 
     @property
     def changes(self) -> str:
-        """What is different from the file as it was opened, as a diff."""
+        """The diff to the file as it was opened."""
         return _difference(self.opened, self.text, "as it was opened", "now")
 
     def _on_disk(self) -> str:
@@ -133,11 +131,11 @@ class PolicyEditor:
 
     @property
     def held(self) -> Held:
-        """What is wrong with the text, and what can be looked at already."""
+        """The problems of the text, and as much of its policy as can be shown already."""
         return held_of(self.text, self.path.parent)
 
     def tried(self, path: Sequence[str | int], value: object) -> Held:
-        """The same after a change that is not made: what a slider shows while it moves."""
+        """The same after a change that is not written, for pictures that follow a slider."""
         return held_of(edited(self.text, path, value), self.path.parent)
 
 
@@ -147,17 +145,17 @@ def _difference(old: str, new: str, before: str, after: str) -> str:
 
 @lru_cache(maxsize=64)
 def held_of(text: str, folder: Path = Path()) -> Held:
-    """What is wrong with a text, and what can be looked at already."""
+    """The problems of a text, and as much of its policy as can be shown already."""
     return hold(text if "\n" in text else text + "\n", folder=folder)
 
 
 _LAST: list[Plan] = []
-"""The plan that was made last: most texts differ from the one before in one place."""
+"""The last plan. Most texts differ from the one before in one place."""
 
 
 @lru_cache(maxsize=64)
 def plan_of(text: str, folder: Path = Path()) -> Plan | TetraodonError | None:
-    """The plan of a text as far as it goes; what refuses it; None where nothing is asked yet."""
+    """The plan of a text, or the error that refuses it; None if it has no items yet."""
     policy = held_of(text, folder).policy
     if policy is None or not (policy.items or policy.names):
         return None
@@ -169,18 +167,16 @@ def plan_of(text: str, folder: Path = Path()) -> Plan | TetraodonError | None:
     return found
 
 
-# -- child -------------------------------------------------------------------------------------------
-# The release, in a process of its own: the one place where the studio's machine reads the table.
-
+# -- release process -------------------------------------------------------------------------------
 
 RUN = "import json, sys; sys.argv[1:] = json.load(sys.stdin); from tetraodon.cli.main import main; main()"
-"""Runs a command whose words come by a pipe: addresses of a ledger or a table may hold a password, and everybody on a
-machine can read the command line of a process."""
+"""Runs a command whose arguments come through a pipe: a ledger or table address may hold a password, and every user of
+a machine can read the command lines of its processes."""
 
 
 @dataclass
 class ReleaseProcess:
-    """A release that runs, or has run: `told` is what there is to say of it, `folder` where it is once it is done."""
+    """A release in a child process: `told` is its status in words, `folder` its output once it is done."""
 
     told: str = ""
     fix: str = ""

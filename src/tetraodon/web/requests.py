@@ -1,4 +1,4 @@
-"""Requests of analysts: planned when they are made, decided by a curator, told at the end of their slot."""
+"""Requests of analysts: planned when made, decided by a curator, answered at the end of their slot."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from tetraodon.web.planner import Planner, RelayedError
 from tetraodon.web.response_timing import APPROVED, DONE, REFUSED, REJECTED, RUNNING, WAITING, Standing, public_state
 from tetraodon.web.state import OPEN, STOPPED, State, requests
 
-MOST_WAITING = 100
+MAX_WAITING = 100
 
 
 class Requests:
     """The requests of a server."""
 
     def __init__(self, state: State, datasets: Datasets, planner: Planner) -> None:
-        self._state, self._holdings, self._planner = state, datasets, planner
+        self._state, self._datasets, self._planner = state, datasets, planner
 
     def plan(self, person: Person, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The plan of what somebody would ask, its charge and whether it fits; free, and no data is touched."""
-        standing, found = self._worked_out(person, name, asked)
-        told: dict[str, Any] = dict(found["plan"])
+        """The plan of a request, its charge, and whether it fits. It is free and reads no data."""
+        standing, found = self._planned(person, name, asked)
+        plan: dict[str, Any] = dict(found["plan"])
         refusal = _refused(standing, found)
         why_not = None if refusal is None else str(refusal)
         left = {"left": decimal_text(standing.left), "fits": refusal is None, "why_not": why_not}
-        return told | {
-            "ledger": told["ledger"] | left,
-            "charge": told["ledger"]["charge"],
+        return plan | {
+            "ledger": plan["ledger"] | left,
+            "charge": plan["ledger"]["charge"],
             "fits": refusal is None,
             "allotment_left": None if standing.mine is None else decimal_text(standing.mine),
             "slot": found["slot"],
         }
 
-    def _worked_out(self, person: Person, name: str, asked: Mapping[str, Any]) -> tuple[Standing, dict[str, Any]]:
-        row = self._holdings.seen(person, name)
+    def _planned(self, person: Person, name: str, asked: Mapping[str, Any]) -> tuple[Standing, dict[str, Any]]:
+        row = self._datasets.seen(person, name)
         if row.state != OPEN:
             raise conflict(f"the data set is {row.state}", "ask its curators")
-        standing = self._holdings.standing(person, name)
+        standing = self._datasets.standing(person, name)
         return standing, self._planner.plan(person.name, json.loads(row.policy), asked, row.rows, standing.upto)
 
     def make(self, person: Person, name: str, asked: Mapping[str, Any], purpose: str, key: str) -> dict[str, Any]:
-        """A request that waits for a curator. The same key and body give the same request, however often it is sent."""
+        """A request that waits for a curator. Sending the same key and body again gives the same request."""
         digest = document_hash({"dataset": name, "asked": dict(asked), "purpose": purpose})
         if (before := self._before(person, key, digest)) is not None:
             return self._document(before, person)
-        standing, found = self._worked_out(person, name, asked)
+        standing, found = self._planned(person, name, asked)
         if (refusal := _refused(standing, found)) is not None:
             raise refusal
         made = {
@@ -78,7 +78,7 @@ class Requests:
             again = connection.execute(mine_too.where(requests.c.key == key)).one_or_none()
             if again is None:
                 waiting = connection.execute(mine_too.where(requests.c.state == WAITING)).all()
-                if len(waiting) >= MOST_WAITING:
+                if len(waiting) >= MAX_WAITING:
                     raise HttpError(
                         429, "too many of your requests are waiting", fix="wait until some are decided", after=60
                     )
@@ -98,13 +98,13 @@ class Requests:
         return row
 
     def decide(self, person: Person, key: str, *, approve: bool) -> dict[str, Any]:
-        """Approve or reject what waits. From then on its slot runs."""
+        """Approve or reject a waiting request, which starts its slot."""
         row = self._seen(person, key)
         if person.role != "curator":
             raise forbidden()
-        holding = self._holdings.governed(person, row.dataset)
-        if approve and holding.state != OPEN:
-            raise conflict(f"the data set is {holding.state}", "open it first")
+        dataset = self._datasets.governed(person, row.dataset)
+        if approve and dataset.state != OPEN:
+            raise conflict(f"the data set is {dataset.state}", "open it first")
         values = {"state": APPROVED if approve else REJECTED, "decided_by": person.name}
         with self._state.writing() as connection:
             mine = update(requests).where(requests.c.id == key, requests.c.state == WAITING)
@@ -113,34 +113,34 @@ class Requests:
             self._state.note(connection, person.name, "approved" if approve else "rejected", row.dataset, key)
         return self.shown(person, key)
 
-    # -- what is told ---------------------------------------------------------------------------------
+    # -- what is shown --------------------------------------------------------------------------------
 
     def _seen(self, person: Person, key: str) -> Row[Any]:
         row = self._state.one(requests, requests.c.id == key)
         if row is None or person.role == "admin" or (person.role == "analyst" and row.person != person.name):
             raise not_found("request")
-        if person.role == "curator" and row.dataset not in self._holdings.curated(person):
+        if person.role == "curator" and row.dataset not in self._datasets.curated(person):
             raise not_found("request")
         return row
 
     def shown(self, person: Person, key: str) -> dict[str, Any]:
-        """A request as it is told: that it ended, and how, no earlier than its slot does."""
+        """A request in its public state: how it ended is shown no earlier than the end of its slot."""
         return self._document(self._seen(person, key), person)
 
     def released(self, person: Person, key: str) -> Row[Any]:
-        """The request behind a release that is out."""
+        """The request of a published release."""
         row = self._seen(person, key)
         if public_state(row, self._state.clock())[0] != DONE:
             raise not_found("release")
         return row
 
     def listed(self, person: Person) -> list[dict[str, Any]]:
-        """The requests that somebody may see, newest first."""
+        """The requests that a person may see, newest first."""
         conditions: tuple[Any, ...] = ()
         if person.role == "analyst":
             conditions = (requests.c.person == person.name,)
         elif person.role == "curator":
-            conditions = (requests.c.dataset.in_(self._holdings.curated(person)),)
+            conditions = (requests.c.dataset.in_(self._datasets.curated(person)),)
         elif person.role != "auditor":
             return []
         rows = sorted(self._state.all(requests, *conditions), key=lambda row: -float(row.made))
@@ -148,7 +148,7 @@ class Requests:
 
     def _document(self, row: Row[Any], person: Person) -> dict[str, Any]:
         state, at = public_state(row, self._state.clock())
-        held = state == RUNNING and self._holdings.state_of(row.dataset) == STOPPED  # begun or not
+        held = state == RUNNING and self._datasets.state_of(row.dataset) == STOPPED  # begun or not
         found: dict[str, Any] = {
             "id": row.id,
             "dataset": row.dataset,
@@ -172,12 +172,12 @@ class Requests:
 
 
 def moment(seconds: float) -> str:
-    """A time as it is told."""
+    """A time in ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _refused(standing: Standing, found: Mapping[str, Any]) -> TetraodonError | None:
-    """Why a plan does not fit, by what may be known; None if it does."""
+    """Why a plan does not fit the public budget; None if it does."""
     if found["refusal"] is not None and not (standing.taken and found["refusal"]["type"] == BudgetExhausted.__name__):
         return RelayedError(found["refusal"])
     cost, account = amount_from_text(found["added"] or found["charge"]), standing.account

@@ -1,8 +1,9 @@
-"""What is told of requests, and of what is left beside them: it changes at moments that everybody may know.
+"""Response timing: request status and remaining budget, updated only at public times.
 
-A request is told as running from its approval to the end of its slot. What an analyst is told to be left falls when one
-is approved, by the most that it can cost, and is put right when its slot ends. When a job begins or ends, nothing
-changes: that would tell how long the job before it took, which depends a little on the records.
+How long a release takes depends a little on the records. So a request counts as running from its approval to the end of
+a slot, which plan and declared size fix before any data is read. The budget shown to analysts falls at the approval, by
+the most that the request can cost, and is corrected at the end of the slot. Nothing visible changes when a job begins
+or ends.
 """
 
 from __future__ import annotations
@@ -25,12 +26,10 @@ from tetraodon.ledger.entries import newest_of
 from tetraodon.releases.plan import Plan
 from tetraodon.web.state import OPEN, STOPPED, State, datasets, requests
 
-# -- slots -------------------------------------------------------------------------------------------
-# When an answer is told: at the end of a slot that plan and declared size fix before any data is read.
-
+# -- slots -----------------------------------------------------------------------------------------
 
 SLOTS: Final = (10, 60, 600)
-"""Seconds. An answer that is late waits for the end of the next slot; after the last, for further whole ones of it."""
+"""Seconds. A late answer waits for the end of the next slot; after the last, for further multiples of it."""
 MARGIN = 3
 """How many times longer than expected a release may take before it is late."""
 ROWS_A_SECOND, CELLS_A_SECOND, AT_LEAST = 2_000_000, 50_000, 2.0
@@ -47,7 +46,7 @@ def slot_of(plan: Plan, rows: int) -> int:
 
 
 def public_at(begun: float, slot: int, finished: float) -> tuple[float, int]:
-    """When it is told that a request is finished, and how many slots late that is.
+    """When the end of a request becomes public, and how many slots late that is.
 
     >>> public_at(0.0, 10, 4.0), public_at(0.0, 10, 10.5), public_at(0.0, 60, 601.0)
     ((10.0, 0), (60.0, 1), (1200.0, 2))
@@ -62,9 +61,7 @@ def public_at(begun: float, slot: int, finished: float) -> tuple[float, int]:
     return begun + whole * (1 + more), late + more - 1
 
 
-# -- told --------------------------------------------------------------------------------------------
-# What is told of requests, and of what is left beside them: it changes at moments that everybody may know.
-
+# -- what analysts see -----------------------------------------------------------------------------
 
 WAITING, REJECTED, APPROVED, RUNNING, DONE, REFUSED, FAILED = (
     "waiting",
@@ -75,16 +72,15 @@ WAITING, REJECTED, APPROVED, RUNNING, DONE, REFUSED, FAILED = (
     "refused",
     "failed",
 )
-"""The states of a request as they are kept. What is told depends on the clock as well: see `public_state`."""
+"""The stored states of a request. `public_state` derives the visible one from them and the clock."""
 NOTHING = Fraction(0)
-MOST_OVERRUNS = 3
+MAX_OVERRUNS = 3
 
 
 def public_state(row: Row[Any], now: float) -> tuple[str, float | None]:
-    """The state of a request that is told, and when there is or was an answer.
+    """The visible state of a request, and when its answer is or was due.
 
-    Why  when a job begins and ends depends on other jobs, and on the data: so it is running from its approval on until
-         its slot ends, whatever happens.
+    Why  the start and end of a job depend on other jobs and on the data.
     """
     if row.state in (WAITING, REJECTED):
         return (WAITING if row.state == WAITING else REFUSED), None
@@ -97,15 +93,15 @@ def public_state(row: Row[Any], now: float) -> tuple[str, float | None]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An account as analysts may know it.
+    """An account as analysts may see it.
 
     Attributes
     ----------
     account:   as it is in the ledger, for its terms.
-    upto:      the last entry that may be known with all before it: plans are priced beside these.
-    taken:     the most that can be charged for what is approved and not told.
+    upto:      the last public entry: plans are priced with the entries up to it.
+    taken:     the most that approved requests within their slots can cost.
     left:      of the total; never more than there is.
-    allotment: of whoever looks, and `mine`, what is left of it; None if they have none.
+    allotment: the viewer's, and `mine`, its remainder; None without an allotment.
     """
 
     account: Account
@@ -117,15 +113,15 @@ class Standing:
 
 
 def standing_of(connection: Connection, name: str, owner: str, now: float) -> Standing:
-    """How a data set stands, for an analyst.
+    """The public budget of a data set, for an analyst.
 
-    Post  the same before and after the charge of a request that is approved and not told.
+    Post  the same before and after the charge of an approved request within its slot.
     Why   all is counted up to the last entry of the account as it was looked at: on a server each statement sees what
           was committed before it, and a charge may come in between. Where noise is Gaussian a release may add more
-          than it costs by itself: then what is left in the ledger is told, which is less.
+          than it costs by itself: then the remainder in the ledger is shown, which is less.
     """
-    untold, named = _untold(connection, now), standing_for(connection, name)
-    waiting = [row for row in untold if standing_for(connection, row.dataset) == named]
+    within_slot, named = _within_slot(connection, now), standing_for(connection, name)
+    waiting = [row for row in within_slot if standing_for(connection, row.dataset) == named]
     account = account_of(connection, name)
     hidden = {who: _hidden(connection, account, who, waiting) for who in {row.person for row in waiting}}
     first = min((entry for charged in hidden.values() for entry in charged), default=account.spent.last + 1)
@@ -143,17 +139,17 @@ def standing_of(connection: Connection, name: str, owner: str, now: float) -> St
     return Standing(account, upto, taken, left, found, mine)
 
 
-def _untold(connection: Connection, now: float) -> list[Row[Any]]:
-    """Requests that are approved, and of which no end is told: no slot is longer than the last one."""
+def _within_slot(connection: Connection, now: float) -> list[Row[Any]]:
+    """Approved requests whose slot has not ended. No slot is longer than the last one."""
     live = or_(requests.c.state.in_((APPROVED, RUNNING)), requests.c.finished > now - SLOTS[-1])
     return [row for row in connection.execute(select(requests).where(live)) if public_state(row, now)[0] == RUNNING]
 
 
 def _hidden(connection: Connection, account: Account, owner: str, waiting: Sequence[Row[Any]]) -> dict[int, Fraction]:
-    """The charges of an owner's requests that are not told: what each added, by the number of its entry.
+    """The charges of an owner's requests within their slots: what each added, by the number of its entry.
 
-    Why   an entry names the folder of its release, which is called as its request. They are looked for among as many of
-          the newest as were approved since the first of these.
+    Why   an entry names the folder of its release, which has the id of its request. As many of the newest entries are
+          searched as requests were approved since the first of these.
     """
     mine = [row for row in waiting if row.person == owner]
     since = min(row.decided for row in mine)
@@ -165,15 +161,15 @@ def _hidden(connection: Connection, account: Account, owner: str, waiting: Seque
 
 
 def most_of(row: Row[Any]) -> Fraction:
-    """The most that can be charged for a request: what it asked for, or what it was planned to cost."""
+    """The most that a request can be charged: the epsilon it asked for, or its planned cost."""
     budget = json.loads(row.policy).get("budget", {})
     return max(amount_from_text(row.charge), rational(budget.get("epsilon", 0)))
 
 
 def record_overruns(state: State) -> None:
-    """Write down which jobs are late; the third that is late stops its data set until a curator opens it again.
+    """Record late jobs. The third late one stops its data set until a curator reopens it.
 
-    Why  whoever is told of a data set does it too, and not workers alone: they would come to it when a job ends.
+    Why  every view of a data set calls this as well as workers, which would notice only at the end of a job.
     """
     now = state.clock()
     live = (requests.c.state.in_((APPROVED, RUNNING))) & requests.c.decided.is_not(None)
@@ -188,6 +184,6 @@ def record_overruns(state: State) -> None:
             state.note(connection, "server", "overrun", row.dataset, row.id)
             here = datasets.c.name == row.dataset
             connection.execute(update(datasets).where(here).values(overruns=datasets.c.overruns + late - row.moved))
-            stop = update(datasets).where(here, datasets.c.overruns >= MOST_OVERRUNS, datasets.c.state == OPEN)
+            stop = update(datasets).where(here, datasets.c.overruns >= MAX_OVERRUNS, datasets.c.state == OPEN)
             if connection.execute(stop.values(state=STOPPED)).rowcount:
                 state.note(connection, "server", "stopped", row.dataset)

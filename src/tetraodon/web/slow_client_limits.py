@@ -1,7 +1,7 @@
-"""How connections are served: a client that is slow to say what it wants, or to take its answer, is not waited for.
+"""Slow client limits: connections whose client is slow to send headers, or to read its answer, are closed.
 
-Why  a connection costs its client nothing, and there are only so many of them: whoever opens all and sends a letter a
-     minute would shut everybody out.
+Why  a connection costs its client nothing, and the server has a limited number: one client that opened all of them and
+     sent a byte a minute would lock out the others (Slowloris).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PromptProtocol(H11Protocol):
         self._count()
         if self.cycle is not None and not self.cycle.response_complete:
             self._done()
-        elif self._waiting is None:  # the first part of another call, or what is left of a body that nobody reads
+        elif self._waiting is None:  # the first part of another call, or the rest of an unread body
             self._wait(HEADER_SECONDS)
 
     def on_response_complete(self) -> None:
@@ -114,7 +114,7 @@ def _network(address: str) -> str:
 
 
 def uvicorn_config(app: Any) -> uvicorn.Config:
-    """How uvicorn is to serve an app."""
+    """The configuration of uvicorn for an app."""
     return uvicorn.Config(
         app,
         http=PromptProtocol,

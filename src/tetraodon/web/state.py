@@ -1,6 +1,6 @@
-"""What the server remembers, in the ledger's own database: accounts, data sets, requests, and who did what.
+"""The server's tables, in the ledger's database: accounts, data sets, requests, and the audit trail.
 
-One database, so that one backup has everything, and what a restored one lacks is missed by the ledger's chain.
+They share a database so that one backup has everything, and the ledger's chain shows what a restored one lacks.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ people = Table(
     tables,
     Column("name", Text, primary_key=True),
     Column("role", Text, nullable=False),
-    Column("password", Text, nullable=False),  # argon2id; empty for whoever signs in elsewhere
+    Column("password", Text, nullable=False),  # argon2id; empty for OpenID accounts
     Column("disabled", Integer, nullable=False, server_default="0"),
 )
 
-# Of sessions and tokens only hashes are kept: whoever reads the database cannot use them.
+# Only hashes of sessions and tokens are stored, so that reading the database gives no access.
 sessions = Table(
     "server_sessions",
     tables,
@@ -133,7 +133,7 @@ audit = Table(
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """That somebody did something, and to what."""
+    """An entry of the audit trail: who did what, to what."""
 
     id: int
     moment: float
@@ -144,7 +144,7 @@ class AuditEvent:
 
 
 class State:
-    """The server's tables. Every change is one transaction, alone; `clock` tells the time in seconds since 1970."""
+    """The server's tables. Every change is one serial transaction; `clock` gives seconds since 1970."""
 
     def __init__(self, ledger: str, clock: Callable[[], float] = time.time) -> None:
         self._database = Database(ledger_address(ledger))
@@ -186,14 +186,14 @@ class State:
             return list(connection.execute(query))
 
     def note(self, connection: Connection, person: str, what: str, dataset: str = "", subject: str = "") -> None:
-        """Write down who did what, in the transaction in which it is done."""
+        """Record an audit event, in the transaction of the deed."""
         made = {"moment": self.clock(), "person": person, "what": what, "dataset": dataset, "subject": subject}
         connection.execute(insert(audit).values(**made))
 
     def events(
         self, *, after: int = 0, most: int = 500, among: list[str] | None = None, newest: bool = False
     ) -> list[AuditEvent]:
-        """What was done, oldest first, or `newest` first; with `among`, to these data sets only."""
+        """The audit trail, oldest first, or `newest` first; with `among`, of these data sets only."""
         order = audit.c.id.desc() if newest else audit.c.id
         query = select(audit).where(audit.c.id > after).order_by(order).limit(most)
         if among is not None:
@@ -214,7 +214,7 @@ def _lacking(connection: Connection) -> list[Column[Any]]:
 
 
 def guard(connection: Connection) -> None:
-    """What was done stays written: triggers refuse to change or remove it."""
+    """Triggers that refuse to change or remove audit events."""
     name, words = audit.name, "what was done stays written"
     if connection.dialect.name == "sqlite":
         there = f"WHEN EXISTS (SELECT 1 FROM {name} WHERE id = NEW.id)"  # INSERT OR REPLACE asks no other trigger

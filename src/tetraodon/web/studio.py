@@ -204,7 +204,7 @@ FIGURES: Mapping[str, Callable[[Studio, FieldLists], dict[str, Any]]] = {
 }
 
 
-# -- pages -------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------
 
 
 def page(name: str, editor: PolicyEditor, process: ReleaseProcess, error: TetraodonError | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The questions that lead to a policy: how much may be learnt, how much the decision needs, and both side by side."""
+"""Numbers and tables that the studio shows of a policy: odds, errors, simulations, beliefs, locked cells, attacks."""
 
 from __future__ import annotations
 
@@ -33,16 +33,14 @@ from tetraodon.releases.report import value_column
 from tetraodon.releases.simulated import simulate
 from tetraodon.web.policy_editor import held_of, plan_of
 
-# -- figures -----------------------------------------------------------------------------------------
-# Figures of a text: what it promises and costs, and releases that could come out of it, as numbers to draw.
-
+# -- figures ---------------------------------------------------------------------------------------
 
 MOST_POINTS = 300
 """How many numbers of an answer are drawn."""
 
 
 def figures(text: str, folder: Path = Path()) -> dict[str, Any]:
-    """What a text promises and costs: odds and guesses of one step, and the error of every item beside plain DP."""
+    """Odds and guesses of one step, and the error of every item with that of plain DP."""
     for problem in held_of(text, folder).problems:
         if problem.path[:1] == ("budget",):  # an epsilon that was filled in would be taken for the file's
             return {"items": [], "problem": f"{problem.what}. Fix: {problem.fix}.", "epsilon": None}
@@ -79,7 +77,7 @@ def guessers(epsilon: Fraction) -> int:
 
 
 def simulated(plan: Plan, shape: str, n: int) -> dict[str, Any]:
-    """Three releases that could come out, and the truth about the made-up people, as numbers to draw."""
+    """Three simulated releases and the truth of their synthetic records, as numbers to draw."""
     found = simulate(plan, shape, n)
     items = []
     for name in found.truth.answers:
@@ -101,17 +99,14 @@ def _numbers(answer: Answer) -> list[float]:
     return [float(number) for number in drawn.ravel()]
 
 
-# -- choosing ----------------------------------------------------------------------------------------
-# The questions that lead to a policy: how much may be learnt, how much the decision needs, and both side by side.
-
+# -- how much may be learnt, and how much the decision needs ---------------------------------------
 
 _DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 
 
 @dataclass(frozen=True, slots=True)
 class BeliefAllowed:
-    """How sure somebody may become: from one belief to another, between values so many steps apart, after so many
-    releases.
+    """The most that a belief may grow, between values some steps apart, after a number of releases.
 
     Why  odds move by at most e^(epsilon * steps) in each release, so that epsilon * steps * releases = logit after -
          logit before is the most that keeps to it.
@@ -184,9 +179,7 @@ def needed(text: str, folder: Path = Path()) -> dict[str, Any]:
     }
 
 
-# -- locked_cells ------------------------------------------------------------------------------------
-# What is known already, as tables of locked cells; who depends on whom; and attacks on those who leave it out.
-
+# -- known figures, households and attacks ---------------------------------------------------------
 
 MOST_ROWS, MOST_COLUMNS = 12, 8
 """How much of a known table is drawn."""

@@ -1,4 +1,4 @@
-"""Imported by the process that others are forked from: they start with what a first plan imports and remembers."""
+"""Imported by the fork server, so that processes start with the imports and caches of a first plan."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _warm() -> None:
             book.open("warm", 1, POLICY)
         plan_job(read_job(POLICY)["document"], {"items": ITEMS, "epsilon": 1}, address, 1)
     gc.collect()
-    gc.freeze()  # what is never looked at again is not copied into every process
+    gc.freeze()  # frozen objects are not copied into every forked process
 
 
 _warm()

@@ -1,4 +1,7 @@
-"""A worker: takes jobs and runs each in a process of its own. It alone reads where the tables are."""
+"""Workers: each takes approved requests and runs one release at a time, in a process with limits.
+
+Only workers read where the tables are.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import Any
 from sqlalchemy import or_, select, update
 
 from tetraodon.engine.open_table import is_query
-from tetraodon.errors import LedgerError, TableError
+from tetraodon.errors import LedgerError, Overtaken, TableError
 from tetraodon.policy.source import read_source
 from tetraodon.web.http_errors import HttpError
 from tetraodon.web.jobs import release_job, was_charged
@@ -23,12 +26,13 @@ from tetraodon.web.planner import PRELOADED, RelayedError
 from tetraodon.web.response_timing import APPROVED, DONE, FAILED, REFUSED, RUNNING, record_overruns
 from tetraodon.web.state import OPEN, State, datasets, requests
 
-# -- queue -------------------------------------------------------------------------------------------
-# The jobs that workers take: each by one worker at a time, for as long as it says that it lives.
+# -- queue -----------------------------------------------------------------------------------------
+# A job belongs to one worker while that renews its lease. After a crash another worker finishes the same release: the
+# gate keeps its charge and its noise.
 
 
 LEASE_SECONDS, SKEW_SECONDS = 15, 60
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class JobQueue:
         self._state = state
 
     def take(self) -> Job | None:
-        """The next job of an open data set that nobody works on, with a lease; None if there is none.
+        """The next job of an open data set without a live worker, now leased; None if there is none.
 
         Why  SKIP LOCKED: on Postgres, workers who take at once do not wait for each other. A lease that ends later than
              any made now was made before the clock was set back, perhaps by a worker that is gone; clocks of several
@@ -88,7 +92,7 @@ class JobQueue:
     def finish(
         self, job: Job, state: str, *, told: Mapping[str, Any] | None = None, note: Mapping[str, Any] | None = None
     ) -> None:
-        """Write down how a job ended: what is told to whoever asked, and what a curator may see."""
+        """Record the end of a job: the error `told` to its analyst, and the `note` for curators."""
         values = {
             "state": state,
             "finished": self._state.clock(),
@@ -103,12 +107,10 @@ class JobQueue:
                 )
 
 
-# -- worker ------------------------------------------------------------------------------------------
-# A worker: takes jobs and runs each in a process of its own. It alone reads where the tables are.
-
+# -- worker ----------------------------------------------------------------------------------------
 
 PAUSE = 0.5
-MOST_TAKEN = 3 * MOST_ATTEMPTS
+MAX_TAKEN = 3 * MAX_ATTEMPTS
 """How often a job is taken up again by workers that die before they can say what became of it."""
 LIMITS = Limits(seconds=3600, megabytes=8192)
 BEFORE_DATA = ("BudgetExhausted", "LedgerError", "Refused", "PolicyError", "QueryError", "DomainError", "NoiseError")
@@ -162,7 +164,7 @@ class Worker:
         self._context = forkserver(*PRELOADED)
 
     def serve(self, going_on: Callable[[], bool] = lambda: True) -> None:
-        """Until it is told to stop. A database that is gone for a while is waited for."""
+        """Take jobs while `going_on` is true. An unreachable database is waited for."""
         while going_on():
             busy = False
             with suppress(LedgerError):
@@ -181,7 +183,7 @@ class Worker:
 
     def _run(self, job: Job) -> None:
         out = self._releases / job.id
-        if job.attempts > MOST_TAKEN:
+        if job.attempts > MAX_TAKEN:
             self._end(job, out, Outcome(died=True))
             return
         try:
@@ -196,15 +198,15 @@ class Worker:
             self._queue.finish(job, DONE)
         elif _may_end_otherwise(outcome, job):
             waits = str(_why(outcome)["what"]).startswith((BUSY, FULL))
-            self._queue.renew(job, _why(outcome), counted=not waits)  # whoever comes after the lease takes it up
+            self._queue.renew(job, _why(outcome), counted=not waits)  # taken up when the lease ends
         else:
             self._end(job, out, outcome)
 
     def _end(self, job: Job, out: Path, outcome: Outcome) -> None:
-        """Write down that there is no answer.
+        """Record that there is no answer.
 
-        Why  whoever asked sees an error only if no data had a say in it: it came before the charge, and data is read
-             after that. Everything else is told in the same words, whatever happened.
+        Why  analysts see an error only if it came before the charge, after which data is read. All others are reported
+             in the same words, because they may depend on the data.
         """
         error = _why(outcome)
         if was_charged(self._ledger, job.dataset, out):
@@ -233,5 +235,5 @@ def _may_end_otherwise(outcome: Outcome, job: Job) -> bool:
     why = _why(outcome)
     if str(why["what"]).startswith((BUSY, FULL)):
         return True
-    passing = outcome.error is None or why["type"] in ("Overtaken", "LedgerError")
-    return job.attempts < MOST_ATTEMPTS and passing
+    passing = outcome.error is None or why["type"] in (Overtaken.__name__, LedgerError.__name__)
+    return job.attempts < MAX_ATTEMPTS and passing
