@@ -1,4 +1,4 @@
-"""A server in this process, with a data set, people of every role, and a worker that runs when it is told to."""
+"""A server in this process, with a data set, people of every role, and a worker that runs on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A studio with a policy file, a table and a ledger that is open, on this machine."""
+"""A studio with a policy file, a table and an open ledger, and a client that sends what its forms send."""
 
 from __future__ import annotations
 

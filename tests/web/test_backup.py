@@ -1,4 +1,4 @@
-"""Backup and restore, as the documentation says it: an older copy that is put back is noticed by what came after it."""
+"""Backup and restore as documented: the ledger's chain shows what an older copy lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from scripts.services import postgres_programs
 from tests.services import needs_postgres, postgres
 from tests.web.conftest import World
-from tests.web.test_queue import fresh_database
+from tests.web.test_worker import fresh_database
 from typer.testing import CliRunner
 
 from tetraodon.cli.main import app

@@ -1,4 +1,4 @@
-"""Data sets: opened by another curator than proposed them, with a total that nobody can raise."""
+"""Data sets: one curator proposes, another opens, and the total cannot be raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms: they do what the routes do, for the roles that may there, and what they say is read as a call is."""
+"""Forms of the server: each calls its endpoint, for the roles of that, and survives odd values in every field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in processes of its own: strangers' policies name no files, and plans are those of the command line."""
+"""Jobs: untrusted policies name no files, plans equal those of the command line; synthetic rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.web.conftest import ITEMS, POLICY
 
 import tetraodon as td
 from tetraodon.releases.codec import plan_document
-from tetraodon.web.jobs import plan_job, read_job, was_charged
+from tetraodon.web.jobs import plan_job, read_job, synthetic_rows, was_charged
 
 FILES: dict[str, dict[str, object]] = {
     "known": {"known": [{"table": "FILE"}]},
@@ -68,3 +68,30 @@ def test_whether_it_was_charged_is_asked_of_the_ledger(tmp_path: Path) -> None:
     assert not was_charged(ledger, "people", out)
     (pending / "intent.json").write_text("{")
     assert was_charged(ledger, "people", out)  # nobody knows, so it was
+
+
+# -- synthetic rows --------------------------------------------------------------------------------
+
+
+def test_every_kind_of_column_is_made_up_within_its_policy() -> None:
+    policy = td.load_policy(
+        {
+            "dataset": "d",
+            "individuals": {"key": "who", "at most": 2},
+            "attributes": {
+                "n": {"integer": [1, 3]},
+                "r": {"real": [0, 1], "step": "0.25"},
+                "d": {"date": ["2026-01-01", "2026-01-03"]},
+                "c": {"categories": ["a", "b"], "missing": "separate"},
+                "b": "boolean",
+            },
+            "budget": {"epsilon": 1},
+        }
+    )
+    rows = synthetic_rows(policy, 200)
+    assert rows == json.loads(json.dumps(synthetic_rows(policy, 200)))
+    assert {row["n"] for row in rows} == {1, 2, 3}
+    assert {row["r"] for row in rows} == {0, 0.25, 0.5, 0.75, 1}
+    assert {row["d"] for row in rows} == {"2026-01-01", "2026-01-02", "2026-01-03"}
+    assert {row["c"] for row in rows} == {"a", "b", None}
+    assert max(sum(row["who"] == who for row in rows) for who in range(100)) == 2

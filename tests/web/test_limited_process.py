@@ -1,4 +1,4 @@
-"""A process of its own: what it gives, what it refuses, and that time and memory are limited."""
+"""Processes with limits: results, errors, time and memory."""
 
 from __future__ import annotations
 

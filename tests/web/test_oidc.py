@@ -1,4 +1,4 @@
-"""Signing in elsewhere, with a provider that is run here: whatever does not come back as it was sent is refused."""
+"""OpenID Connect against a local provider: a callback that does not match its attempt is refused."""
 
 from __future__ import annotations
 

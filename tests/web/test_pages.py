@@ -1,4 +1,4 @@
-"""Pages: what people see of it, forms that do what the routes do, and names that stay names."""
+"""Pages of the server: content, forms, escaping, sign-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans are remembered, refused as they are elsewhere, and not worked out without end."""
+"""The planner: caching, limits, and fair use by accounts."""
 
 from __future__ import annotations
 

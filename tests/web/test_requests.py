@@ -1,4 +1,4 @@
-"""Requests: made once, decided once, within the allotment and the total, and told when their slot ends."""
+"""Requests: made once, decided once, within allotment and total, and answered at the end of their slot."""
 
 from __future__ import annotations
 

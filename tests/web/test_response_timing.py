@@ -1,4 +1,4 @@
-"""What an analyst is told to be left moves when something is approved and when its slot ends, and never else."""
+"""Response timing: the budget shown to analysts changes at an approval and at the end of its slot, and never else."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from tests.services import needs_postgres
 from tests.web.conftest import ITEMS, POLICY, PROPOSAL, World
 from tests.web.test_pages import browser
-from tests.web.test_queue import fresh_database
+from tests.web.test_worker import fresh_database
 
 import tetraodon as td
+from tetraodon.web.response_timing import SLOTS, public_at, slot_of
 
 PLAN = "/v1/datasets/people/plan"
 
@@ -108,3 +109,22 @@ def test_what_is_approved_counts_as_spent_when_others_ask(open_world: World) -> 
     assert error["type"] == "BudgetExhausted"
     assert "has 1 left of 3" in error["what"]
     assert "counts as spent" in error["fix"]
+
+
+# -- slots -----------------------------------------------------------------------------------------
+
+
+def test_the_slot_grows_with_the_declared_rows_and_the_cells() -> None:
+    plan = td.plan(POLICY | {"release": ITEMS})
+    assert [slot_of(plan, rows) for rows in (1, 1000, 5_000_000, 10**9)] == [10, 10, 60, 600]
+    wide = POLICY | {"attributes": {"pay": {"integer": [0, 499_999]}}, "secrets": {"pay": {"within": 9}}}
+    assert slot_of(td.plan(wide | {"release": [{"name": "pays", "histogram": "pay"}]}), 1) == 60
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_whenever_it_ends_within_a_slot_it_is_told_at_its_end(slot: int) -> None:
+    begins = 0
+    for late, end in enumerate([*(one for one in SLOTS if one >= slot), 1200, 1800, 2400]):
+        for finished in (begins + 0.001, (begins + end) / 2, float(end)):
+            assert public_at(100.0, slot, 100 + finished) == (100 + end, late)
+        begins = end

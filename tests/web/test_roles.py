@@ -1,4 +1,4 @@
-"""Roles of the database: the web process charges nothing, and a worker sees no account."""
+"""Database roles: the web process cannot charge, and a worker cannot read accounts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import make_url
 from tests.services import needs_postgres
 from tests.web.conftest import World
-from tests.web.test_queue import fresh_database
+from tests.web.test_worker import fresh_database
 
 from tetraodon.ledger import Ledger
 from tetraodon.web.limited_process import Limits

@@ -1,4 +1,4 @@
-"""Slow clients: whoever does not end their headers, or takes nothing of an answer, loses the connection."""
+"""Slow clients, which do not finish headers or do not read an answer, lose the connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's tables stand beside the ledger's, and what was done stays written."""
+"""The server's tables in the ledger's database, and an audit trail that cannot be changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from tests.services import needs_postgres
-from tests.web.test_queue import fresh_database
+from tests.web.test_worker import fresh_database
 
 from tetraodon.errors import LedgerError
 from tetraodon.ledger import Ledger

@@ -1,4 +1,4 @@
-"""The studio's server: one browser on this machine, pages and forms, and a little JSON for what moves."""
+"""The studio over HTTP: access from one browser, addresses, bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each page shows: values for its template, worked out from the text of the file alone."""
+"""Pages of the studio: strict headers, unusual policies, hostile names."""
 
 from __future__ import annotations
 

@@ -144,7 +144,8 @@ class WebApp:
 
     async def _unrouted(self, request: Request, error: HTTPException) -> Response:
         self._record(request.method, "", error.status_code)
-        return self.refusal(HttpError(error.status_code, "there is nothing at this address", fix="see /openapi.json"))
+        fix = "check address and method, which /openapi.json of a server lists"
+        return self.refusal(HttpError(error.status_code, "there is nothing at this address", fix=fix))
 
     async def _broken(self, request: Request, error: Exception) -> Response:
         """A bug: only its type is shown, because its text may hold data."""
@@ -157,7 +158,7 @@ async def read_body(request: Request, limit: int | None = None) -> bytes:
     limit = MAX_BYTES if limit is None else limit
     too_long = HttpError(413, "the body is too long", fix=f"send at most {limit} bytes")
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and (len(declared) > 9 or int(declared) > limit):
+    if declared.isdecimal() and (len(declared) > 9 or int(declared) > limit):
         raise too_long
     parts: list[bytes] = []
     size = 0

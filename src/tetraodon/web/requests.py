@@ -84,17 +84,14 @@ class Requests:
                     )
                 connection.execute(insert(requests).values(**made))
                 self._state.note(connection, person.name, "requested", name, made["id"])
-        return self._document(self._same(self._before(person, key, digest)), person)
+        row = self._before(person, key, digest)
+        assert row is not None
+        return self._document(row, person)
 
     def _before(self, person: Person, key: str, digest: str) -> Row[Any] | None:
         row = self._state.one(requests, requests.c.person == person.name, requests.c.key == key)
         if row is not None and row.asked != digest:
             raise conflict("this Idempotency-Key was used for another request", "use a new key")
-        return row
-
-    @staticmethod
-    def _same(row: Row[Any] | None) -> Row[Any]:
-        assert row is not None
         return row
 
     def decide(self, person: Person, key: str, *, approve: bool) -> dict[str, Any]:

@@ -213,7 +213,6 @@ def page(name: str, editor: PolicyEditor, process: ReleaseProcess, error: Tetrao
     values = VIEWS[name](editor, held) if name in VIEWS else {}
     return render(
         name,
-        pages=PAGES,
         menu=PAGES,
         root="",
         here=name,

@@ -1,4 +1,4 @@
-"""The server from end to end, and what a call may not do: be too long, too slow, malformed, or from elsewhere."""
+"""The server end to end, and calls that are too long, too slow, malformed or cross-origin."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ import httpx
 import psycopg
 import pytest
 from anyio import CapacityLimiter
+from tests.house import SOURCE, imports, syntax
 from tests.services import needs_postgres, postgres
 from tests.web.conftest import ITEMS, POLICY, PROPOSAL, World
 from tests.web.test_pages import browser
-from tests.web.test_queue import fresh_database
+from tests.web.test_worker import fresh_database
 
 import tetraodon as td
+from tetraodon import errors
 from tetraodon.web import app as app_module
 from tetraodon.web.auth import TokenBuckets
+from tetraodon.web.http_errors import HttpError, conflict, forbidden, not_found, status_of
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
@@ -267,7 +270,9 @@ def test_where_the_ledger_is_is_not_told(open_world: World) -> None:
     """Neither when it is gone nor when too little is left, on any way to whoever asks."""
     world = open_world
     key, second = (world.asked(name, key=name, epsilon="2", approve=False) for name in ("ann", "amy"))
-    world.approve(key, second)
+    world.approve(key)
+    world.clock.ahead += 1  # jobs approved at the same moment are taken in the order of their random ids
+    world.approve(second)
     assert world.worker().step()
     assert world.worker().step()
     world.clock.ahead += 10
@@ -291,3 +296,32 @@ def test_a_disk_without_room_for_the_log_stops_no_call(monkeypatch: pytest.Monke
         monkeypatch.undo()
         with suppress(OSError):
             full.close()
+
+
+# -- app context -----------------------------------------------------------------------------------
+
+
+def test_the_web_process_knows_no_source(open_world: World) -> None:
+    """Nothing that it holds names the table or the file of sources, and none of its modules can read that file."""
+    assert str(open_world.table).encode() not in (open_world.folder / "ledger.db").read_bytes()
+    modules = "app server app_context api pages forms datasets requests planner jobs auth"
+    for name in modules.split():
+        taken = {found for found, _ in imports(syntax(SOURCE / "web" / f"{name}.py"))}
+        assert "tetraodon.web.worker" not in taken, name
+        assert not any(found.startswith("tetraodon.engine") for found in taken), name
+
+
+# -- http errors -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("BudgetExhausted", 409), ("LedgerError", 503), ("PolicyError", 422), ("QueryError", 422), ("Refused", 422)],
+)
+def test_the_status_of_an_error(kind: str, status: int) -> None:
+    assert status_of(getattr(errors, kind)("x", fix="y")) == status
+
+
+def test_what_is_turned_away_has_a_status_of_its_own() -> None:
+    turned = (HttpError(418, "x", fix="y"), not_found("page"), forbidden(), conflict("x", "y"))
+    assert [status_of(one) for one in turned] == [418, 404, 403, 409]

@@ -1,12 +1,18 @@
-"""Who may call what: every role at every route, cell by cell; and which scope it needs."""
+"""The API: roles and scopes of every endpoint, bodies, and the OpenAPI document under fuzzing."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import Any
 
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from pydantic import ValidationError
 from tests.web.conftest import ITEMS, PROPOSAL, World
 
-from tetraodon.web.api import ENDPOINTS
+from tetraodon.web.api import ENDPOINTS, AskedItems, Body, NewAllotment, NewRequest, NewToken, openapi
 
 ROLES = {"analyst": "ann", "curator": "carl", "auditor": "otto", "admin": "root"}
 ALL = "analyst curator auditor admin"
@@ -49,7 +55,7 @@ ENDS = {
     "GET /v1/releases/{release}/files/{file:path}": dict.fromkeys(ROLES, 404),
     "POST /v1/releases/{release}/ask": dict.fromkeys(ROLES, 404),
 }
-"""How a call ends that is let in, where not with 200: some things are decided or done already, some not there."""
+"""The status of an authorised call, where it is not 200: some things are decided or done already, some missing."""
 
 
 def test_the_matrix_has_every_route() -> None:
@@ -94,3 +100,74 @@ def test_numbers_in_the_address_are_numbers(open_world: World) -> None:
     assert (rows["made_up"], len(rows["rows"])) == (True, 3)
     for text in ("-1", "x", "10001", "1" * 30, "٣"):
         open_world.call("ann", "GET", f"/v1/datasets/people/dummy?rows={text}", expect=422)
+
+
+# -- bodies ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (AskedItems, {"items": []}),
+        (AskedItems, {"items": [{}], "epsilon": "many"}),
+        (AskedItems, {"items": [{}], "epsilon": True}),
+        (AskedItems, {"items": [{}], "unknown": 1}),
+        (NewRequest, {"items": [{}], "purpose": ""}),
+        (NewAllotment, {"amount": "1", "expires": "tomorrow"}),
+        (NewAllotment, {"amount": float("nan")}),
+        (NewToken, {"label": "a\nb", "scopes": ["read"]}),
+        (NewToken, {"label": "a", "scopes": ["everything"]}),
+        (NewToken, {"label": "a", "scopes": ["read"], "days": 10_000}),
+    ],
+    ids=str,
+)
+def test_bodies_that_are_refused(kind: type[Body], said: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        kind.model_validate(said)
+
+
+def test_amounts_stay_as_they_were_written() -> None:
+    assert AskedItems.model_validate({"items": [{"a": 1}], "epsilon": "1/3"}).document()["epsilon"] == "1/3"
+
+
+# -- openapi ---------------------------------------------------------------------------------------
+
+
+SEARCHING = settings.get_current_profile_name() == "searching"
+CALLS = 200 if SEARCHING else 3
+"""For each operation; `TETRAODON_EXAMPLES=searching pytest tests/web/test_api.py` takes longer than others."""
+
+
+def test_every_route_is_described(world: World) -> None:
+    document = world.http.get("/openapi.json").json()
+    assert document == json.loads(json.dumps(openapi()))
+    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert {(door.method, door.path.replace(":path", "")) for door in ENDPOINTS} <= described
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_whatever_the_document_allows_is_answered_without_an_error_of_the_server(open_world: World) -> None:
+    """Every operation, some bodies and parameters for each, as somebody who may call it, and bytes that it forbids."""
+    key = open_world.asked(approve=False)
+    known = {"dataset": "people", "request": key, "user": "nobody"}
+    doors = {(door.method.lower(), door.path.replace(":path", "")): door for door in ENDPOINTS}
+    seen: Counter[int] = Counter()
+
+    def exercise(operation: Any, token: str) -> None:
+        @settings(max_examples=CALLS, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy())
+        def call(case: Any) -> None:
+            for part in set(known) & set(case.path_parameters or {}):
+                case.path_parameters[part] = known[part]
+            answer = case.call(base_url=open_world.origin, headers={"Authorization": f"Bearer {token}"})
+            seen[answer.status_code] += 1
+            assert answer.status_code < 500, (operation.label, answer.text)
+
+        (call if SEARCHING else seed(1)(call))()
+
+    for found in schemathesis.openapi.from_dict(openapi()).get_all_operations():
+        operation = found.ok()
+        door = doors.get((operation.method.lower(), operation.path))
+        exercise(operation, open_world.tokens["ann" if door is None else ROLES[sorted(door.roles)[0]]])
+    assert sum(seen.values()) >= 40
+    assert seen[200] >= 10
