@@ -86,7 +86,7 @@ def test_every_role_at_every_route(open_world: World) -> None:
     assert len(cells) == len(MATRIX) * (len(ROLES) + 3)
 
 
-def test_what_is_somebody_elses_is_as_if_it_were_not_there(open_world: World) -> None:
+def test_other_peoples_objects_look_as_if_they_did_not_exist(open_world: World) -> None:
     key = open_world.asked(approve=False)
     for name, path in (("cyd", "/v1/datasets/people"), ("amy", f"/v1/requests/{key}")):
         there = open_world.call(name, "GET", path, expect=404)["error"]

@@ -199,7 +199,7 @@ def test_a_token_expires_is_scoped_and_can_be_removed(world: World) -> None:
     assert accounts.of_token(made["token"]) is None
 
 
-def test_whoever_is_disabled_has_no_way_in(peopled: World) -> None:
+def test_a_disabled_account_cannot_sign_in(peopled: World) -> None:
     token = peopled.tokens["ann"]
     peopled.context.accounts.change("root", "eve", disabled=True)
     peopled.context.accounts.change("root", "ann", disabled=True)
@@ -231,7 +231,7 @@ def test_removing_a_token_removes_those_made_with_it(world: World) -> None:
     assert world.told()[-3:] == ["token-removed"] * 3
 
 
-def test_nothing_is_made_with_what_was_ended_meanwhile(peopled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_ended_meanwhile_makes_no_token(peopled: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that was let in, or a password that was compared, before the token was removed or the password changed."""
     accounts, ann, world = peopled.context.accounts, peopled.person("ann"), peopled
     token = accounts.new_token(ann, "first", ["read"], 30)
@@ -277,7 +277,7 @@ def test_expired_tokens_do_not_count_towards_the_limit(world: World) -> None:
     assert {one["label"] for one in accounts.own_tokens(ann)} == {"test", "one more"}
 
 
-def test_people_change_their_own_password_and_nobody_guesses_it(peopled: World) -> None:
+def test_people_change_their_own_password_at_a_limited_rate(peopled: World) -> None:
     accounts = peopled.context.accounts
     cookie = accounts.sign_in("eve", PASSWORD)
     token = peopled.context.accounts.new_token(Person("eve", "analyst", frozenset(SCOPES)), "t", ["read"], 1)["token"]

@@ -17,7 +17,7 @@ def test_it_takes_two_curators_to_open_a_data_set(world: World) -> None:
     assert world.told()[-2:] == ["proposed", "opened"]
 
 
-def test_nobody_raises_a_total(open_world: World) -> None:
+def test_a_total_cannot_be_raised(open_world: World) -> None:
     open_world.call("carl", "POST", "/v1/datasets", PROPOSAL | {"total": "30"}, 409)
     assert open_world.context.ledger.account("people").total == 3
     found = open_world.call("carl", "PUT", "/v1/datasets/people/allotments/ann", {"amount": "100"})
@@ -51,7 +51,7 @@ def test_proposals_that_cannot_be(world: World) -> None:
     assert world.call("carl", "GET", "/v1/datasets")["datasets"] == []
 
 
-def test_an_analyst_sees_what_is_allotted_to_them_alone(open_world: World) -> None:
+def test_an_analyst_sees_only_their_own_allotments(open_world: World) -> None:
     open_world.context.accounts.add("root", "abe", "analyst", "")
     open_world.call("carl", "PUT", "/v1/datasets/people/allotments/cora", {"amount": 1}, 404)
     found = open_world.call("ann", "GET", "/v1/datasets/people")
@@ -89,7 +89,7 @@ def test_waves_of_a_population_have_one_total_and_one_allotment(world: World) ->
     assert [entry.wave for entry in world.context.ledger.entries("panel")] == ["feb"]
 
 
-def test_nobody_gets_at_the_account_of_a_population_by_another_name(world: World) -> None:
+def test_the_account_of_a_population_has_no_other_name(world: World) -> None:
     world.call("carl", "POST", "/v1/datasets", wave("jan"), 201)
     world.call("cora", "POST", "/v1/datasets/jan/open")
     for others in (["cora", "cyd"], ["cyd"]):  # more curators, or others, would allot what is not theirs

@@ -118,7 +118,7 @@ def test_a_token_is_made_on_the_page_shown_once_and_removed(world: World) -> Non
         assert world.http.post("/act", data=form | wrong, headers=ann).status_code == 422, wrong
 
 
-def test_an_admin_makes_and_changes_accounts_on_the_page_and_nobody_else_does(world: World) -> None:
+def test_only_an_admin_makes_and_changes_accounts_on_the_page(world: World) -> None:
     root, password = browser(world, "root"), "correct horse battery"
     answer = world.http.get("/", headers=root)
     assert (answer.status_code, answer.headers["location"]) == (303, "/account")  # no data set is for admins

@@ -73,7 +73,7 @@ def test_whether_it_was_charged_is_asked_of_the_ledger(tmp_path: Path) -> None:
 # -- synthetic rows --------------------------------------------------------------------------------
 
 
-def test_every_kind_of_column_is_made_up_within_its_policy() -> None:
+def test_synthetic_rows_hold_every_kind_of_column_within_its_policy() -> None:
     policy = td.load_policy(
         {
             "dataset": "d",

@@ -42,7 +42,7 @@ def process() -> int:
     return os.getpid()
 
 
-def test_what_comes_of_it() -> None:
+def test_the_outcome_of_a_run() -> None:
     with closing(LimitedProcess(forkserver(), ENOUGH)) as helper:
         assert helper.run(double, 21) == Outcome(value=42)
         refused = helper.run(refuse)

@@ -95,7 +95,7 @@ def vouching() -> Iterator[Vouching]:
     made.server.server_close()
 
 
-def test_whoever_is_vouched_for_comes_back_with_a_name_once(vouching: Vouching) -> None:
+def test_a_callback_gives_its_subject_once(vouching: Vouching) -> None:
     client = OidcClient(Provider(vouching.issuer, "us", "hush"), "https://here/oidc/back")
     secret, address = client.begin()
     back = vouching.send(address)
@@ -104,7 +104,7 @@ def test_whoever_is_vouched_for_comes_back_with_a_name_once(vouching: Vouching) 
         client.subject(secret, back)
 
 
-def test_what_does_not_come_back_as_it_was_sent_is_refused(vouching: Vouching) -> None:
+def test_a_callback_that_does_not_match_its_attempt_is_refused(vouching: Vouching) -> None:
     client = OidcClient(Provider(vouching.issuer, "us", "hush"), "https://here/oidc/back")
     wrong: list[dict[str, Any]] = [
         {"iss": "https://evil.example"},

@@ -25,7 +25,7 @@ from tetraodon.web.planner import (
 )
 
 
-def test_what_is_known_is_not_computed_again(tmp_path: Path) -> None:
+def test_a_known_plan_is_not_computed_again(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path / "ledger.db"))
     first = planner.read("ann", POLICY)
     planner.close()
@@ -40,7 +40,7 @@ def test_what_is_known_is_not_computed_again(tmp_path: Path) -> None:
     assert len(planner._known) > MOST_REMEMBERED
 
 
-def test_a_refusal_is_told_as_the_same_document(tmp_path: Path) -> None:
+def test_a_refusal_keeps_its_document(tmp_path: Path) -> None:
     with pytest.raises(RelayedError) as refused:
         Planner(str(tmp_path / "ledger.db")).read("ann", {"dataset": "d"})
     assert refused.value.status == 422
@@ -78,7 +78,7 @@ def test_an_account_has_one_place_and_those_who_used_less_time_come_first() -> N
     crowd = Crowd()
     for _ in range(MOST_OF_ONE):
         crowd.wants("ann")
-    with pytest.raises(HttpError, match="worked out for you") as refused, crowd.turns.taken("ann"):
+    with pytest.raises(HttpError, match="being computed") as refused, crowd.turns.taken("ann"):
         pass
     assert (refused.value.status, refused.value.after > 0) == (429, True)
     until(lambda: crowd.has == ["ann"])
@@ -100,7 +100,7 @@ def test_an_account_has_one_place_and_those_who_used_less_time_come_first() -> N
     assert sorted(crowd.has) == ["amy"] * 2 + ["ann"] * 4 + ["bob"]
 
 
-def test_whoever_waits_for_a_place_for_too_long_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_waits_too_long_gets_a_retry_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tetraodon.web.planner.WAITING_SECONDS", 0.01)
     turns = FairQueue(2, RecentUse())
     with turns.taken("ann"), turns.taken("amy"):
@@ -120,7 +120,7 @@ def test_the_time_that_was_used_is_forgotten() -> None:
     assert (used.of("ann"), used.of("bob")) == (5, 0)
 
 
-def test_work_that_takes_long_leaves_places_to_what_is_quick(tmp_path: Path) -> None:
+def test_long_work_leaves_places_for_quick_work(tmp_path: Path) -> None:
     """Eight accounts whose work takes four seconds, one at a time: nobody else waits for two of them."""
     lanes = [(Limits(0.5, 4096), 2), (Limits(60, 4096), 1)]
     planner, ended = Planner(str(tmp_path / "ledger.db"), lanes), list[str]()
@@ -140,7 +140,7 @@ def test_work_that_takes_long_leaves_places_to_what_is_quick(tmp_path: Path) -> 
     assert len(ended) == len(threads)
 
 
-def test_what_took_long_once_is_not_tried_as_quick_again(tmp_path: Path) -> None:
+def test_long_work_skips_the_quick_lane_the_next_time(tmp_path: Path) -> None:
     """Neither for another account, nor with another budget."""
     planner = Planner(str(tmp_path / "ledger.db"), [(Limits(0.5, 4096), 2), (Limits(60, 4096), 1)])
     policy = planner.read("ann", POLICY)["document"]

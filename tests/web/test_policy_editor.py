@@ -32,7 +32,7 @@ def editor(tmp_path: Path) -> PolicyEditor:
     return PolicyEditor(tmp_path / "p.yaml")
 
 
-def test_who_may_read_the_file_stays_and_nothing_is_left_beside_it(editor: PolicyEditor) -> None:
+def test_a_change_keeps_permissions_and_leaves_no_other_file(editor: PolicyEditor) -> None:
     for mode in (0o600, 0o644):
         editor.path.chmod(mode)
         editor.edit(("budget", "epsilon"), mode)
@@ -53,10 +53,10 @@ def test_a_change_is_on_the_disk_and_can_be_undone(editor: PolicyEditor) -> None
     assert editor.text == TEXT
 
 
-def test_a_file_that_somebody_else_changes_is_never_written_over_in_silence(editor: PolicyEditor) -> None:
+def test_a_change_by_another_program_is_not_overwritten_silently(editor: PolicyEditor) -> None:
     editor.path.write_text(TEXT.replace("99", "120"))
     assert "+  age: {integer: [0, 120]}" in editor.changed_elsewhere()
-    with pytest.raises(PolicyError, match="somebody else"):
+    with pytest.raises(PolicyError, match="another program"):
         editor.edit(("budget", "epsilon"), 2)
     assert "120" in editor.path.read_text()
     editor.take(theirs=True)
@@ -80,7 +80,7 @@ def test_what_follows_from_the_text(editor: PolicyEditor) -> None:
     assert plan_of(editor.text) is None
 
 
-def test_files_that_a_policy_names_are_beside_it(editor: PolicyEditor) -> None:
+def test_files_that_a_policy_names_are_found_in_its_folder(editor: PolicyEditor) -> None:
     (editor.path.parent / "earlier.csv").write_text("sex,count\nF,3\nM,4\n")
     editor.edit(("attributes", "sex"), ["F", "M"])
     editor.edit(("known",), [{"table": "earlier.csv"}])

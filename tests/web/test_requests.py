@@ -49,7 +49,7 @@ def test_an_allotment_is_not_exceeded_and_the_total_wins_over_allotments(open_wo
     assert not (open_world.context.releases / keys[1]).exists()
 
 
-def test_what_is_decided_is_decided(open_world: World) -> None:
+def test_a_decision_is_final(open_world: World) -> None:
     key = open_world.asked(approve=False)
     assert open_world.call("cora", "POST", f"/v1/requests/{key}/reject")["state"] == "refused"
     open_world.call("carl", "POST", f"/v1/requests/{key}/approve", expect=409)

@@ -58,7 +58,7 @@ def test_nothing_moves_when_a_job_begins_or_ends(kind: str, tmp_path: Path, monk
     world.close()
 
 
-def test_what_was_not_charged_is_left_again_when_that_is_told(open_world: World) -> None:
+def test_an_uncharged_amount_returns_at_the_end_of_the_slot(open_world: World) -> None:
     world = open_world
     world.sources.write_text("others: x.csv\n")
     world.asked()
@@ -69,7 +69,7 @@ def test_what_was_not_charged_is_left_again_when_that_is_told(open_world: World)
     assert left(world) == "3"
 
 
-def test_the_most_that_can_be_charged_counts_until_the_charge_is_told(world: World) -> None:
+def test_the_largest_possible_charge_counts_until_the_end_of_the_slot(world: World) -> None:
     """Of two releases about other people the second costs nothing, beside one that may be known; never is more told to
     be left than there is.
     """
@@ -99,7 +99,7 @@ def test_the_most_that_can_be_charged_counts_until_the_charge_is_told(world: Wor
     assert left(world) == "2"
 
 
-def test_what_is_approved_counts_as_spent_when_others_ask(open_world: World) -> None:
+def test_approved_requests_count_as_spent_for_others(open_world: World) -> None:
     world = open_world
     world.asked(epsilon="2")
     plan = world.call("amy", "POST", PLAN, {"items": ITEMS, "epsilon": "1.5"})
@@ -122,7 +122,7 @@ def test_the_slot_grows_with_the_declared_rows_and_the_cells() -> None:
 
 
 @pytest.mark.parametrize("slot", SLOTS)
-def test_whenever_it_ends_within_a_slot_it_is_told_at_its_end(slot: int) -> None:
+def test_an_answer_is_public_at_the_end_of_its_slot(slot: int) -> None:
     begins = 0
     for late, end in enumerate([*(one for one in SLOTS if one >= slot), 1200, 1800, 2400]):
         for finished in (begins + 0.001, (begins + end) / 2, float(end)):

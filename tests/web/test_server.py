@@ -122,9 +122,7 @@ def at_once(number: int, call: Callable[[int], object]) -> None:
         list(pool.map(call, range(number)))
 
 
-def test_slow_calls_have_places_of_their_own_and_keep_nobody_else_waiting(
-    open_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_calls_do_not_delay_quick_ones(open_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """All places for slow calls are taken, by more calls than there are places in all, and the others are answered."""
     world, done, begun = open_world, threading.Event(), threading.Semaphore(0)
     world.service.slow, world.service.quick = CapacityLimiter(2), CapacityLimiter(2)
@@ -179,13 +177,13 @@ def test_no_more_than_four_passwords_are_compared_at_once(world: World, monkeypa
     assert most == [4]
 
 
-def test_whoever_is_told_to_wait_is_told_how_long(world: World) -> None:
+def test_a_rate_limit_says_when_to_retry(world: World) -> None:
     object.__setattr__(world.service.authenticator, "calls", TokenBuckets(rate=0, burst=0))
     answer = world.http.get("/v1/me", headers={"Authorization": f"Bearer {world.tokens['ann']}"})
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
 
 
-def test_what_is_not_there_is_told_as_json(world: World) -> None:
+def test_an_unknown_address_is_answered_in_json(world: World) -> None:
     assert world.http.get("/nowhere").json()["error"]["type"] == "HttpError"
     assert world.http.delete("/v1/me").status_code == 405
 
@@ -204,7 +202,7 @@ def away(world: World, gone: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
-def test_a_database_that_is_gone_is_told_and_it_comes_back(kind: str, tmp_path: Path) -> None:
+def test_an_unreachable_database_is_reported_and_recovers(kind: str, tmp_path: Path) -> None:
     """To whoever calls, with a fix; a worker waits for it, and what was approved before is done after."""
     world = World(tmp_path, fresh_database() if kind == "postgres" else "").opened()
     key, worker, looks = world.asked(), world.worker(), iter((True, False))
@@ -241,7 +239,7 @@ ODD = [b'"a\\u0000b"', b'"\\ud800"', b"1e999", b"[" * 50 + b"]" * 50, b'{"\\ud80
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
-def test_what_no_database_keeps_is_the_mistake_of_whoever_sends_it(kind: str, tmp_path: Path) -> None:
+def test_text_that_no_database_stores_is_a_client_error(kind: str, tmp_path: Path) -> None:
     """Zero bytes, halves of characters, infinity, depth: in bodies, addresses and forms."""
     world = World(tmp_path, fresh_database() if kind == "postgres" else "").opened()
     sent = {"Authorization": f"Bearer {world.tokens['ann']}", "Idempotency-Key": "odd"}
@@ -261,12 +259,12 @@ def test_what_no_database_keeps_is_the_mistake_of_whoever_sends_it(kind: str, tm
     world.close()
 
 
-def test_nobody_is_sent_where_the_header_host_says(world: World) -> None:
+def test_no_redirect_follows_the_header_host(world: World) -> None:
     answer = world.http.get("/v1/me/", headers={"Host": "evil.example"})
     assert (answer.status_code, "location" in answer.headers) == (404, False)
 
 
-def test_where_the_ledger_is_is_not_told(open_world: World) -> None:
+def test_no_answer_names_the_address_of_the_ledger(open_world: World) -> None:
     """Neither when it is gone nor when too little is left, on any way to whoever asks."""
     world = open_world
     key, second = (world.asked(name, key=name, epsilon="2", approve=False) for name in ("ann", "amy"))
@@ -322,6 +320,6 @@ def test_the_status_of_an_error(kind: str, status: int) -> None:
     assert status_of(getattr(errors, kind)("x", fix="y")) == status
 
 
-def test_what_is_turned_away_has_a_status_of_its_own() -> None:
+def test_an_http_error_has_its_own_status() -> None:
     turned = (HttpError(418, "x", fix="y"), not_found("page"), forbidden(), conflict("x", "y"))
     assert [status_of(one) for one in turned] == [418, 404, 403, 409]

@@ -45,7 +45,7 @@ def test_headers_that_do_not_end_are_not_waited_for(hasty: World, sent: bytes) -
         assert time.monotonic() < begun + 10
 
 
-def test_whoever_is_in_time_is_served_and_may_call_again(hasty: World) -> None:
+def test_a_prompt_client_is_served_and_may_call_again(hasty: World) -> None:
     """Headers in two parts, a second call on the same connection: the limit is for each call by itself."""
     with socket.create_connection(("127.0.0.1", hasty.port), timeout=20) as client:
         for _ in range(3):
@@ -58,7 +58,7 @@ def test_whoever_is_in_time_is_served_and_may_call_again(hasty: World) -> None:
                 told += client.recv(65536)
 
 
-def test_an_answer_that_nobody_takes_is_not_kept(hasty: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unread_answer_is_dropped(hasty: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow reader gets it whole, as long as they take some of it."""
     monkeypatch.setattr(hasty.service, "_document", b"x" * 20_000_000)
     for taking in (False, True):

@@ -16,7 +16,7 @@ from tetraodon.web.state import State
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
-def test_what_was_done_stays_written(kind: str, tmp_path: Path) -> None:
+def test_the_audit_trail_cannot_be_changed(kind: str, tmp_path: Path) -> None:
     url = str(tmp_path / "ledger.db") if kind == "sqlite" else fresh_database()
     state = State(url)
     State(url).close()  # opening again changes nothing

@@ -13,7 +13,7 @@ from tests.web.studio_fixtures import POLICY, Visitor
 from tetraodon.web.studio import Studio
 
 
-def test_nobody_else_comes_in(studio: Studio, visitor: Visitor) -> None:
+def test_only_the_opened_browser_has_access(studio: Studio, visitor: Visitor) -> None:
     stranger = Visitor(studio, root="/guess")
     for target in ("/columns", "/text", "/status", "/assets/studio.js", "/?token=guess", "/"):
         assert stranger.ask("GET", target)[0] == 403

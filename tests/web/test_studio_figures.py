@@ -41,7 +41,7 @@ def test_of_a_hundred_guessers_at_most_so_many_are_right() -> None:
     assert [guessers(Fraction(epsilon)) for epsilon in ("0.001", "1/2", "1", "3", "50")] == [51, 63, 74, 96, 100]
 
 
-def test_what_cannot_be_planned_says_why_and_has_no_figures() -> None:
+def test_a_file_that_cannot_be_planned_has_a_reason_and_no_figures() -> None:
     found = figures(POLICY.replace("epsilon: 1", "epsilon: 0"))
     assert (found["items"], found["epsilon"]) == ([], None)
     assert "Fix:" in found["problem"]
@@ -74,7 +74,7 @@ def test_quantiles_are_drawn_as_quantiles(visitor: Visitor) -> None:
 @pytest.mark.parametrize("before", [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2)])
 @pytest.mark.parametrize("after", [Fraction(51, 100), Fraction(9, 10), Fraction(999, 1000)])
 @pytest.mark.parametrize(("steps", "releases"), [(1, 1), (3, 1), (2, 7)])
-def test_what_is_allowed_keeps_the_belief_and_a_little_more_does_not(
+def test_the_allowed_epsilon_keeps_the_belief_and_a_little_more_does_not(
     before: Fraction, after: Fraction, steps: int, releases: int
 ) -> None:
     belief = BeliefAllowed(before, after, steps, releases)
@@ -99,7 +99,7 @@ def test_beliefs_that_do_not_grow_are_refused() -> None:
     assert BeliefAllowed.read("10", "25", "2", "") == BeliefAllowed(Fraction(1, 10), Fraction(1, 4), 2, 1)
 
 
-def test_what_errors_need_is_what_a_plan_says() -> None:
+def test_the_epsilon_that_errors_need_is_that_of_the_plan() -> None:
     assert needed(POLICY) == {"problem": "", "needed": None}
     for error, enough in (("40", True), ("4", False)):
         text = POLICY.replace("histogram: age}", f"histogram: age, error: {error}}}")
@@ -189,7 +189,7 @@ def knowing(*known: dict[str, Any]) -> td.Policy:
         ({"marginal": ["sex", "area", "age"]}, tuple("01234567"), ("F and n", ("",) * MOST_COLUMNS), 180),
     ],
 )
-def test_a_known_figure_is_drawn_as_what_it_is(
+def test_known_figures_are_drawn_as_cells(
     fact: dict[str, Any], heads: tuple[str, ...], first: tuple[str, tuple[str, ...]], cells: int
 ) -> None:
     policy = knowing(fact)
@@ -227,7 +227,7 @@ def test_a_household_is_drawn_with_all_its_rows(visitor: Visitor) -> None:
     assert household(td.load_policy(visitor.studio.editor.path)) == household(None) == 1
 
 
-def test_the_attack_that_fits_is_played_and_told_as_the_gallery_does(visitor: Visitor) -> None:
+def test_the_fitting_attack_is_played_as_in_the_gallery(visitor: Visitor) -> None:
     assert [attack.name for attack in fitting_attacks(None)] == ["known-sums", "all-or-none"]
     story = find("all-or-none").run()
     page = visitor.see("/attack?name=all-or-none")

@@ -94,7 +94,7 @@ def test_targets() -> None:
     assert forms.target({}) is None
 
 
-def test_what_no_form_says_is_refused() -> None:
+def test_values_outside_the_forms_are_refused() -> None:
     for wrong in (lambda: forms.attribute({}, None), lambda: forms.secret({}), lambda: forms.question({})):
         with pytest.raises(PolicyError, match="choose one"):
             wrong()
@@ -126,7 +126,7 @@ def test_forms_edit_the_file_and_nothing_else_in_it(visitor: Visitor) -> None:
     assert td.load_policy(editor.path).epsilon == 2
 
 
-def test_what_cannot_be_done_is_said_on_the_page(visitor: Visitor) -> None:
+def test_a_refused_form_shows_its_reason_on_the_page(visitor: Visitor) -> None:
     for form, fields in (
         ("secret", {"name": "age"}),
         ("column", {"name": "age", "kind": "nonsense"}),

@@ -58,7 +58,7 @@ def test_nobody_is_shut_out(studio: Studio, visit: Any, width: int, scheme: str)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
-def test_the_file_stands_beside_and_may_be_edited(studio: Studio, visit: Any) -> None:
+def test_the_file_is_shown_next_to_the_page_and_can_be_edited(studio: Studio, visit: Any) -> None:
     page = visit(studio, viewport={"width": 1800, "height": 900})
     go(page, "budget")
     beside = page.locator("#beside")
@@ -252,7 +252,7 @@ def test_releases_that_could_be_are_drawn_anew_until_paused(studio: Studio, visi
     assert first.startswith("ages: the dashes are the made-up truth.")
 
 
-def test_a_change_of_the_file_by_somebody_else_is_told_while_one_looks(studio: Studio, visit: Any) -> None:
+def test_a_change_by_another_program_is_shown_on_an_open_page(studio: Studio, visit: Any) -> None:
     page = visit(studio)
     go(page, "choose")
     studio.editor.path.write_text(POLICY.replace("epsilon: 1", "epsilon: 2"))

@@ -94,7 +94,7 @@ def test_hostile_files_do_no_harm(visitor: Visitor) -> None:
         visitor.see(f"/{page}")
 
 
-def test_the_file_as_it_was_opened_stands_beside_it_on_release(visitor: Visitor) -> None:
+def test_the_release_page_shows_the_diff_to_the_opened_file(visitor: Visitor) -> None:
     assert "Nothing was changed" in visitor.see("/release")
     assert visitor.send("set", path='["budget", "epsilon"]', value="0.5")[0] == 303
     page = visitor.see("/release")

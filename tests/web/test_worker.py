@@ -36,7 +36,7 @@ def words(error: dict[str, object]) -> dict[str, object]:
     return {name: error[name] for name in ("what", "fix")}
 
 
-def test_a_table_that_does_not_fit_is_charged_and_told_in_the_same_words_as_any_failure(open_world: World) -> None:
+def test_a_table_that_does_not_fit_is_charged_and_reported_like_any_failure(open_world: World) -> None:
     """The analyst cannot tell a refusal because of the records from a table that is gone; the curator can."""
     world, told, notes = open_world, [], []
     tables = ["age,sex\n", "age\n20\n", None]
@@ -172,7 +172,7 @@ def little_room(size: int) -> Iterator[None]:
         resource.prlimit(server, resource.RLIMIT_FSIZE, (most, most))
 
 
-def test_a_full_disk_leaves_charged_or_nothing_and_what_is_paid_for_is_finished(open_world: World) -> None:
+def test_a_full_disk_leaves_a_charge_or_nothing_and_paid_releases_are_finished(open_world: World) -> None:
     """There is no room for a note of what is asked, for the charge, and for the report that was paid for."""
     world, seen = open_world, []
     ledger = (world.folder / "ledger.db").stat().st_size

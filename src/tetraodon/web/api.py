@@ -199,7 +199,7 @@ def whole(call: Call, name: str, otherwise: int, most: int) -> int:
     if not text:
         return otherwise
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > most:
-        raise HttpError(422, f"{name} is no whole number up to {most}", fix="write one")
+        raise HttpError(422, f"{name} must be a whole number up to {most}", fix="write digits only")
     return int(text)
 
 

@@ -150,7 +150,7 @@ class WebApp:
     async def _broken(self, request: Request, error: Exception) -> Response:
         """A bug: only its type is shown, because its text may hold data."""
         self._record(request.method, "", 500)
-        return self.refusal(HttpError(500, f"internal error: {type(error).__name__}", fix="tell whoever runs it"))
+        return self.refusal(HttpError(500, f"internal error: {type(error).__name__}", fix="report it to the operator"))
 
 
 async def read_body(request: Request, limit: int | None = None) -> bytes:

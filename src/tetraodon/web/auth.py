@@ -81,11 +81,9 @@ class Accounts:
     def add(self, by: str, name: str, role: str, password: str) -> None:
         """A new account. Without a password it signs in at the OpenID provider only."""
         if not _NAME.fullmatch(name):
-            raise HttpError(
-                422, "that is no name for an account", fix="write 1 to 32 of a-z, 0-9, dot, dash, underscore"
-            )
+            raise HttpError(422, "the account name is invalid", fix="write 1 to 32 of a-z, 0-9, dot, dash, underscore")
         if role not in ROLES:
-            raise HttpError(422, "that is no role", fix=f"use one of: {', '.join(ROLES)}")
+            raise HttpError(422, "the role is unknown", fix=f"use one of: {', '.join(ROLES)}")
         kept = self._kept(password) if password else ""
         with self._state.writing() as connection:
             if connection.execute(select(people.c.name).where(people.c.name == name)).one_or_none():

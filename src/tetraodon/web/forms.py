@@ -74,9 +74,9 @@ def submit(context: AppContext, sent: Submitted) -> Done:
         return form.submit(context, sent)
     except ValidationError as error:
         wrong = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"]) or "it"
-        raise HttpError(422, f"the form is not as it should be: {wrong}", fix="fill in every field") from None
+        raise HttpError(422, f"the form has an invalid field: {wrong}", fix="fill in every field") from None
     except (ValueError, RecursionError):
-        raise HttpError(422, "the form is not as it should be", fix="fill in every field") from None
+        raise HttpError(422, "the form is invalid", fix="fill in every field") from None
 
 
 def _asked(fields: Fields) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _asked(fields: Fields) -> dict[str, Any]:
     found = read_source(f"release:\n{fields.get('items', '')}\n").data
     items = found.get("release") if isinstance(found, dict) else None
     if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-        raise HttpError(422, "these are no items", fix="write lines such as `- {name: ages, histogram: age}`")
+        raise HttpError(422, "expected a list of items", fix="write lines such as `- {name: ages, histogram: age}`")
     return {"items": json.loads(json.dumps(items)), "epsilon": fields.get("epsilon") or None}
 
 

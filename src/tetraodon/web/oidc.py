@@ -174,7 +174,7 @@ def _endpoint(discovered: Mapping[str, Any], name: str) -> str:
 
 
 def _unusable(what: str) -> HttpError:
-    return HttpError(502, f"the OpenID provider {what}", fix="try again later, or ask whoever runs the server")
+    return HttpError(502, f"the OpenID provider {what}", fix="try again later, or ask the operator of the server")
 
 
 def _refused() -> HttpError:

@@ -86,7 +86,7 @@ class FairQueue:
         with self._lock:
             if list(self._waiting.values()).count(who) + (who in self._busy) >= MOST_OF_ONE:
                 raise HttpError(
-                    429, "too much is being worked out for you", fix="wait until some of it is told", after=5
+                    429, "too many of your calls are being computed", fix="wait until some are answered", after=5
                 )
             self._waiting[turn] = who
             self._give()

@@ -79,7 +79,7 @@ class PolicyEditor:
         with self.lock:
             if self.changed_elsewhere():
                 raise PolicyError(
-                    "the file was changed by somebody else meanwhile",
+                    "another program has changed the file meanwhile",
                     fix="look at the difference, and take one of both",
                 )
             if len(text.encode()) > SIZE_LIMIT:

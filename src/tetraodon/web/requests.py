@@ -182,8 +182,8 @@ def _refused(standing: Standing, found: Mapping[str, Any]) -> TetraodonError | N
         return BudgetExhausted(
             f"this release costs epsilon {shown_above(cost)}, and data set {account.dataset!r} has "
             f"{shown_below(standing.left)} left of {shown_below(account.total)}",
-            fix="ask for at most what is left, or wait until what is approved is told: until then the most that it can "
-            "cost counts as spent",
+            fix="ask for at most what is left, or wait until approved requests are answered, because until "
+            "then the most that they can cost counts as spent",
         )
     return _beyond() if standing.mine is not None and cost > standing.mine else None
 

@@ -114,11 +114,11 @@ def _parsed(kind: type[Body], content: bytes) -> Body:
         return kind.model_validate(storable_json(content))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        wrong = HttpError(422, f"the body is not as it should be: {first['msg']}", fix="see /openapi.json")
+        wrong = HttpError(422, f"the body is invalid: {first['msg']}", fix="see /openapi.json")
         wrong.where = ".".join(str(part) for part in first["loc"])
         raise wrong from None
     except (ValueError, RecursionError):
-        raise HttpError(400, "the body is no JSON that can be kept", fix="send JSON of whole characters") from None
+        raise HttpError(400, "the body is not JSON that can be stored", fix="send valid JSON in UTF-8") from None
 
 
 def _key(request: Request) -> str:

@@ -114,7 +114,7 @@ requests = Table(
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("moved", Integer, nullable=False, server_default="0"),
     Column("finished", Float),
-    Column("told", Text, nullable=False, server_default=""),  # an error document for whoever asked
+    Column("told", Text, nullable=False, server_default=""),  # an error document for the analyst
     Column("note", Text, nullable=False, server_default=""),  # what only a curator may see
     UniqueConstraint("person", "key"),
 )

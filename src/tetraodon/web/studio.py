@@ -183,7 +183,7 @@ class Studio(WebApp):
             return {"items": [], "problem": "" if plan is None else str(plan)}
         people = one(fields, "people") or "1000"
         if not people.isascii() or not people.isdigit() or len(people) > 7:
-            raise PolicyError("that is no number of people", fix="write one such as 1000")
+            raise PolicyError("the number of people is invalid", fix="write a whole number such as 1000")
         return simulated(plan, one(fields, "shape") or "hump", int(people))
 
     def status(self) -> dict[str, Any]:
