@@ -81,7 +81,7 @@ def test_a_plan_shows_its_table() -> None:
 def test_a_release_shows_a_chart_for_every_answer_of_more_than_one_number(release: Release) -> None:
     page = shown(release)
     pictures = [attributes for tag, attributes in page.found if tag == "img"]
-    assert len(pictures) == sum(len(answer.columns["lower"]) > 1 for answer in release)
+    assert len(pictures) == sum(len(answer.columns["lower"]) > 1 for answer in release.values())
     for picture in pictures:
         kind, _, data = str(picture["src"]).partition(",")
         assert kind == "data:image/svg+xml;base64"

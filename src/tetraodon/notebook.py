@@ -99,7 +99,7 @@ def _release(release: Release) -> Iterator[Piece]:
     policy = release.plan.policy
     told = f"Released on {date_text(release.when)}. It lost epsilon {shown_above(release.plan.epsilon)}."
     yield Piece(policy.title or policy.dataset, [told])
-    for place, answer in enumerate(release):
+    for place, answer in enumerate(release.values()):
         yield from _answer(answer, release.errors_together.get(answer.name), drawn=place < MOST_CHARTS)
     for named in release.names.values():
         yield from _pieces(named)

@@ -84,7 +84,7 @@ def test_what_the_office_says_and_what_says_nothing_is_shown(capsys: pytest.Capt
         "release": [{"name": "pay", "mean": "pay", "title": "What people earn", "notes": "Before taxes."}],
     }
     release = release_with(td.load_policy(document), pl.DataFrame({"pay": [1]}).head(0), silent)
-    show_release(release, list(release), [], 5)
+    show_release(release, list(release.values()), [], 5)
     shown = capsys.readouterr().out
     assert "An Office\nKontakt: ask@office.example\n" in shown
     assert "pay: What people earn" in shown

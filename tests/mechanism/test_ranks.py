@@ -90,7 +90,7 @@ def test_it_is_released_verified_and_read_back() -> None:
     assert {item.mechanism for item in made.plan} == {"ranks"}
     assert all(check.passed for check in td.verify("out"))
     back = td.load_release("out")
-    for answer in made:
+    for answer in made.values():
         assert back[answer.name].document() == answer.document()
     columns = made["all"].columns
     assert list(columns) == ["quantile", "x", "lower", "upper"]

@@ -13,6 +13,7 @@ from tetraodon.query.contribution import Among, Contribution, One, Prefix, Table
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.number import Number
 from tetraodon.query.smooth import Hats, Ramps
+from tetraodon.query.squared import Squared
 
 DOMAIN = Domain((Attribute("a", Integers(0, 3)), Attribute("b", Integers(-1, 1))))
 HOLDS = np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 1]], np.bool_)
@@ -97,3 +98,9 @@ def test_rows_that_are_too_large_are_refused_before_they_are_written() -> None:
     part = Among(Prefix("a", 1000, 1000), ("a", "b"), sizes, ("b",), np.ones(100, np.bool_).tobytes(), (0,), (1000,))
     with pytest.raises(Refused, match="too large to be written out"):
         part.columns()
+
+
+def test_squares_beyond_64_bits_are_those_of_one_record_too() -> None:
+    """An array of one long number is a Python integer, which NumPy does not put beside short ones."""
+    part = Among(Squared(Table(("a",), np.array([[10**12]]))), ("a", "b"), (1, 2), ("b",), bytes([0, 1]), (0,), (1,))
+    assert [int(part.alone(np.array(code))) for code in (0, 1)] == [0, 10**24]

@@ -55,7 +55,7 @@ def test_answers_are_capped_sums_over_people() -> None:
     release = release_with(td.load_policy(BASE), TABLE, silent)
     assert release["sum"].columns["total"].tolist() == [sum(capped(5.5))] == [11.0]
     assert release["each"].columns["mean"].tolist() == pytest.approx([sum(capped(5.5)) / 3])
-    for answer in release:
+    for answer in release.values():
         lower, upper = answer.columns["lower"][0], answer.columns["upper"][0]
         assert 0 <= lower <= next(iter(answer.columns.values()))[0] <= upper
 

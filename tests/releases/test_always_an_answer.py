@@ -88,7 +88,7 @@ def test_a_random_policy_ends_in_an_answer_or_in_a_refusal_that_costs_nothing(se
             return
         released = release(plan, table, ledger=ledger)
         assert [entry.state for entry in ledger.entries("d")] == ["settled"]
-    for answer in released:
+    for answer in released.values():
         for name, column in answer.columns.items():
             if name in ("count", "lower", "upper"):
                 assert np.isfinite(np.asarray(column, float)).all()
@@ -97,7 +97,7 @@ def test_a_random_policy_ends_in_an_answer_or_in_a_refusal_that_costs_nothing(se
 
 def assert_agreement(released: Release) -> None:
     """All tables count as many records as each other, and whole ones are whole."""
-    tables = [answer.table for answer in released if answer.values is not None]
+    tables = [answer.table for answer in released.values() if answer.values is not None]
     for whole in (False, True):
         same = [float(table.values.sum()) for table in tables if table.whole == whole]
         assert not same or max(same) - min(same) < 1e-6 * (1 + max(map(abs, same)))

@@ -66,7 +66,7 @@ def test_counts_are_whole_agree_and_have_what_was_measured_beside_them(table: pl
     ]
     policy = td.load_policy({**POLICY, "release": release})
     made = release_with(policy, table, lambda shape: np.random.default_rng(3).integers(-60, 40, shape))
-    for answer in made:
+    for answer in made.values():
         for name in ("count", "at_most", "lower", "upper"):
             if name in answer.columns:
                 assert answer.columns[name].dtype == np.int64
@@ -119,7 +119,7 @@ def test_frames_hold_every_answer_with_its_interval(policy: td.Policy, table: pl
     release = release_with(policy, table, lambda shape: np.random.default_rng(5).integers(-9, 9, shape))
     assert release["ages"].to_polars().shape == (20, 6)
     assert len(release["ages"].document()["age"]) == 20
-    for answer in release:
+    for answer in release.values():
         polars, pandas = answer.to_polars(), answer.to_pandas()
         assert polars.columns == list(pandas.columns) == list(answer.columns)
         word = polars.columns[polars.columns.index("lower") - 1]

@@ -62,7 +62,7 @@ def test_each_kind_has_its_columns() -> None:
 def test_intervals_hold_their_estimates() -> None:
     rng = np.random.default_rng(3)
     release = release_with(td.load_policy(POLICY), TABLE, lambda shape: rng.integers(-20, 20, shape))
-    for answer in release:
+    for answer in release.values():
         columns = answer.columns
         number = next((columns[word] for word in ("count", "at_most") if word in columns), None)
         if number is not None:
@@ -142,5 +142,5 @@ def test_no_interval_of_a_count_begins_below_zero(tmp_path: Path) -> None:
             asked = [made.ask(f"x = '{x}'") for x in "abc"] + [made["ages"].between(low, 9) for low in (5, 8)]
             below += sum(one < 0 for one in asked)
             assert all(0 <= one.lower <= one.upper for one in asked)
-            assert all(answer.columns["lower"].min() >= 0 for answer in made)
+            assert all(answer.columns["lower"].min() >= 0 for answer in made.values())
     assert below

@@ -65,7 +65,7 @@ def test_any_noise_gives_tables_that_agree(
     rng = np.random.default_rng(seed)
     made = release_with(policy, table, lambda shape: rng.integers(-reach, reach, shape))
     assert disagreement(made) < (1e-6 * (1 + reach) if not whole else 1e-9)
-    for answer in made:
+    for answer in made.values():
         for column in answer.columns.values():
             if column.dtype.kind == "f":
                 assert np.isfinite(column).all()

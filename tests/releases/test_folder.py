@@ -43,7 +43,7 @@ def test_parquet_and_csv_say_the_same(written: Path) -> None:
 
 def test_reading_it_back_gives_the_same_answers(written: Path) -> None:
     release = td.load_release(written)
-    for answer in release:
+    for answer in release.values():
         stated = pl.read_parquet(written / "answers" / f"{answer.name}.parquet")
         for name, column in answer.columns.items():
             if column.dtype.kind == "f":

@@ -181,7 +181,7 @@ def test_answers_are_about_the_part(released: td.Release) -> None:
 def test_a_part_is_verified_read_back_and_told(released: td.Release, tmp_path: Path) -> None:
     assert all(check.passed for check in td.verify(tmp_path / "out") if not check.what.startswith("signature"))
     again = td.load_release(tmp_path / "out")
-    for answer in released:
+    for answer in released.values():
         assert {n: v.tolist() for n, v in again[answer.name].columns.items()} == {
             n: v.tolist() for n, v in answer.columns.items()
         }

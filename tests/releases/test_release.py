@@ -11,7 +11,7 @@ import tetraodon as td
 
 def test_every_item_has_its_answer(policy: td.Policy, table: pl.DataFrame) -> None:
     release = release_with(policy, table, silent)
-    assert [answer.name for answer in release] == [item.name for item in policy.items]
+    assert list(release) == [item.name for item in policy.items]
     assert len(release) == len(policy.items)
     assert release["ages"].kind == "histogram"
     with pytest.raises(td.QueryError, match="did you mean 'older'"):

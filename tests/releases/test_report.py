@@ -110,7 +110,7 @@ def test_every_answer_has_a_section_a_chart_a_table_and_its_files(release: Relea
     reader = read(report_html(release))
     ids = {attributes.get("id") for _, attributes in reader.tags}
     links = {attributes.get("href") for _, attributes in reader.tags}
-    for answer in release:
+    for answer in release.values():
         single = len(answer.columns["lower"]) == 1
         assert f"answer-{answer.name}" in ids
         assert (f"spec-{answer.name}" in ids) is not single
@@ -124,7 +124,7 @@ def test_every_answer_has_a_section_a_chart_a_table_and_its_files(release: Relea
 
 def test_the_answers_come_first(release: Release) -> None:
     page = report_html(release)
-    places = [page.index(f'id="answer-{answer.name}"') for answer in release]
+    places = [page.index(f'id="answer-{answer.name}"') for answer in release.values()]
     assert sorted(places) == places
     assert places[-1] < page.index('id="promise"') < page.index('id="together"') < page.index('id="reading"')
 
@@ -157,7 +157,7 @@ def test_items_that_do_not_add_up_are_explained(release: Release, table: pl.Data
 
 
 def test_exact_answers_say_so(release: Release) -> None:
-    exact = [answer.name for answer in release if answer.item.mechanism == "exact"]
+    exact = [answer.name for answer in release.values() if answer.item.mechanism == "exact"]
     assert exact
     assert read(report_html(release)).text.count("Published exactly: no secret changes it") == len(exact)
 

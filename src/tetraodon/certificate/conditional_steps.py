@@ -73,7 +73,10 @@ def public_classes(name: str, size: int, queries: Sequence[Weighted]) -> Iterato
         for part in parts
         if name not in part.inner.names
     ]
-    kinds = np.unique(np.concatenate(rows, axis=1), axis=0, return_inverse=True)[1].ravel()
+    bits = np.ascontiguousarray(
+        np.packbits(np.concatenate(rows, axis=1), axis=1)
+    )  # rows are compared as bytes, not field by field
+    kinds = np.unique(bits.view(f"V{bits.shape[1]}").ravel(), return_inverse=True)[1]
     for kind in range(int(kinds.max()) + 1):
         yield np.flatnonzero(kinds == kind)
 

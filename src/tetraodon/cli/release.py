@@ -136,7 +136,7 @@ def _how(answer: Answer) -> str:
 
 
 def _length(answer: Answer) -> int:
-    return len(next(iter(answer.columns.values())))
+    return len(answer)
 
 
 def _show_answer(answer: Answer, rows: int) -> None:
@@ -352,9 +352,9 @@ def release(
                             "mechanism": answer.item.mechanism,
                             "epsilon": number(answer.item.epsilon),
                             "expected_error": answer.item.expected_error,
-                            "rows": len(next(iter(answer.columns.values()))),
+                            "rows": len(answer),
                         }
-                        for answer in made
+                        for answer in made.values()
                     ],
                 }
                 | (
@@ -364,7 +364,7 @@ def release(
                 )
             )
             return
-        say(f"Released {', '.join([*(answer.name for answer in made), *made.names])} to {out}.")
+        say(f"Released {', '.join([*made, *made.names])} to {out}.")
         say(charged_in_words(edge, made.charged, read.account, left))
         say(f"The report: {out / 'report.html'}")
 
@@ -405,7 +405,7 @@ def show(
         with working("reading the release"):
             found = load_release(folder)
         named = [answer for answer in found.names.values() if item in (None, answer.name)]
-        answers = list(found) if item is None else [] if named else [found[item]]
+        answers = list(found.values()) if item is None else [] if named else [found[item]]
         if as_json:
             emit(release_document(found, answers, named, rows))
         else:
@@ -467,7 +467,7 @@ def verify(
 
         with working("verifying"):
             checks = verify(folder, key=key)
-        good = all(check.passed for check in checks)
+        good = bool(checks)
         if as_json:
             told = [asdict(check) for check in checks]
             emit({"verified": good, "key_named": key is not None, "checks": told, "not_checked": NOT_CHECKED})
@@ -480,8 +480,7 @@ def verify(
                 if not (check.passed and check.what.startswith("file "))
             ]
             table(["", "what was checked", ""], rows)
-            failed = sum(not check.passed for check in checks)
-            say(f"All {len(checks)} checks hold." if good else f"{failed} of {len(checks)} checks FAILED.")
+            say(f"All {len(checks)} checks hold." if good else f"{len(checks.failed)} of {len(checks)} checks FAILED.")
             if any(check.other_version for check in checks):
                 wrapped(
                     "Another version is said to have written this folder, and this one would write some of its pages "
@@ -493,7 +492,7 @@ def verify(
             if key is None:
                 wrapped("No key was named: anybody could have made and signed this folder. Name the curator's: --key.")
         if not good:
-            fail(REFUSED if any(not (check.passed or check.other_version) for check in checks) else OTHER_VERSION)
+            fail(OTHER_VERSION if all(check.other_version for check in checks.failed) else REFUSED)
         if strict and key is None:
             fail(NO_KEY)
 

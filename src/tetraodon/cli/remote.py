@@ -76,5 +76,5 @@ def release(chosen: Server, policy: str, purpose: str | None, out: Path, *, as_j
         report = str(out / "report.html")
         emit({"dataset": people.name, "folder": str(out), "report": report, "charged": made.charged})
         return
-    say(f"Released {', '.join(answer.name for answer in made)} to {out}, verified.")
+    say(f"Released {', '.join(made)} to {out}, verified.")
     say(f"Charged epsilon {made.charged} to {people.name}.")

@@ -87,13 +87,14 @@ class Among:
 
     def alone(self, x: Ints) -> Ints:
         holds, cell = self._seen(x)
-        return np.where(holds, self.inner.alone(cell), 0)
+        return np.where(holds, np.asarray(self.inner.alone(cell)), 0)
 
     def apart(self, x: Ints, y: Ints) -> Ints:
         """Why  where the condition holds for one of two records only, all that this one adds is moved."""
         (here, a), (there, b) = self._seen(x), self._seen(y)
-        moved = np.where(here & there, self.inner.apart(a, b), 0)
-        return np.where(here & ~there, self.inner.alone(a), np.where(there & ~here, self.inner.alone(b), moved))
+        moved, one, other = (np.asarray(part) for part in (self.inner.apart(a, b), *map(self.inner.alone, (a, b))))
+        moved = np.where(here & there, moved, 0)
+        return np.where(here & ~there, one, np.where(there & ~here, other, moved))
 
     def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
         return None

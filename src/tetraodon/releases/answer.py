@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,7 @@ import numpy as np
 from tetraodon.certificate.nonlinear_loss import choices_of
 from tetraodon.display import Displayed
 from tetraodon.domain import Attribute, Domain, Integers, Value
-from tetraodon.errors import DomainError, QueryError
+from tetraodon.errors import DomainError, QueryError, did_you_mean
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.exact.rational import Number, rational
 from tetraodon.inference.consistency import Margin
@@ -499,7 +499,12 @@ def _place(measured: Contribution, asked: Sequence[Contribution]) -> int:
 
 
 class AnswerColumns(Displayed, ABC):
-    """What is told of one item: columns of equal length, in the forms that analysts want."""
+    """The answer to one item: columns of equal length, in the forms that analysts want."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the item."""
 
     @property
     @abstractmethod
@@ -515,6 +520,25 @@ class AnswerColumns(Displayed, ABC):
         """The answer as a pandas frame."""
         frame: pandas.DataFrame = frame_of("pandas", self.columns)
         return frame
+
+    def __getitem__(self, column: str) -> Any:
+        """A column by its name."""
+        try:
+            return self.columns[column]
+        except KeyError:
+            raise QueryError(f"the answer has no column {column!r}", fix=did_you_mean(column, self.columns)) from None
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Its rows, so that `pandas.DataFrame(answer)` is its table; `to_pandas` is faster for a large one."""
+        names = tuple(self.columns)
+        return (dict(zip(names, row, strict=True)) for row in zip(*self.columns.values(), strict=True))
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Its columns for polars, pyarrow and DuckDB, by the Arrow PyCapsule interface."""
+        return import_module("pyarrow").table(dict(self.columns)).__arrow_c_stream__(requested_schema)
 
     def document(self) -> Mapping[str, Any]:
         """Columns as lists, for JSON."""
@@ -572,7 +596,7 @@ class Answer(AnswerColumns):
     @cached_property
     def remark(self) -> str:
         """What readers must know of numbers that say nothing, such as a mean of nobody; empty where there are none."""
-        query, rows = self.item.item.query, len(next(iter(self.columns.values())))
+        query, rows = self.item.item.query, len(self)
         if not isinstance(query, Derived) or not self.item.strategy.noisy:
             return ""
         silent = int(query.says_nothing(self.columns, self.domain).sum())
@@ -629,7 +653,7 @@ class Answer(AnswerColumns):
         return table.add_up(cells_where(table, names, holds))
 
     def __repr__(self) -> str:
-        return f"<Answer {self.name}: {self.kind}, {len(next(iter(self.columns.values())))} rows>"
+        return f"<Answer {self.name}: {self.kind}, {len(self)} rows>"
 
 
 def frame_of(name: str, columns: Columns) -> Any:

@@ -153,7 +153,7 @@ def _cells(release: Release) -> Iterator[dict[str, Any]]:
         "release folder, or in a copy of it: a notebook that is saved has changed, and `tetraodon verify` will say so.",
     )
     yield _code("import tetraodon as td", "", 'release = td.load_release(".")', "release.plan.policy")
-    for answer in release:
+    for answer in release.values():
         yield _text(f"## {answer.name}", answer.sentence)
         yield _code(f"release[{json.dumps(answer.name)}]")
     for named in release.names.values():
@@ -193,7 +193,7 @@ def fill_files(release: Release, folder: Path) -> None:
     """Write every file of a release but release.json. The same release always writes the same."""
     (folder / "answers").mkdir()
     (folder / "measurements").mkdir()
-    for answer in release:
+    for answer in release.values():
         write_columns(folder / "answers" / answer.name, dict(answer.columns))
     for name, arrays in release.measured.items():
         write_columns(folder / "measurements" / name, _flat(arrays), csv=False)
@@ -246,8 +246,8 @@ def manifest_of(release: Release, files: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _readme(release: Release) -> str:
-    first = next(iter((*release, *release.names.values())))
-    where = ".names" if first.name in release.names else ""
+    first = next(iter((*release, *release.names)))
+    where = ".names" if first in release.names else ""
     policy = release.plan.policy
     return f"""# {policy.title or policy.dataset}
 
@@ -256,12 +256,12 @@ off they can be.
 
     import tetraodon as td
     release = td.load_release(".")
-    release{where}["{first.name}"].to_polars()
+    release{where}["{first}"].to_polars()
 
 or without Tetraodon:
 
     import polars
-    polars.read_parquet("answers/{first.name}.parquet")
+    polars.read_parquet("answers/{first}.parquet")
 
 `release.ipynb` is a notebook that shows all of them. Run it in a copy of this folder.
 

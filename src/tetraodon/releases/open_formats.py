@@ -241,7 +241,7 @@ def table_files(release: Release) -> list[TableFile]:
             " ".join((answer.sentence, *answer.item.item.notes)),
             tuple(fields_of(answer.columns, units)),
         )
-        for answer in release
+        for answer in release.values()
     ]
     told = release.names.values()
     return found + [

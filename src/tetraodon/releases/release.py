@@ -34,8 +34,8 @@ SUREST = 1 - Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, eq=False)
-class Release(Displayed):
-    """Answers by name, inferred from noisy measurements that a plan with its certificate asked for (`infer`).
+class Release(Displayed, Mapping[str, Answer]):
+    """A mapping from names to answers, inferred from the noisy measurements of a certified plan (`infer`).
 
     `when` is the UTC day of the release; `charged` what the ledger took for it, as text.
     """
@@ -46,7 +46,7 @@ class Release(Displayed):
     charged: str
     answers: Mapping[str, Answer]
     names: Mapping[str, NamesAnswer] = field(default_factory=dict)
-    """What was told of columns of open text. Iterating over a release gives the other answers."""
+    """The released names of columns of open text; the mapping holds the other answers."""
     inference: Inference = Inference.COMBINED
     chained: str = ""
     """The hash of its charge in the ledger's chain."""
@@ -58,8 +58,11 @@ class Release(Displayed):
             fix = f"write release.names[{name!r}]" if name in self.names else did_you_mean(name, self.answers)
             raise QueryError(f"the release has no item {name!r}", fix=fix) from None
 
-    def __iter__(self) -> Iterator[Answer]:
-        return iter(self.answers.values())
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.answers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.answers
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -80,7 +83,7 @@ class Release(Displayed):
         The interval holds the truth with at least the `confidence`: 95, 95% and 0.95 are the same. The answer is an
         `Estimate`; to a SELECT with `group by` it is a dict with one for each group.
         """
-        return ask(tuple(self), self.plan.policy, condition, confidence)
+        return ask(tuple(self.values()), self.plan.policy, condition, confidence)
 
 
 def infer(

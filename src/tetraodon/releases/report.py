@@ -413,11 +413,11 @@ def report_html(release: Release) -> str:
     Post  it refers to nothing outside its folder; no text of the policy file is ever read as HTML or as a script.
     """
     policy = release.plan.policy
-    answers = [_answer(release, answer) for answer in release]
+    answers = [_answer(release, answer) for answer in release.values()]
     answers += [named_answer(answer) for answer in release.names.values()]
     told = explain(policy)
     drawing = [vega_bundle()] if any(answer["chart"] for answer in answers) else []
-    whole = [answer for answer in release if answer.item.item.whole and answer.item.strategy.noisy]
+    whole = [answer for answer in release.values() if answer.item.item.whole and answer.item.strategy.noisy]
     return page_html(
         "release.html.j2",
         [*drawing, page_script()],
@@ -425,7 +425,7 @@ def report_html(release: Release) -> str:
         title=policy.title or policy.dataset,
         day=release.when,
         released=date_text(release.when) if policy.publisher.language == OURS else release.when,
-        lede=NOISY if release.names or any(answer.item.strategy.noisy for answer in release) else EXACT,
+        lede=NOISY if release.names or any(answer.item.strategy.noisy for answer in release.values()) else EXACT,
         facts=_facts(release),
         links=[
             *((f"answer-{answer['name']}", answer["title"], answer["theirs"]) for answer in answers),
@@ -435,7 +435,7 @@ def report_html(release: Release) -> str:
         promise=_promise(policy, told),
         together=list(_together(release)),
         whole=bool(whole),
-        others=_listed(a.name for a in release if not a.item.item.whole and a.values is not None),
+        others=_listed(a.name for a in release.values() if not a.item.item.whole and a.values is not None),
         differ=_differing(whole),
         chained=hash_in_words(release.chained),
     )

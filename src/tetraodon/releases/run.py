@@ -34,7 +34,6 @@ from tetraodon.releases.plan import plan as planned
 from tetraodon.releases.pricing import governing_certificate, terms
 from tetraodon.releases.release import Release, infer
 
-DEFAULT_LEDGER = "sqlite:///tetraodon.db"
 DRAWN = "measured.npz"
 """The noisy numbers, kept between drawing and publishing them."""
 
@@ -43,7 +42,7 @@ def release(
     plan: Plan | AnyPolicy,
     table: Source,
     *,
-    ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
+    ledger: Ledger | str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     resume: bool = False,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +74,33 @@ class Check:
     passed: bool
     detail: str
     other_version: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Every check of a folder. It is true only if all of them passed: `if td.verify(folder):` reads as it should."""
+
+    checks: tuple[Check, ...]
+
+    def __bool__(self) -> bool:
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that did not pass."""
+        return tuple(check for check in self.checks if not check.passed)
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    def __repr__(self) -> str:
+        failed = self.failed
+        if not failed:
+            return f"<Verification: all {len(self)} checks passed>"
+        return f"<Verification: {len(failed)} of {len(self)} checks FAILED: {', '.join(one.what for one in failed)}>"
 
 
 def verify(path: str | Path) -> list[Check]:
@@ -156,7 +183,7 @@ def _check_contents(folder: Path, release: Release, manifest: Mapping[str, Any])
     with tempfile.TemporaryDirectory() as place:
         again = Path(place)
         fill_files(release, again)
-        for answer in (*release, *release.names.values()):
+        for answer in (*release.values(), *release.names.values()):
             name = f"answers/{answer.name}"
             same = same_columns(folder / f"{name}.parquet", dict(answer.columns))
             same = same and same_cells(folder / f"{name}.csv", (again / f"{name}.csv").read_text(encoding="utf-8"))

@@ -33,7 +33,6 @@ from tetraodon.policy.policy import Policy
 from tetraodon.query.condition.read import truth_table
 from tetraodon.releases.counting import check_not_empty, open_policy_table, whole_table
 from tetraodon.releases.reprice import check_same_data
-from tetraodon.releases.run import DEFAULT_LEDGER
 from tetraodon.untrusted_files import plain_file, read_json
 from tetraodon.views.estimate import level
 from tetraodon.views.perturbation import Loss, Perturbation, fall_of, geometric, perturbation
@@ -50,7 +49,7 @@ def perturb(
     *,
     epsilon: Number,
     loss: Loss | None = None,
-    ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
+    ledger: Ledger | str | os.PathLike[str],
     out: str | os.PathLike[str] = "perturbed",
     force: bool = False,
     resume: bool = False,

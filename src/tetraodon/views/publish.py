@@ -29,7 +29,6 @@ from tetraodon.releases.counting import (
 )
 from tetraodon.releases.pricing import Quote, checked
 from tetraodon.releases.reprice import check_same_data, check_same_size
-from tetraodon.releases.run import DEFAULT_LEDGER
 from tetraodon.views.channel import SourceChannel
 from tetraodon.views.folder import fill_folder, stated_plan
 from tetraodon.views.plan import ViewPlan, plan_view
@@ -47,7 +46,7 @@ def publish(
     table: Source,
     *,
     adversary: Adversary | None = None,
-    ledger: Ledger | str | os.PathLike[str] = DEFAULT_LEDGER,
+    ledger: Ledger | str | os.PathLike[str],
     out: str | os.PathLike[str] = "view",
     force: bool = False,
     resume: bool = False,

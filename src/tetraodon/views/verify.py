@@ -25,6 +25,7 @@ from tetraodon.releases.folder import MANIFEST as RELEASE
 from tetraodon.releases.untrusted_parquet import parquet_rows, read_batches
 from tetraodon.releases.verify import (
     Check,
+    Verification,
     check_files,
     check_policy,
     check_statements,
@@ -260,8 +261,8 @@ def _check_plan(plan: ViewPlan, manifest: Mapping[str, Any]) -> Check:
 # One word, `verify`, for a release folder and a view folder.
 
 
-def verify(folder: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None) -> list[Check]:
-    """Check a release or view folder without its data.
+def verify(folder: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None) -> Verification:
+    """Check a release or view folder without its data: true if every check passed.
 
     It recomputes every hash and certificate, and says who signed the folder; with `key`, a public key that you trust, a
     file with one or its fingerprint, it must be signed with that; without it, anybody may have made the folder.
@@ -273,7 +274,7 @@ def verify(folder: str | os.PathLike[str], *, key: str | os.PathLike[str] | None
     folder = Path(folder)
     view = is_view(folder)
     checks = verify_view(folder) if view else verify_folder(folder)
-    return checks + _signature(folder, MANIFEST if view else RELEASE, key)
+    return Verification((*checks, *_signature(folder, MANIFEST if view else RELEASE, key)))
 
 
 def is_view(folder: Path) -> bool:

@@ -445,6 +445,13 @@ def _squares(graph: SecretGraph, queries: Sequence[Weighted], pair: tuple[Any, A
 
 def _height(graph: SecretGraph, query: LinearQuery, unlisted: bool) -> int:
     """A whole number of units by which no answer of a query moves more between neighbours."""
+    key = ("height", query)
+    if key not in graph.remembered:
+        graph.remembered[key] = _found_height(graph, query, unlisted)
+    return int(graph.remembered[key])
+
+
+def _found_height(graph: SecretGraph, query: LinearQuery, unlisted: bool) -> int:
     by_sequence = _by_sequence(graph, query, unlisted)
     if by_sequence is not None:
         return by_sequence
@@ -491,7 +498,7 @@ def _along_rows(classes: Classes, query: LinearQuery) -> int | None:
     """The most that neighbours move any one answer."""
     space = answer_space(classes, [(query, Fraction(1))])
     x, y = classes.inside
-    alone = int(np.abs(space.rows[:, x] - space.rows[:, y]).max(initial=0))
+    alone = max((int(np.abs(row[x] - row[y]).max(initial=0)) for row in space.rows), default=0)
     found, exact, _ = farthest_together(reach_of_rows(space), None)
     if found is not None and not exact:
         return None
