@@ -26,8 +26,9 @@ from benchmarks.data import real
 from benchmarks.runs import row
 from tetraodon.domain import Attribute, Domain, Grid, Integers
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans.estimator import Method, PolicyKMeans, plan_kmeans
+from tetraodon.mechanism.kmeans.estimator import PolicyKMeans
 from tetraodon.mechanism.kmeans.lloyd import first_centres
+from tetraodon.mechanism.kmeans.plan import Method, plan_kmeans
 from tetraodon.policy.attribute_graph import Blocks, Everything, Within
 from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.policy import Policy

@@ -19,9 +19,11 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.register_profile("searching", settings.get_profile("patient"), derandomize=False)
 settings.load_profile(os.environ.get("TETRAODON_EXAMPLES", "patient"))
 
-# A shell lets what it starts in the background ignore Ctrl-C, and so would processes that tests start and stop with it.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell lets what it starts in the background ignore Ctrl-C, and nohup what it starts ignore a hang-up. So would the
+# processes that tests start, and stop by these signals.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 LONG = (
     "spark",

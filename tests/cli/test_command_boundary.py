@@ -233,8 +233,9 @@ def test_ctrl_c_while_writing_leaves_nothing_half_written(
     def pressed(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder, "manifest_of", pressed)
-    found = run_json("release", "people.policy.yaml", "people.csv", "--force", code=130)
+    with monkeypatch.context() as patched:
+        patched.setattr(folder, "manifest_of", pressed)
+        found = run_json("release", "people.policy.yaml", "people.csv", "--force", code=130)
     assert found["error"]["type"] == "Interrupted"
     assert found["error"]["fix"] == release_commands.STATES["writing the report"]
     assert {path: path.read_bytes() for path in released.rglob("*") if path.is_file()} == before
@@ -257,7 +258,7 @@ def test_ctrl_c_in_the_middle_of_a_long_count(place: Path) -> None:
     assert subprocess.run([sys.executable, "-m", "tetraodon.cli.main", "ledger", "open", "long.yaml"]).returncode == 0
     code = (
         "import sys\n"
-        "from tetraodon.cli import release_commands as commands\n"
+        "from tetraodon.cli import release as commands\n"
         "from tetraodon.cli.main import main\n"
         "follow = commands.follow\n"
         "commands.follow = lambda edge, _: follow(edge, lambda stage: print(stage, file=sys.stderr, flush=True))\n"

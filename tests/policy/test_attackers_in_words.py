@@ -17,7 +17,8 @@ from tetraodon.policy.promise_words import (
     against_whom,
     beliefs,
     cost_of_dependence,
-    how_releases_add_up,
+    kind_of,
+    said,
     view_sentences,
 )
 
@@ -38,8 +39,10 @@ def test_groups_and_chains_say_what_they_cost() -> None:
 
 
 def test_only_what_adds_up_is_said_to_add_up() -> None:
-    assert "do not simply add up" in how_releases_add_up(read([{"chain": CHAIN}]).attackers)
-    assert "all releases from the same data add up" in how_releases_add_up(read(["independent"]).attackers)
+    assert "do not simply add up" in said("releases_add_up", kind_of(read([{"chain": CHAIN}]).attackers))[0]
+    assert (
+        "all releases from the same data add up" in said("releases_add_up", kind_of(read(["independent"]).attackers))[0]
+    )
 
 
 POLICY = {

@@ -9,7 +9,7 @@ from tests.policy.mistakes import small
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.errors import PolicyError
-from tetraodon.policy.build_domain import code_of
+from tetraodon.policy.build import code_of
 from tetraodon.policy.load import load_policy
 
 ATTRIBUTES = {

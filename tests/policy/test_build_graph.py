@@ -14,7 +14,7 @@ from tests.policy.mistakes import small
 from tetraodon.domain import Attribute, Categories, Integers
 from tetraodon.errors import PolicyError, Refused
 from tetraodon.policy.attribute_graph import Blocks, Everything, Pairs, Public, Within
-from tetraodon.policy.build_graph import members, partition
+from tetraodon.policy.build import members, partition
 from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.secret_graph import ABSENT, SecretGraph

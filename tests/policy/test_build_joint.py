@@ -8,7 +8,7 @@ import pytest
 
 import tetraodon as td
 from tetraodon.errors import PolicyError
-from tetraodon.policy.build_graph import regions
+from tetraodon.policy.build import regions
 from tetraodon.policy.joint_graph import JointMetric, Regions
 
 

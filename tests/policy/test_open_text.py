@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tetraodon as td
-from tetraodon.policy.open_text import NamesItem, OpenText
+from tetraodon.policy.policy import NamesItem, OpenText
 
 BASE: dict[str, Any] = {
     "dataset": "d",

@@ -13,6 +13,7 @@ from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.promise_words import forgiven, people, secret_sentences, shown_epsilon
+from tetraodon.policy.promise_words import said as filled_in
 
 NUMBER = {"integer": [0, 9]}
 
@@ -80,8 +81,13 @@ def policy(**budget: object) -> Policy:
     return load_policy({"dataset": "d", "attributes": {"a": {"integer": [0, 9]}}, "budget": budget})
 
 
+def passed(policy: Policy) -> str:
+    (told,) = filled_in("forgiven", policy, *forgiven(policy))
+    return told
+
+
 def test_the_numbers_are_those_of_the_budget() -> None:
-    told = forgiven(policy(epsilon=1, delta="1e-6"))
+    told = passed(policy(epsilon=1, delta="1e-6"))
     assert "1 in 1,000,000" in told
     assert "1 in 500,000" in told
     assert "1 in 268,941" in told  # 1 / (1e-6 (1 + e))
@@ -91,7 +97,7 @@ def test_the_numbers_are_those_of_the_budget() -> None:
 
 def test_a_budget_in_zcdp_says_so() -> None:
     found = policy(rho="0.5")
-    assert "rho 0.5 in zCDP" in forgiven(found)
+    assert "rho 0.5 in zCDP" in passed(found)
     assert shown_epsilon(found.epsilon) == "5.222"
     assert shown_epsilon(Fraction(1, 10)) == "0.1"
 

@@ -9,7 +9,7 @@ import pytest
 import tetraodon as td
 from tetraodon.policy.explain import explain
 from tetraodon.policy.load import load_policy
-from tetraodon.policy.promise_words import cost_of_rows, fact_in_words, known_in_words, rows_in_a_step, whose_rows
+from tetraodon.policy.promise_words import fact_in_words, known_in_words, said
 
 
 def keyed(most: int, **changed: object) -> td.Policy:
@@ -36,15 +36,16 @@ def test_people_with_more_rows_are_left_out_unless_any_two_records_are_a_secret(
 ) -> None:
     policy = keyed(3, **changed)
     assert policy.cuts_rows is cut
-    assert ("only that many are used" in whose_rows(policy)) is cut
-    assert ("is left out with all of them" in whose_rows(policy)) is not cut
-    assert whose_rows(policy) in td.explain(policy).text.replace("\n", " ")
+    (told,) = said("whose_rows", policy, "3 rows")
+    assert ("only that many are used" in told) is cut
+    assert ("is left out with all of them" in told) is not cut
+    assert told in td.explain(policy).text.replace("\n", " ")
 
 
 def test_a_step_and_its_cost() -> None:
-    assert "up to 3 rows" in rows_in_a_step(keyed(3))
-    assert "3 times that of one row" in cost_of_rows(keyed(3))[0]
-    assert cost_of_rows(keyed(1)) == []
+    assert "up to 3 rows" in said("rows_in_a_step", keyed(3))[0]
+    assert "3 times that of one row" in said("cost_of_rows", keyed(3))[0]
+    assert said("cost_of_rows", keyed(1)) == ()
 
 
 def test_values_outside_are_refused_or_clamped_and_not_both() -> None:

@@ -9,14 +9,8 @@ from tests.policy.test_build_table import TABLE, clinic
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import PolicyError, Refused
-from tetraodon.policy.attackers import Chances, TableSecret
-from tetraodon.policy.table_secret import (
-    ChancesSection,
-    TableSecretSection,
-    cells_having,
-    joint_chances,
-    table_document,
-)
+from tetraodon.policy.attackers import Chances, TableSecret, cells_having, joint_chances, table_document
+from tetraodon.policy.section import ChancesSection, TableSecretSection
 
 HALF = Fraction(1, 2)
 PAIR = Domain((Attribute("x", Integers(0, 1)), Attribute("y", Integers(0, 2))))

@@ -7,12 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tetraodon.domain import Attribute, Integers
 from tetraodon.errors import QueryError, Refused, TetraodonError
 from tetraodon.query.adaptive_partition import Divided
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.contribution import EachPerson
 from tetraodon.query.edge_flows import FlowLine, Flows
 from tetraodon.query.linear import Split
+from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import NotLinear
 from tetraodon.query.ranks import Ranks
 
@@ -21,6 +23,7 @@ ONE_OF_EACH: dict[type[NotLinear], tuple[NotLinear, type[TetraodonError], str]] 
     Ranks: (Ranks("x", 9, (Fraction(1, 2),)), QueryError, "chosen by rank"),
     Divided: (Divided(("x",), (9,)), QueryError, "divided parts"),
     ChosenTables: (ChosenTables((Split("x"), Split("y")), (2, 3), 1), QueryError, "tables that are chosen"),
+    Disguised: (Disguised(Attribute("x", Integers(1, 9))), QueryError, "shown with noise"),
     EachPerson: (EachPerson(), Refused, "no matter of single rows"),
     Flows: (Flows(("x", "y"), LINE, LINE), Refused, "all records only"),
 }

@@ -74,7 +74,7 @@ def made(chosen: list[dict[str, Any]], presence: str, secrets: dict[str, Any], s
 
 
 def combined(release: Release) -> Combined:
-    found = next(iter(release)).estimates.combined
+    found = next(iter(release.values())).estimates.combined
     assert found is not None
     return found
 
@@ -159,7 +159,7 @@ def test_two_published_numbers_never_disagree(
         for item in chosen
     ]
     release = made(real, presence, secrets)
-    estimates, domain = next(iter(release)).estimates, release.plan.policy.domain
+    estimates, domain = next(iter(release.values())).estimates, release.plan.policy.domain
     rows, told = [], []
     for key, estimated in estimates.tables.items():
         item = release.plan[key[0]]
@@ -182,15 +182,15 @@ def test_two_published_numbers_never_disagree(
 
 def test_what_is_remembered_of_a_plan_changes_no_number() -> None:
     first = made(ITEMS[:6] + ITEMS[13:16], "public", SECRETS[1])
-    assert all(answer.columns for answer in first)
-    rows = len(first.plan.remembered.found)
+    assert all(answer.columns for answer in first.values())
+    rows = len(first.plan._estimators.found)
     noisy = {
         item.name: tuple(a + 3 * (np.arange(a.size).reshape(a.shape) % 2) if m.scale else a for m, a in measured)
         for item in first.plan
         if (measured := list(zip(item.measurements, first.measured[item.name], strict=True)))
     }
     warm, cold = infer(first.plan, noisy, "", ""), infer(replace(first.plan), noisy, "", "")
-    for one, other, before in zip(warm, cold, first, strict=True):
+    for one, other, before in zip(warm.values(), cold.values(), first.values(), strict=True):
         assert all(np.array_equal(one.columns[name], other.columns[name]) for name in one.columns)
         assert not all(np.array_equal(one.columns[name], before.columns[name]) for name in one.columns)
-    assert rows == len(first.plan.remembered.found) > 0
+    assert rows == len(first.plan._estimators.found) > 0

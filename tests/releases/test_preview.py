@@ -86,11 +86,11 @@ def test_no_more_is_remembered_than_of_the_plan_before() -> None:
     for theta in (3, 4, 5):
         now = base | {"secrets": {"x": {"within": theta}, "g": "public"}}
         last = td.preview(now, previous=last)
-        alone = td.plan(now).known
-        assert last.known.found.keys() == alone.found.keys()
-        assert last.known.names.keys() == alone.names.keys()
-        assert last.known.before is not None
-        assert last.known.before.before is None
+        alone = td.plan(now)._offers
+        assert last._offers.found.keys() == alone.found.keys()
+        assert last._offers.names.keys() == alone.names.keys()
+        assert last._offers.before is not None
+        assert last._offers.before.before is None
 
 
 def test_changes_are_one_of_each_kind_and_leave_the_policy_as_it_was() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.query.condition.duckdb_sql import condition_sql
-from tetraodon.query.condition.nodes import Always
+from tetraodon.query.condition.nodes import Always, condition_sql
 from tetraodon.query.condition.read import read_condition
 from tetraodon.query.condition.syntax import Names
 from tetraodon.views.domain_count import Leaf, Node, formula, joined, leaves, network

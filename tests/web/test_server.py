@@ -274,7 +274,7 @@ def test_no_answer_names_the_address_of_the_ledger(open_world: World) -> None:
     assert world.worker().step()
     assert world.worker().step()
     world.clock.ahead += 10
-    assert world.state_of(key)["state"] == "done"
+    assert world.state_of(key)["state"] == "done", world.state_of(key)
     plan = world.call("ann", "POST", "/v1/datasets/people/plan", {"items": ITEMS, "epsilon": 2})
     told = [world.state_of(second, "amy"), plan]
     assert told[0]["error"]["type"] == "BudgetExhausted"

@@ -22,8 +22,7 @@ from tetraodon.certificate.certificate import Computed, certifying
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.exponent import exp_above, exp_below
 from tetraodon.policy.attackers import Independent
-from tetraodon.policy.open_text import OpenText
-from tetraodon.policy.policy import Policy
+from tetraodon.policy.policy import OpenText, Policy
 
 DIGITS, FEW = 12, 64
 MOST = 10**6

@@ -40,10 +40,9 @@ from tetraodon.exact.arrays import Floats
 from tetraodon.exact.exponent import exp_above, exp_below, log_above
 from tetraodon.exact.rational import rounded_up
 from tetraodon.noise.laws import LAPLACE, Currency, NoiseLaw
-from tetraodon.policy.attackers import TableSecret
+from tetraodon.policy.attackers import TableSecret, cells_having, joint_chances
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import complete_graph
-from tetraodon.policy.table_secret import cells_having, joint_chances
 from tetraodon.query.linear import LinearQuery, Measurement
 
 # -- answer laws ------------------------------------------------------------------------------------

@@ -36,6 +36,13 @@ def fits(longest: int) -> bool:
     return longest * MOST_ROWS <= LARGEST
 
 
+def sum_by(size: int, place: Ints, amount: Ints) -> Ints:
+    """Sums of amounts by place. Pre: they fit."""
+    total = np.zeros(size, np.int64)
+    np.add.at(total, place, amount)
+    return total
+
+
 def add_up(size: int, place: Ints, amount: Ints, times: Ints, *, longest: int) -> Ints:
     """Sums of amount * times by place, none beyond `LARGEST`.
 
@@ -46,9 +53,7 @@ def add_up(size: int, place: Ints, amount: Ints, times: Ints, *, longest: int) -
     True
     """
     if fits(longest):
-        total = np.zeros(size, np.int64)
-        np.add.at(total, place, amount * times)
-        return total
+        return sum_by(size, place, amount * times)
     whole = np.zeros(size, object)
     np.add.at(whole, place, amount.astype(object) * times.astype(object))
     return cut_off(whole)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, Refused
+from tetraodon.exact.arrays import Bools
 from tetraodon.exact.rational import Number, decimal_text, probabilities, rounded_up, row_reduced
 from tetraodon.exact.zcdp import sqrt_above
+from tetraodon.query import condition
 
 Vector: TypeAlias = tuple[Fraction, ...]
 Matrix: TypeAlias = tuple[Vector, ...]
@@ -278,3 +283,56 @@ def checked_source(source: str) -> str:
             fix="take the numbers from another study, or protect against a whole set of scenarios",
         )
     return source
+
+
+# -- whole table ------------------------------------------------------------------------------------
+# A secret of the whole table: for what share of its records a condition holds, or with what chance ([ZOC22]).
+#
+# Somebody who knows how the columns of a table go together learns from one number about another: from how many are ill,
+# how many smoke. The file says which share is the secret, and how likely values are given others: a Bayesian network.
+
+MOST_CELLS = 4096
+"""Of the attributes that chances are stated of."""
+
+
+def joint_chances(secret: TableSecret, domain: Domain) -> NDArray[Any]:
+    """The exact chance of every cell of the attributes whose chances are stated, one axis for each."""
+    shape = domain.project(secret.names).shape
+    if math.prod(shape) > MOST_CELLS:
+        raise Refused(
+            f"the attributes with chances have more than {MOST_CELLS:,} cells together",
+            fix="state the chances of fewer or coarser attributes",
+        )
+    found = np.full(shape, Fraction(1), object)
+    for one in secret.chances:
+        axes = [secret.names.index(name) for name in (*one.given, one.name)]
+        table = np.array(one.rows, object).reshape([shape[axis] for axis in axes])
+        sizes = [size if axis in axes else 1 for axis, size in enumerate(shape)]
+        found = found * table.transpose(np.argsort(axes)).reshape(sizes)
+    return found
+
+
+def cells_having(secret: TableSecret, domain: Domain) -> Bools:
+    """In which of these cells the condition of the secret holds."""
+    cells = domain.project(secret.names)
+    names, holds = condition.truth_table(secret.share, cells)
+    sizes = [size if name in names else 1 for name, size in zip(cells.names, cells.shape, strict=True)]
+    return np.asarray(np.broadcast_to(holds.reshape(sizes), cells.shape))
+
+
+def table_document(secret: TableSecret) -> dict[str, Any]:
+    """As the policy file says it, every number exact."""
+    chances = {
+        one.name: {
+            **({"given": list(one.given)} if one.given else {}),
+            "are": [[decimal_text(number) for number in row] for row in one.rows],
+        }
+        for one in secret.chances
+    }
+    return {
+        "chance" if secret.drawn else "share": secret.share,
+        "within": f"{decimal_text(100 * secret.within)}%",
+        "records": secret.records,
+        "chances": chances,
+        "source": secret.source,
+    }

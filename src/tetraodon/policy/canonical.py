@@ -9,7 +9,7 @@ import numpy as np
 
 from tetraodon.domain import Attribute, Booleans, Categories, Dates, Grid, Integers
 from tetraodon.exact.rational import decimal_text
-from tetraodon.policy.attackers import TableSecret
+from tetraodon.policy.attackers import TableSecret, table_document
 from tetraodon.policy.attribute_graph import (
     AttributeGraph,
     Blocks,
@@ -21,15 +21,12 @@ from tetraodon.policy.attribute_graph import (
     WithinShare,
     tree_document,
 )
-from tetraodon.policy.build import attackers_document, groups_of
-from tetraodon.policy.build_domain import SEPARATE
+from tetraodon.policy.build import SEPARATE, attackers_document, groups_of
 from tetraodon.policy.document import ALL_AT_ONCE, NOTHING, ONE_AT_A_TIME, ONE_ROW_EACH, TABLE, VERSION
 from tetraodon.policy.joint_graph import JointGraph, JointMetric, Regions
 from tetraodon.policy.known import Known, Rectangle
-from tetraodon.policy.open_text import NamesItem, OpenText
-from tetraodon.policy.policy import Item, Policy
+from tetraodon.policy.policy import Item, NamesItem, OpenText, Policy
 from tetraodon.policy.secret_graph import Groups, SecretGraph, no_secrets
-from tetraodon.policy.table_secret import table_document
 from tetraodon.query.kinds import Count, Histogram
 from tetraodon.query.query import Json, plain
 

@@ -18,6 +18,7 @@ from tetraodon.policy.section import (
     AttackersEntry,
     AttackersSection,
     ChainSection,
+    ChancesSection,
     ContactsSection,
     Distance,
     Exact,
@@ -29,6 +30,7 @@ from tetraodon.policy.section import (
     Section,
     Share,
     Short,
+    TableSecretSection,
     Text,
     Truth,
     Whole,
@@ -36,7 +38,6 @@ from tetraodon.policy.section import (
     refuse,
     shown,
 )
-from tetraodon.policy.table_secret import ChancesSection, TableSecretSection
 from tetraodon.query.kinds import KINDS, Query
 from tetraodon.query.query import Key
 

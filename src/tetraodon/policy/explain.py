@@ -8,8 +8,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from tetraodon.display import Displayed, listing
-from tetraodon.policy.attackers import Chain
+from tetraodon.display import Displayed, listing, number_of
 from tetraodon.policy.attribute_graph import Blocks
 from tetraodon.policy.joint_graph import Regions
 from tetraodon.policy.load import AnyPolicy, load_policy
@@ -19,26 +18,19 @@ from tetraodon.policy.promise_words import (
     People,
     against_whom,
     cost_of_dependence,
-    cost_of_rows,
     factor_examples,
     forgiven,
     has_secrets,
-    how_releases_add_up,
+    kind_of,
     known_in_words,
-    names_sentences,
     only_presence_is_secret,
     people,
     presence_example,
-    reading_sentences,
     record_examples,
-    rows_in_a_step,
+    said,
     secret_sentences,
     share_in_words,
-    shown_epsilon,
-    stand_in_sentences,
     view_sentences,
-    whose_rows,
-    why_two_steps,
 )
 from tetraodon.policy.words import WORTHLESS, as_if, chance, moves, odds, percent
 
@@ -55,20 +47,7 @@ def other_readings(policy: Policy) -> tuple[str, ...]:
     if not policy.graph.has_edges or odds(policy.epsilon, 1) > WORTHLESS:
         return ()
     found = percent(power(policy.epsilon, policy.delta, ALARM))
-    tester = (
-        "To a tester: somebody sees the release and has to say which of two values, one step apart, a person has. "
-        "Whoever takes the first for the second in at most 5 of 100 cases recognises the second in at most "
-        f"{found} of cases; guessing does so in 5%."
-    )
-    if policy.delta or policy.known:
-        return (tester,)
-    apart = percent(changed_belief(policy.epsilon)).removesuffix("%")
-    return (
-        tester,
-        "From belief to belief: whatever chance anybody gives to anything after the release, about this person or "
-        f"others, they would give it the same chance, up to {apart} percentage points more or less, had this person's "
-        "record been one step off.",
-    )
+    return said("other_readings", policy, found, percent(changed_belief(policy.epsilon)).removesuffix("%"))
 
 
 def power(epsilon: Fraction, delta: Fraction, alarm: Fraction) -> Decimal:
@@ -172,25 +151,27 @@ def explain(policy: AnyPolicy) -> Explanation:
     policy = load_policy(policy)
     groups = policy.graph.groups
     secrets = _secrets(policy) if groups is None else [part for own in people(policy) for part in _secrets_of(own)]
-    view = Part("A published view", view_sentences(policy))
-    stand_ins = Part("Values that should not be there", stand_in_sentences(policy) + reading_sentences(policy))
-    named = Part("Names that nobody listed", names_sentences(policy))
-    otherwise = Part("The promise read in other ways", other_readings(policy))
-    ends = [_costs(policy), view, otherwise, _assumed(policy), stand_ins]
-    whole = Part("The whole table", *share_in_words(policy))
-    parts = [_promise(policy), _known(policy), whole, *secrets, named, *ends]
-    return Explanation(policy.dataset, tuple(part for part in [*parts, _by_design()] if part.sentences))
+    costs, examples = _costs(policy)
+    whole, shares = share_in_words(policy)
+    parts = [
+        Part("The promise", _promise(policy)),
+        Part("What is known already", _known(policy)),
+        Part("The whole table", whole, shares),
+        *secrets,
+        Part("Names that nobody listed", said("names", policy)),
+        Part("What this costs", costs, examples),
+        Part("A published view", view_sentences(policy)),
+        Part("The promise read in other ways", other_readings(policy)),
+        Part("What is assumed", _assumed(policy)),
+        Part("Values that should not be there", said("stand_ins", policy, bool(policy.adversary) and not policy.items)),
+        Part("What stays learnable, by design", said("by_design")),
+    ]
+    return Explanation(policy.dataset, tuple(part for part in parts if part.sentences))
 
 
 def _secrets_of(own: People) -> list[Part]:
     if not own.policy.graph.has_edges:
-        told = [f"These are {own.whom}. Nothing is promised about what their records say."]
-        if own.policy.known:
-            told.append(
-                "They still count: somebody else's secret may need theirs to change with it, for the known counts to "
-                "stay as they are, and the noise allows for that."
-            )
-        return [Part("Those who do not mind", tuple(told))]
+        return [Part("Those who do not mind", said("those_who_do_not_mind", own))]
     return [Part(f"{part.title}, for {own.whom}", part.sentences, part.examples) for part in _secrets(own.policy, own)]
 
 
@@ -198,7 +179,7 @@ def _secrets(policy: Policy, own: People | None = None) -> list[Part]:
     """What is secret, attribute by attribute, and what is not, for people who have the same secrets."""
     start, by = (None, "") if own is None else (own.one, own.by)
     factors = [
-        Part(listing(factor.names), tuple(secret_sentences(policy, factor)), factor_examples(policy, factor, start))
+        Part(listing(factor.names), secret_sentences(policy, factor), factor_examples(policy, factor, start))
         for factor in policy.graph.factors
         if by not in factor.names
     ]
@@ -208,53 +189,14 @@ def _secrets(policy: Policy, own: People | None = None) -> list[Part]:
     return [part for part in parts if part.sentences]
 
 
-def _promise(policy: Policy) -> Part:
+def _promise(policy: Policy) -> tuple[str, ...]:
     epsilon = policy.epsilon
     one, two = (moves(odds(epsilon, steps)) for steps in (1, 2))
-    whom = "sets of rows one person has" if policy.key else "values one person's record has"
-    sentences = [
-        f"Somebody who wonders which of two {whom} sees the release, and changes their mind. "
-        f"Two values that must not be told apart are one step apart, and for them the odds between the two move "
-        f"{one}." + (f" For two values that two steps join, they move {two}, and so on." if policy.steps_join else ""),
-        f"That is what epsilon {shown_epsilon(epsilon)} means for the whole release. {as_if(epsilon)}",
-    ]
-    if only_presence_is_secret(policy):
-        sentences.append(
-            "Presence is the only secret: what is released would be about as likely if any one person had not been in "
-            "the data. That is differential privacy as libraries mean it that add or remove one record."
-        )
-    if policy.delta:
-        sentences.append(forgiven(policy))
-    if policy.key:
-        sentences.append(rows_in_a_step(policy))
-    if not policy.known and not policy.steps_join:
-        sentences.append(
-            "Nothing is promised about values that are further apart than one step: with the start that this file "
-            "states, a value between them may be impossible, and no chain of steps leads over it."
-        )
-    if policy.graph.groups is not None:
-        sentences.append(
-            f"What is secret about a person depends on their {policy.graph.groups.by}, which is not protected. The "
-            "promise is kept to each by the secrets of their own group."
-        )
-    if not policy.graph.has_edges and not any(column.secret for column in policy.open):
-        sentences = ["This policy has no secret: it protects nothing, and every answer may be released exactly."]
-    return Part("The promise", tuple(sentences))
+    return said("promise", policy, one, two, as_if(epsilon), only_presence_is_secret(policy), *forgiven(policy))
 
 
-def _known(policy: Policy) -> Part:
-    if not policy.known:
-        return Part("What is known already", ())
-    facts = [known_in_words(entry, policy.domain) for entry in policy.known]
-    return Part(
-        "What is known already",
-        (
-            *(f"Everybody is taken to know {fact}." for fact in facts),
-            "The promise holds against them all the same: noise is larger where knowing this would give away more. "
-            "It is for values one step apart only. Nothing is promised about values that are further apart, since a "
-            "chain of steps may lead over data that contradict what is known.",
-        ),
-    )
+def _known(policy: Policy) -> tuple[str, ...]:
+    return said("known", [known_in_words(entry, policy.domain) for entry in policy.known]) if policy.known else ()
 
 
 def _edges_only(part: Part, *, first_only: bool) -> Part:
@@ -270,102 +212,35 @@ def _record(policy: Policy, start: tuple[int, ...] | None) -> Part:
     factors, most = len(policy.graph.factors), policy.graph.at_most
     if factors == 1:
         return Part("Several attributes at once", ())
-    if most >= factors:
-        told = "One step may change all attributes at once, each along a secret of its own."
-        walk = "Two records are as many steps apart as the attribute that needs the most steps."
-    elif most == 1:
-        told = "One step changes one attribute only."
-        walk = "Two records are as many steps apart as all their attributes need together, so the odds multiply."
-    else:
-        told = f"One step changes at most {most} attributes, each along a secret of its own."
-        walk = (
-            f"Two records are as many steps apart as the attribute that needs the most steps, or as all their steps "
-            f"together divided by {most} and rounded up, whichever is more."
-        )
-    if policy.graph.absent:
-        walk = f"But no two records are more than two steps apart, {why_two_steps(policy)}."
-    return Part("Several attributes at once", (told, walk), record_examples(policy, start))
+    return Part("Several attributes at once", said("several", policy, factors, most), record_examples(policy, start))
 
 
 def _open(policy: Policy, by: str) -> Part:
     """What is not protected at all."""
-    if policy.graph.absent and policy.known:
-        return Part(UNPROTECTED, ("Values that are more than one step apart.",))
-    if policy.graph.absent and by:
-        told = f"Their {by}. Two records with the same {by} are at most two steps apart, {why_two_steps(policy)}."
-        return Part(UNPROTECTED, (told,))
-    if policy.graph.absent:
-        told = (
-            f"Any two records are at most two steps apart, {why_two_steps(policy)}: "
-            "nothing about a person is left wholly unprotected."
-        )
-        return Part(UNPROTECTED, (told,))
-    sentences = ["The number of records is not protected: it is taken to be known."]
+    found = []
     for factor in policy.graph.factors:
-        size = policy.domain.project(factor.names).size
-        if size == 1:
+        if policy.domain.project(factor.names).size == 1:
             continue
-        if not has_secrets(factor):
-            sentences.append(f"{factor.names[0]} is not protected.")
-        elif isinstance(factor.graph, Blocks) and not factor.complete:
-            sentences.append(f"The block that a person's {factor.names[0]} is in is not protected.")
-        elif isinstance(factor.graph, Regions):
-            sentences.append(f"The block that a person's {listing(factor.names)} are in is not protected.")
-    sentences.append("What this policy file says is public: the attributes, their lists of values and their bounds.")
-    return Part(UNPROTECTED, tuple(sentences))
+        regions = isinstance(factor.graph, Regions)
+        blocks = regions or (isinstance(factor.graph, Blocks) and not factor.complete)
+        if blocks and has_secrets(factor):
+            found.append((listing(factor.names), True, "are" if regions else "is"))
+        elif not has_secrets(factor):
+            found.append((factor.names[0], False, ""))
+    return Part(UNPROTECTED, said("unprotected", policy, by, found))
 
 
-def _costs(policy: Policy) -> Part:
+def _costs(policy: Policy) -> tuple[tuple[str, ...], tuple[Example, ...]]:
     minding = [] if policy.graph.groups is None else [own.one for own in people(policy) if own.policy.graph.absent]
     if policy.graph.groups is not None and not minding:
-        return Part("What this costs", ())
-    sentences = []
-    if policy.presence == "secret":
-        sentences.append(
-            "It is a secret whether a person is in the data: 'not in the data' is one step from every record. So a "
-            "count moves by one when a person comes or goes, and none is released exactly, not even of a public "
-            "attribute. If the number of records is known anyway, `presence: public` may need less noise."
-        )
-    elif policy.key:
-        sentences.append(
-            "It is a secret how many rows a person has: 'no row' is one step from every row. So no count of rows is "
-            "released exactly, not even of a public attribute."
-        )
-    sentences.extend(cost_of_rows(policy))
-    sentences.extend(cost_of_dependence(policy.attackers, len(policy.known)))
+        return (), ()
+    dependence = cost_of_dependence(policy.attackers, len(policy.known))
     examples = (presence_example(policy, *minding[:1]),) if policy.graph.absent else ()
-    return Part("What this costs", tuple(sentences), examples)
+    return (*said("costs", policy), *said("cost_of_rows", policy), *dependence), examples
 
 
-def _assumed(policy: Policy) -> Part:
-    if policy.key:
-        rows = whose_rows(policy)
-    elif isinstance(policy.attackers, Chain):
-        rows = "Every row is a moment of its own, and what it says is a secret of its own."
-    else:
-        rows = "Every row is about a different person."
-    sentences = [
-        against_whom(policy.attackers, len(policy.known)),
-        rows,
-        f"No {'other ' if policy.known else ''}exact figure about these data is known from elsewhere"
-        + (", except the number of records." if policy.size_is_public else "."),
-        how_releases_add_up(policy.attackers)
-        + (" With a delta it keeps what they lose together at that delta." if policy.delta else ""),
-    ]
-    if policy.population:
-        sentences.append(
-            f"These data are one wave of the population {policy.population}: a person may be in every wave, with "
-            "secrets in each. What releases from all its waves lose adds up, out of one total."
-        )
-    return Part("What is assumed", tuple(sentences))
-
-
-def _by_design() -> Part:
-    return Part(
-        "What stays learnable, by design",
-        (
-            "What is true of people in general can be learnt, and is meant to be. If smoking causes cancer, a release "
-            "may show it, and anybody may then draw conclusions about a person who smokes, whether or not that "
-            "person is in the data. The promise is about what one person's own record adds.",
-        ),
-    )
+def _assumed(policy: Policy) -> tuple[str, ...]:
+    most, attackers = number_of(policy.rows_per_person, "row"), kind_of(policy.attackers)
+    rows = said("whose_rows", policy, most) if policy.key else said("rows_are", attackers == "chain")
+    against = against_whom(policy.attackers, len(policy.known))
+    return (against, *rows, *said("nothing_else_known", policy), *said("over_time", policy, attackers))

@@ -19,17 +19,25 @@ from tetraodon.errors import PolicyError, Problem, Refused, TetraodonError
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import Attackers, Chain, DependentGroups, TableSecret
 from tetraodon.policy.attribute_graph import Public
-from tetraodon.policy.build import build_attackers, build_items, build_known, with_cells
-from tetraodon.policy.build_domain import build_domain
-from tetraodon.policy.build_graph import build_graph
-from tetraodon.policy.build_table import build_table, check_one_number, take_table
+from tetraodon.policy.build import (
+    build_attackers,
+    build_domain,
+    build_graph,
+    build_items,
+    build_known,
+    build_names,
+    build_open,
+    build_table,
+    check_one_number,
+    take_table,
+    with_cells,
+)
 from tetraodon.policy.canonical import canonical
 from tetraodon.policy.document import NONE_BUT_PRESENCE, VERSION, Budget, PolicyDocument, only_presence
-from tetraodon.policy.open_text import build_names, build_open
 from tetraodon.policy.policy import LEAST, MOST, Policy
 from tetraodon.policy.secret_graph import SecretGraph
+from tetraodon.policy.section import TableSecretSection
 from tetraodon.policy.source import KeyPath, Plain, Problems, Source, is_text, parse, read_source
-from tetraodon.policy.table_secret import TableSecretSection
 
 # -- load -------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,6 @@ from tetraodon.exact.zcdp import epsilon_at
 from tetraodon.policy.adversary import Adversary
 from tetraodon.policy.attackers import INDEPENDENT, Attackers, Chain
 from tetraodon.policy.known import Known
-from tetraodon.policy.open_text import NamesItem, OpenText, check_item
 from tetraodon.policy.publication import NOBODY, ErrorTarget, Publisher
 from tetraodon.policy.secret_graph import SecretGraph, complete_graph
 from tetraodon.query.kinds import Query
@@ -30,6 +30,52 @@ LEAST, MOST = Fraction(1, 10**9), 10**6
 """Budgets that can mean something: below, nothing is learnt; above, nothing is protected."""
 UNREADABLE = Fraction(1, 100)
 """The share of a column that may be unreadable where the policy does not say."""
+
+
+USUAL_LENGTH, LONGEST = 100, 1000
+"""The most characters of a name where the policy does not say, and the most that it may say."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenText:
+    """A column of text. It is no attribute of the domain: nothing is known of its values but how long they may be.
+
+    A value that is missing, longer than `longest` or has characters that cannot be printed is nobody's name.
+    """
+
+    name: str
+    longest: int = USUAL_LENGTH
+    trim: bool = False
+    secret: bool = True
+    """Whether any two values are a secret; otherwise none are."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.longest <= LONGEST:
+            raise PolicyError(
+                f"`longest` is not between 1 and {LONGEST:,}", fix="write how many characters a name has at most"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class NamesItem:
+    """One thing to release: the names in a column of open text that enough people have."""
+
+    name: str
+    column: str
+    share: Fraction = Fraction(1)
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_item(self.name, self.share)
+
+
+def check_item(name: str, share: Fraction) -> None:
+    """Refuse a name that no file can have, and a share that is none."""
+    if not re.fullmatch(r"\w[\w.-]{0,63}", name) or len(name.encode()) > 200:
+        raise PolicyError(f"{name!r} cannot be the name of a file", fix="name items with letters, digits, - and _")
+    if share <= 0:
+        raise PolicyError(f"the share of {name} is not positive", fix="write a share above zero")
 
 
 @dataclass(frozen=True, slots=True)

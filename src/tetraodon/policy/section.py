@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -351,3 +352,39 @@ def _word(value: object) -> object:
 
 
 AttackersEntry = Annotated[AttackersSection, Short(_word, {"const": "independent"})]
+
+
+# -- whole table ------------------------------------------------------------------------------------
+
+_CHANCES = "write one chance for each value, such as [0.8, 0.2]; with `given`, such a row for each of its values"
+
+
+def _chance_rows(value: object) -> Sequence[Sequence[Fraction]]:
+    """A row of chances, or several."""
+    single = isinstance(value, list) and not any(isinstance(part, list) for part in value)
+    found: Sequence[Sequence[Fraction]] = nested_numbers([value] if single else value, 2, _CHANCES)
+    return found
+
+
+def _chances(value: object) -> object:
+    return {"are": value} if isinstance(value, list) else value
+
+
+class ChancesSection(Section):
+    """How likely each value of an attribute is, given those of others."""
+
+    given: Names = ()
+    are: Annotated[Any, PlainValidator(_chance_rows), WithJsonSchema({"anyOf": [MATRIX["items"], MATRIX]})]
+
+
+class TableSecretSection(Section):
+    """Which shares of the whole table, or chances of its records, an observer must not tell apart."""
+
+    one_of = ("share", "chance")
+
+    share: Text = ""
+    chance: Text = ""
+    within: Share
+    records: Whole
+    chances: dict[Text, Annotated[ChancesSection, Short(_chances, MATRIX["items"])]]
+    source: Text

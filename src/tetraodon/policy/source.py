@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -66,7 +66,7 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 
 SIZE_LIMIT = 1_000_000
 DEPTH_LIMIT = 20
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """The quick one, where it is installed."""
 
 
@@ -134,10 +134,9 @@ def parse(content: bytes, name: str, *, loader: Any = LOADER) -> Source:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise PolicyError("the policy file is not UTF-8 text", fix="save it as UTF-8", where=name) from None
-    reader = _Reader(name)
     try:
-        for event in yaml.parse(text, Loader=loader):
-            reader.take(event)
+        _require_simple(yaml.parse(text, Loader=loader), name)
+        root = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{name} line {mark.line + 1} column {mark.column + 1}" if mark else name
@@ -148,107 +147,60 @@ def parse(content: bytes, name: str, *, loader: Any = LOADER) -> Source:
         ) from None
     except (yaml.YAMLError, ValueError):
         raise PolicyError("the policy file is not YAML text", fix="save it as a text file", where=name) from None
-    return reader.done()
+    places: dict[KeyPath, tuple[int, int]] = {}
+    data = None if root is None else _plain_node(root, (), places, name)
+    if data is None:
+        raise PolicyError("the policy file is empty", fix="start one with `tetraodon init`", where=name)
+    return Source(name, data, places)
 
 
-class _Reader:
-    """Builds plain data from YAML events; a stack instead of recursion, so that depth is bounded here."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.places: dict[KeyPath, tuple[int, int]] = {}
-        self.stack: list[list[Plain] | dict[str, Plain]] = []
-        self.path: list[str | int] = []
-        self.waiting_for_key = False
-        self.root: Plain = None
-        self.documents = 0
-
-    def take(self, event: yaml.Event) -> None:
-        if isinstance(event, yaml.DocumentStartEvent):
-            self.documents += 1
-            if self.documents > 1:
-                raise self.error(event, "there is more than one document in the file", "keep one and drop the `---`")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            if isinstance(self.stack.pop(), list):
-                self.path.pop()
-            self.leave()
-        elif isinstance(event, yaml.AliasEvent):
-            raise self.error(event, "the file uses a YAML alias (*)", "write the value out")
-        elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent):
-            if event.anchor is not None:
-                raise self.error(event, "the file uses a YAML anchor (&)", "write each value out, or quote the text")
-            if event.tag is not None:
-                raise self.error(event, "the file uses a YAML tag (!)", "drop the tag, or quote the text")
-            if isinstance(event, yaml.ScalarEvent):
-                self.scalar(event)
-            else:
-                self.collection(event)
-
-    def scalar(self, event: yaml.ScalarEvent) -> None:
-        text: str | None = event.value
-        if event.implicit[0] and not text:
-            text = None
-        if self.waiting_for_key:
-            self.key(event, text)
-        else:
-            self.put(event, text)
-            self.leave()
-
-    def collection(self, event: yaml.CollectionStartEvent) -> None:
-        if self.waiting_for_key:
-            raise self.error(event, "a key is a list or a map", "write a word as the key")
-        if len(self.stack) >= DEPTH_LIMIT:
-            raise self.error(event, "the file is nested too deeply", "use the forms of the policy file reference")
-        child: list[Plain] | dict[str, Plain] = {} if isinstance(event, yaml.MappingStartEvent) else []
-        self.put(event, child)
-        self.stack.append(child)
-        if isinstance(child, list):
-            self.path.append(0)
-        self.waiting_for_key = isinstance(child, dict)
-
-    def key(self, event: yaml.ScalarEvent, text: str | None) -> None:
-        here = self.stack[-1]
-        assert isinstance(here, dict)
-        if text is None:
-            raise self.error(event, "a key is empty", "write a word before the colon")
-        if text in here:
-            raise self.error(event, f"the key {text!r} is there twice", "keep one of them")
-        self.path.append(text)
-        self.places[tuple(self.path)] = _place(event)
-        self.waiting_for_key = False
-
-    def put(self, event: yaml.Event, value: Plain) -> None:
-        self.places.setdefault(tuple(self.path), _place(event))
-        if not self.stack:
-            self.root = value
-        elif isinstance(here := self.stack[-1], list):
-            here.append(value)
-        else:
-            here[str(self.path[-1])] = value
-
-    def leave(self) -> None:
-        """After a value: the next position of a list, or the next key of a map."""
-        if not self.stack:
-            return
-        here = self.stack[-1]
-        if isinstance(here, list):
-            self.path[-1] = len(here)
-        else:
-            self.path.pop()
-        self.waiting_for_key = isinstance(here, dict)
-
-    def error(self, event: yaml.Event, what: str, fix: str) -> PolicyError:
-        line, column = _place(event)
-        return PolicyError(what, fix=fix, where=f"{self.name} line {line} column {column}")
-
-    def done(self) -> Source:
-        if self.root is None:
-            raise PolicyError("the policy file is empty", fix="start one with `tetraodon init`", where=self.name)
-        return Source(self.name, self.root, self.places)
+def _require_simple(events: Iterable[yaml.Event], name: str) -> None:
+    """Refuse what makes YAML more than text, lists and maps, and what is nested too deeply to be read."""
+    depth = documents = 0
+    for event in events:
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if documents > 1:
+            raise _misplaced(event, name, "there is more than one document in the file", "keep one and drop the `---`")
+        if isinstance(event, yaml.AliasEvent):
+            raise _misplaced(event, name, "the file uses a YAML alias (*)", "write the value out")
+        if getattr(event, "anchor", None) is not None:
+            fix = "write each value out, or quote the text"
+            raise _misplaced(event, name, "the file uses a YAML anchor (&)", fix)
+        if getattr(event, "tag", None) is not None:
+            raise _misplaced(event, name, "the file uses a YAML tag (!)", "drop the tag, or quote the text")
+        if depth > DEPTH_LIMIT:
+            fix = "use the forms of the policy file reference"
+            raise _misplaced(event, name, "the file is nested too deeply", fix)
 
 
-def _place(event: yaml.Event) -> tuple[int, int]:
-    mark = event.start_mark
+def _plain_node(node: yaml.Node, path: KeyPath, places: dict[KeyPath, tuple[int, int]], name: str) -> Plain:
+    """What stands at a node, with the places of all that is in it. An entry of a map is where its key is."""
+    places.setdefault(path, _place(node))
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain_node(child, (*path, number), places, name) for number, child in enumerate(node.value)]
+    if isinstance(node, yaml.ScalarNode):
+        return node.value if node.value or node.style else None
+    found: dict[str, Plain] = {}
+    for key, child in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _misplaced(key, name, "a key is a list or a map", "write a word as the key")
+        if not key.value and not key.style:
+            raise _misplaced(key, name, "a key is empty", "write a word before the colon")
+        if key.value in found:
+            raise _misplaced(key, name, f"the key {key.value!r} is there twice", "keep one of them")
+        places[(*path, key.value)] = _place(key)
+        found[key.value] = _plain_node(child, (*path, key.value), places, name)
+    return found
+
+
+def _misplaced(at: yaml.Event | yaml.Node, name: str, what: str, fix: str) -> PolicyError:
+    line, column = _place(at)
+    return PolicyError(what, fix=fix, where=f"{name} line {line} column {column}")
+
+
+def _place(at: yaml.Event | yaml.Node) -> tuple[int, int]:
+    mark = at.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 

@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.query.counts import weighed
-from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.query.moments import Between, Moments, Pair, half, middle, quotient, sums_for
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.moments import Between, FromSums, Moments, Pair, half, middle, quotient, sums_for
 from tetraodon.query.number import Number
 from tetraodon.query.query import (
     BY,
+    FOR_EACH,
     WEIGHT,
     Answered,
     Columns,
-    Declared,
-    Drawing,
-    Json,
     Key,
     Query,
-    for_each,
+    Wording,
     labels,
     names_of,
     numeric,
     splits_of,
     with_interval,
-    with_unit,
 )
 
-# -- covariance -------------------------------------------------------------------------------------
-# `covariance`: how two numeric attributes vary together.
+# -- covariance and correlation ---------------------------------------------------------------------
+
+
+class OfTwo(FromSums):
+    """A question about two different numeric attributes."""
+
+    __slots__ = ()
+
+    attributes: tuple[str, str]
+
+    needed: ClassVar[tuple[str, ...]] = ("attributes",)
+
+    def __post_init__(self) -> None:
+        word = self.words[0]
+        if len(self.attributes) != 2 or self.attributes[0] == self.attributes[1]:
+            raise QueryError(
+                f"a {word} is of two different attributes", fix=f"write `{word}: [x, y]`, or ask a variance"
+            )
+
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        said = Query.phrases(self, domain)
+        above, below = said["attributes"]
+        units = "" if domain is None else product_unit(domain, self.attributes)
+        return said | {"kind": self.words[0], "units": units, "above": above, "below": below}
 
 
 @dataclass(frozen=True, slots=True)
-class Covariance(Query):
+class Covariance(OfTwo):
     """The mean product of the distances of two numeric attributes from their averages, over the records."""
 
     attributes: tuple[str, str]
@@ -51,67 +69,29 @@ class Covariance(Query):
     words: ClassVar = ("covariance",)
     keys: ClassVar = {"covariance": Key("names", ()), "by": BY}
     column: ClassVar = "covariance"
-
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Covariance:  # noqa: ARG003
-        return cls(two_of(written[cls.words[0]], cls.words[0]), names_of(written["by"]))
-
-    def document(self) -> Json:
-        return {self.words[0]: list(self.attributes)}
-
-    def needs(self) -> tuple[str, ...]:
-        return self.attributes
+    wording: ClassVar = Wording(
+        "{kind} of {attributes}",
+        f"The {{kind}} of {{attributes:in}}{FOR_EACH}.",
+        "{units} (sum of products)",
+        "The sum of products behind the {kind} is typically off by {off} {units}",
+        title="{kind} of {attributes}",
+    )
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """The attributes whose products are added up."""
         return (self.attributes,)
 
-    def linear(self, domain: Domain) -> LinearQuery:
-        return self.sums(domain)[0]
-
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         return sums_for(self.pairs, self.by, domain)
 
-    def columns(self, answered: Answered) -> Columns:
-        found = self.found(Moments(answered, self.pairs))
-        named = labels(splits_of(self.by, answered.domain), answered.domain, beside=self.column)
-        lower, upper = np.minimum(found.lower, found.value), np.maximum(found.upper, found.value)
-        return named | with_interval(self.column, found.value, lower, upper)
-
-    def found(self, moments: Moments) -> Between:
-        """The answer, from what was measured."""
-        return moments.covariance(*self.attributes)
-
-    def asked(self) -> str:
-        return f"{self.words[0]} of {listing(self.attributes)}"
-
-    def sentence(self, domain: Domain) -> str:
-        told = listing([with_unit(domain[name]) for name in self.attributes])
-        return f"The {self.words[0]} of {told}{for_each(self.by)}."
-
-    def unit(self, domain: Domain) -> str:
-        return f"{product_unit(domain, self.attributes)} (sum of products)".lstrip()
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        unit = product_unit(domain, self.attributes)
-        return f"The sum of products behind the {self.words[0]} is typically off by {off} {unit}".rstrip() + "."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        title = self.asked()
-        return Drawing(splits_of(self.by, domain), title, title.capitalize())
+    def found(self, answered: Answered) -> Between:
+        return Moments(answered, self.pairs).covariance(*self.attributes)
 
 
 def covariance(x: str, y: str, *, by: Sequence[str] = ()) -> Covariance:
     """The covariance of two numeric attributes, over the records that there are."""
-    return Covariance(two_of((x, y), "covariance"), names_of(by))
-
-
-def two_of(names: Sequence[str], word: str) -> tuple[str, str]:
-    """Two different attributes."""
-    if len(names) != 2 or names[0] == names[1]:
-        raise QueryError(f"a {word} is of two different attributes", fix=f"write `{word}: [x, y]`, or ask a variance")
-    return names[0], names[1]
+    return Covariance((x, y), names_of(by))
 
 
 def product_unit(domain: Domain, names: Sequence[str]) -> str:
@@ -119,90 +99,9 @@ def product_unit(domain: Domain, names: Sequence[str]) -> str:
     return "·".join(domain[name].unit for name in names if domain[name].unit)
 
 
-# -- ratio ------------------------------------------------------------------------------------------
-# `ratio`: the total of one numeric attribute divided by that of another.
-
-
-@dataclass(frozen=True, slots=True)
-class RatioOfTotals(Query):
-    """The total of one numeric attribute for each unit of another, each record times its `weight` if one is named."""
-
-    attributes: tuple[str, str]
-    weight: str = ""
-    by: tuple[str, ...] = ()
-
-    words: ClassVar = ("ratio",)
-    keys: ClassVar = {"ratio": Key("names", ()), "weight": WEIGHT, "by": BY}
-    column: ClassVar = "ratio"
-
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> RatioOfTotals:  # noqa: ARG003
-        return RatioOfTotals(two_of(written["ratio"], "ratio"), written["weight"], names_of(written["by"]))
-
-    def document(self) -> Json:
-        return {"ratio": list(self.attributes), **({"weight": self.weight} if self.weight else {})}
-
-    def needs(self) -> tuple[str, ...]:
-        return (*self.attributes, *names_of(self.weight or ()))
-
-    def linear(self, domain: Domain) -> LinearQuery:
-        return self.sums(domain)[0]
-
-    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
-        """The two totals."""
-        weight = weighed(domain, self.weight) if self.weight else None
-        by = splits_of(self.by, domain)
-        return tuple(LinearQuery(Number(numeric(domain, name), weight), by) for name in self.attributes)
-
-    def columns(self, answered: Answered) -> Columns:
-        """Post  where the second attribute is always above zero, no ratio is beyond those of single records.
-
-        Why   it is then an average of theirs, each counting as much as its share of the second total.
-        """
-        found = quotient(*answered.sums[:2])
-        above, below = (answered.domain[name] for name in self.attributes)
-        if below.number(0) > 0:
-            tops = [above.number(code) for code in (0, above.size - 1)]
-            ends = [float(top / below.number(code)) for top in tops for code in (0, below.size - 1)]
-            found = found.within(min(ends), max(ends))
-        named = labels(splits_of(self.by, answered.domain), answered.domain, beside=self.column)
-        return named | with_interval(self.column, found.value, found.lower, found.upper)
-
-    def asked(self) -> str:
-        above, below = self.attributes
-        return f"ratio of {above} to {below}" + (f", weighted by {self.weight}" if self.weight else "")
-
-    def sentence(self, domain: Domain) -> str:
-        above, below = (with_unit(domain[name]) for name in self.attributes)
-        weight = f", each record times its {self.weight}" if self.weight else ""
-        return f"The sum of {above}, divided by that of {below}{weight}{for_each(self.by)}."
-
-    def unit(self, domain: Domain) -> str:
-        return f"{domain[self.attributes[0]].unit} (sum)".lstrip()
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        above = domain[self.attributes[0]]
-        return f"The sum of {above.name} behind the ratio is typically off by {off} {above.unit}".rstrip() + "."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        units = [domain[name].unit for name in self.attributes]
-        title = f"ratio of {self.attributes[0]} to {self.attributes[1]}"
-        title += f" ({' per '.join(units)})" if all(units) else ""
-        return Drawing(splits_of(self.by, domain), title, title.capitalize())
-
-
-def ratio(above: str, below: str, *, weight: str = "", by: Sequence[str] = ()) -> RatioOfTotals:
-    """The total of a numeric attribute divided by that of another."""
-    return RatioOfTotals(two_of((above, below), "ratio"), weight, names_of(by))
-
-
-# -- correlation ------------------------------------------------------------------------------------
-# `correlation`: how closely two numeric attributes follow a line, from -1 to 1.
-
-
 @dataclass(frozen=True, slots=True)
 class Correlation(Covariance):
-    """The covariance of two attributes, in multiples of the product of their standard deviations."""
+    """The covariance of two attributes, in multiples of the product of their standard deviations: from -1 to 1."""
 
     words: ClassVar = ("correlation",)
     keys: ClassVar = {"correlation": Key("names", ()), "by": BY}
@@ -213,11 +112,12 @@ class Correlation(Covariance):
         x, y = self.attributes
         return (x, y), (x, x), (y, y)
 
-    def found(self, moments: Moments) -> Between:
+    def found(self, answered: Answered) -> Between:
         """Post  from -1 to 1; all of it where a variance may be zero, for then there may be no correlation.
 
         Why   it grows with the covariance, and comes nearer to zero as the variances grow.
         """
+        moments = Moments(answered, self.pairs)
         both, first, second = (moments.covariance(*pair) for pair in self.pairs)
         least, largest = np.sqrt(first.lower * second.lower), np.sqrt(first.upper * second.upper)
         found = Between(
@@ -230,12 +130,65 @@ class Correlation(Covariance):
 
 def correlation(x: str, y: str, *, by: Sequence[str] = ()) -> Correlation:
     """The correlation of two numeric attributes, over the records that there are."""
-    return Correlation(two_of((x, y), "correlation"), names_of(by))
+    return Correlation((x, y), names_of(by))
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Nought where there is nothing to divide by."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+# -- ratio ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RatioOfTotals(OfTwo):
+    """The total of one numeric attribute for each unit of another, each record times its `weight` if one is named."""
+
+    attributes: tuple[str, str]
+    weight: str = ""
+    by: tuple[str, ...] = ()
+
+    words: ClassVar = ("ratio",)
+    keys: ClassVar = {"ratio": Key("names", ()), "weight": WEIGHT, "by": BY}
+    column: ClassVar = "ratio"
+    needed: ClassVar = ("attributes", "weight")
+    wording: ClassVar = Wording(
+        "ratio of {above} to {below}<, weighted by {weight}>",
+        f"The sum of {{above:in}}, divided by that of {{below:in}}<, each record times its {{weight}}>{FOR_EACH}.",
+        "{above:unit} (sum)",
+        "The sum of {above} behind the ratio is typically off by {off} {above:unit}",
+        title="ratio of {above} to {below}< ({per})>",
+    )
+
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
+        """The two totals."""
+        weight = weighed(domain, self.weight) if self.weight else None
+        by = splits_of(self.by, domain)
+        return tuple(LinearQuery(Number(numeric(domain, name), weight), by) for name in self.attributes)
+
+    def found(self, answered: Answered) -> Between:
+        """Post  where the second attribute is always above zero, no ratio is beyond those of single records.
+
+        Why   it is then an average of theirs, each counting as much as its share of the second total.
+        """
+        found = quotient(*answered.sums[:2])
+        above, below = (answered.domain[name] for name in self.attributes)
+        if below.number(0) > 0:
+            tops = [above.number(code) for code in (0, above.size - 1)]
+            ends = [float(top / below.number(code)) for top in tops for code in (0, below.size - 1)]
+            found = found.within(min(ends), max(ends))
+        return found
+
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        said = OfTwo.phrases(self, domain)
+        units = [f"{name:unit}" for name in said["attributes"]]
+        return said | {"per": " per ".join(units) if all(units) else ""}
+
+
+def ratio(above: str, below: str, *, weight: str = "", by: Sequence[str] = ()) -> RatioOfTotals:
+    """The total of a numeric attribute divided by that of another."""
+    return RatioOfTotals((above, below), weight, names_of(by))
 
 
 # -- regression -------------------------------------------------------------------------------------
@@ -256,15 +209,20 @@ class Regression(Query):
     column: ClassVar = "coefficient"
     more_columns: ClassVar = ("term",)
 
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Regression:  # noqa: ARG003
-        return regression(written["regression"], on=written["on"], by=written["by"])
+    needed: ClassVar = ("attribute", "on")
+    wording: ClassVar = Wording(
+        "regression of {attribute} on {on}",
+        "How {attribute:in} changes with {on:in}: least-squares coefficients, and its value where {they_are} zero"
+        f"{FOR_EACH}.",
+        "{units} (sum of products)",
+        "The sum of products behind the first coefficient is typically off by {off} {units}",
+    )
 
-    def document(self) -> Json:
-        return {"regression": self.attribute, "on": list(self.on)}
-
-    def needs(self) -> tuple[str, ...]:
-        return (self.attribute, *self.on)
+    def __post_init__(self) -> None:
+        if not self.on:
+            raise QueryError("this regression is on nothing", fix="write `on: [x]`, the attributes that it depends on")
+        if len({*self.on, self.attribute}) <= len(self.on):
+            raise QueryError("an attribute is named twice in a regression", fix="name each attribute once")
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -327,33 +285,15 @@ class Regression(Query):
         minors = math.sqrt(k - 1) ** (k - 1) * math.prod(float(other.size - 1) for other in others)
         return 2 * half(domain[self.attribute]) * k * minors / float(domain[name].step)
 
-    def asked(self) -> str:
-        return f"regression of {self.attribute} on {listing(self.on)}"
-
-    def sentence(self, domain: Domain) -> str:
-        others = listing([with_unit(domain[name]) for name in self.on])
-        told = f"How {with_unit(domain[self.attribute])} changes with {others}: least-squares coefficients"
-        return f"{told}, and its value where {'it is' if len(self.on) == 1 else 'they are'} zero{for_each(self.by)}."
-
-    def unit(self, domain: Domain) -> str:
-        return f"{product_unit(domain, self.pairs[0])} (sum of products)".lstrip()
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        unit = product_unit(domain, self.pairs[0])
-        return f"The sum of products behind the first coefficient is typically off by {off} {unit}".rstrip() + "."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:  # noqa: ARG002
-        return None  # coefficients are in units of their own
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        they_are = "it is" if len(self.on) == 1 else "they are"
+        units = "" if domain is None else product_unit(domain, self.pairs[0])
+        return Query.phrases(self, domain) | {"they_are": they_are, "units": units}
 
 
 def regression(attribute: str, *, on: Sequence[str], by: Sequence[str] = ()) -> Regression:
     """The least-squares coefficients of a numeric attribute on others."""
-    others = names_of(on)
-    if not others:
-        raise QueryError("this regression is on nothing", fix="write `on: [x]`, the attributes that it depends on")
-    if len({*others, attribute}) <= len(others):
-        raise QueryError("an attribute is named twice in a regression", fix="name each attribute once")
-    return Regression(attribute, others, names_of(by))
+    return Regression(attribute, names_of(on), names_of(by))
 
 
 def _moved(average: Between, by: float) -> Between:

@@ -19,16 +19,18 @@ import numpy as np
 
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Bools, Ints, fits
+from tetraodon.exact.arrays import Bools, Ints, fits, sum_by
 from tetraodon.query.adaptive_partition import Divided
 from tetraodon.query.aim import ChosenTables
 from tetraodon.query.edge_flows import Flows
 from tetraodon.query.local_log_noise import Disguised
-from tetraodon.query.number import NotLinear, Number, writable
+from tetraodon.query.number import AddedUp, AlongOne, NotLinear, Number, writable
 from tetraodon.query.ranks import Ranks
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
 from tetraodon.query.soft_bins import Product, Soft
 from tetraodon.query.weighted_margins import WeighedMargins
+
+# ruff: noqa: ARG002 - every contribution is asked in the same way
 
 # -- among ------------------------------------------------------------------------------------------
 # What a contribution adds for some of the records: those for which a condition holds; all others add nothing.
@@ -96,7 +98,7 @@ class Among:
         moved = np.where(here & there, moved, 0)
         return np.where(here & ~there, one, np.where(there & ~here, other, moved))
 
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
+    def potential(self, x: Ints) -> Ints | None:
         return None
 
     def columns(self) -> Ints:
@@ -240,7 +242,7 @@ class EachPerson(NotLinear):
 
 
 @dataclass(frozen=True)
-class One:
+class One(AddedUp):
     """Every record counts one."""
 
     names: tuple[str, ...] = ()
@@ -256,12 +258,15 @@ class One:
     def potential(self, x: Ints) -> Ints | None:
         return np.zeros(np.shape(x), np.int64)
 
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        return sum_by(groups, place, counts)
+
     def columns(self) -> Ints:
         return np.ones((1, 1), np.int64)
 
 
 @dataclass(frozen=True)
-class Answerers:
+class Answerers(AddedUp):
     """Everybody counts one whose value is not missing, where missing values stand apart: they have the last code."""
 
     names: tuple[str, ...]
@@ -275,8 +280,8 @@ class Answerers:
     def apart(self, x: Ints, y: Ints) -> Ints:
         return np.asarray(np.abs(self.alone(x) - self.alone(y)))
 
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        return sum_by(groups, place, counts * self.alone(codes[0]))
 
     def columns(self) -> Ints:
         writable(self.size)
@@ -284,7 +289,7 @@ class Answerers:
 
 
 @dataclass(frozen=True)
-class Prefix:
+class Prefix(AlongOne):
     """Running counts of an ordered attribute: row p counts the records with code at most p ([HMD14] Eq. 11).
 
     With `rows` one less than the size, the last running count, the total, is left out.
@@ -295,10 +300,6 @@ class Prefix:
     rows: int
     unit: Fraction = Fraction(1)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
-
     def alone(self, x: Ints) -> Ints:
         return np.asarray(self.rows - np.minimum(x, self.rows))
 
@@ -308,13 +309,16 @@ class Prefix:
     def potential(self, x: Ints) -> Ints | None:
         return np.minimum(x, self.rows)
 
+    def add_up(self, table: Ints) -> Ints:
+        return np.cumsum(table, axis=-1)[..., : self.rows]
+
     def columns(self) -> Ints:
         writable(self.rows * self.size)
         return (np.arange(self.rows)[:, None] >= np.arange(self.size)[None, :]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(AddedUp):
     """Given rows over the cells of some attributes: predicates, listed ranges, or any small matrix."""
 
     names: tuple[str, ...]
@@ -342,8 +346,9 @@ class Table:
             moved += np.abs(row[x] - row[y])
         return moved
 
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        cell = np.ravel_multi_index(tuple(codes), sizes)
+        return np.stack([sum_by(groups, place, row[cell] * counts) for row in self.matrix], axis=-1)
 
     def columns(self) -> Ints:
         return self.matrix
@@ -418,16 +423,12 @@ class Beyond(Table):
 
 
 @dataclass(frozen=True)
-class AllRanges:
+class AllRanges(AlongOne):
     """Every range of an ordered attribute: row (l, h) counts the records with l <= code <= h."""
 
     name: str
     size: int
     unit: Fraction = Fraction(1)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
 
     @property
     def rows(self) -> int:
@@ -441,8 +442,10 @@ class AllRanges:
         gap = np.abs(x - y)
         return np.asarray(gap * (self.size + 1 - gap))
 
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
+    def add_up(self, table: Ints) -> Ints:
+        low, high = np.triu_indices(self.size)
+        before = np.insert(np.cumsum(table, axis=-1), 0, 0, axis=-1)
+        return np.asarray(before[..., high + 1] - before[..., low])
 
     def columns(self) -> Ints:
         writable(self.rows * self.size)

@@ -20,6 +20,8 @@ from tetraodon.query.linear import LinearQuery, Split, split_by
 from tetraodon.query.number import Number, writable
 from tetraodon.query.query import (
     BY,
+    FOR_EACH,
+    WEIGHED,
     WEIGHT,
     WHOLE,
     Answered,
@@ -33,8 +35,8 @@ from tetraodon.query.query import (
     Query,
     Reading,
     TypedBins,
+    Wording,
     counted,
-    for_each,
     labels,
     listable,
     measured_counts,
@@ -42,7 +44,6 @@ from tetraodon.query.query import (
     numeric,
     plain,
     splits_of,
-    titled,
 )
 
 # -- count ------------------------------------------------------------------------------------------
@@ -65,16 +66,22 @@ class Count(Query):
     keys: ClassVar = {"count": Key("text", ""), "weight": WEIGHT, "by": BY, "whole": WHOLE}
     column: ClassVar = "count"
 
+    needed: ClassVar = ("weight",)
+    wording: ClassVar = Wording(
+        "records< where {where}>< weighted by {weight}>",
+        f"How many records {{there_are}}{WEIGHED}{FOR_EACH}.",
+        "{unit}",
+        title="{title}",
+        head="Number of records< with {where}>",
+    )
+
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Count:  # noqa: ARG003
         where = "" if written["count"] == EVERYBODY else written["count"]
-        return count(where, weight=written["weight"], by=written["by"])
+        return cls(where, written["by"], written["weight"])
 
     def document(self) -> Json:
-        return {"count": self.where or EVERYBODY, **({"weight": self.weight} if self.weight else {})}
-
-    def needs(self) -> tuple[str, ...]:
-        return names_of(self.weight or ())
+        return {**Query.document(self), "count": self.where or EVERYBODY}
 
     def linear(self, domain: Domain) -> LinearQuery:
         by = splits_of(self.by, domain)
@@ -96,21 +103,13 @@ class Count(Query):
             return counted(answered.table, answered)
         return added_up(splits_of(self.by, answered.domain), self.weight, answered)
 
-    def asked(self) -> str:
-        told = f"records where {self.where}" if self.where else "records"
-        return told + (f" weighted by {self.weight}" if self.weight else "")
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        there_are = f"satisfy: {self.where}" if self.where else "there are"
+        return weighed_phrases(Query.phrases(self, domain)) | {"there_are": there_are}
 
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
-        told = f"How many records satisfy: {self.where}" if self.where else "How many records there are"
-        return f"{told}{weight_told(self.weight)}{for_each(self.by)}."
-
-    def unit(self, domain: Domain) -> str:
-        return domain[self.weight].unit if self.weight else "records"
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
-        head = "Number of records" + (f" with {self.where}" if self.where else "")
-        title = f"sum of {titled(domain[self.weight])}" if self.weight else "records"
-        return Drawing(splits_of(self.by, domain), title, head, adds_up=bool(table))
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:
+        drawn = Query.drawing(self, domain, table)
+        return drawn and replace(drawn, adds_up=bool(table))
 
 
 def count(where: str = "", *, weight: str = "", by: Sequence[str] = ()) -> Count:
@@ -126,9 +125,12 @@ def weighed(domain: Domain, name: str) -> Attribute:
     return weight
 
 
-def weight_told(weight: str) -> str:
-    """What a sentence says of a weight."""
-    return f", each counting as much as its {weight}" if weight else ""
+def weighed_phrases(said: dict[str, Any]) -> dict[str, Any]:
+    """The phrases of a question that counts records, or adds up weights: what the numbers are, and their unit."""
+    weight = said["weight"]
+    if not weight:
+        return said | {"title": "records", "unit": "records"}
+    return said | {"title": f"sum of {weight:titled}", "unit": f"{weight:unit}"}
 
 
 def satisfying(where: str, weight: str, domain: Domain) -> Table:
@@ -210,6 +212,13 @@ class Histogram(Query):
     }
     column: ClassVar = "count"
     if_too_long: ClassVar = "ask for fewer attributes, or for `bins` of them"
+    needed: ClassVar = ("weight",)
+    wording: ClassVar = Wording(
+        "counts by {attributes}< in {bins_of}><, weighted by {weight}>",
+        f"How many records there are for each {{cell}} of {{parts}}{WEIGHED}.",
+        "{unit}",
+        title="{title}",
+    )
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Histogram:
@@ -227,13 +236,10 @@ class Histogram(Query):
         return histogram(*written["histogram"], bins=bins, weight=written["weight"], by=written["by"])
 
     def document(self) -> Json:
-        bins: Json = {name: [[plain(value) for value in group] for group in groups] for name, groups in self.bins}
+        bins: Json = {name: plain(groups) for name, groups in self.bins}
         bins |= {name: dict(zip(called, bins[name], strict=True)) for name, called in self.called}
-        weight = {"weight": self.weight} if self.weight else {}
-        return {"histogram": list(self.attributes), **({"bins": bins} if bins else {}), **weight}
-
-    def needs(self) -> tuple[str, ...]:
-        return names_of(self.weight or ())
+        rest = {key: told for key, told in (("bins", bins), ("weight", self.weight)) if told}
+        return {"histogram": list(self.attributes), **rest}
 
     def linear(self, domain: Domain) -> LinearQuery:
         counted = Number(weighed(domain, self.weight)) if self.weight else One()
@@ -254,22 +260,15 @@ class Histogram(Query):
         assert answered.table is not None, "a histogram is a table"
         return counted(answered.table, answered)
 
-    def asked(self) -> str:
-        told = f"counts by {listing(self.attributes, most=len(self.attributes))}" + (" in bins" if self.bins else "")
-        return told + (f", weighted by {self.weight}" if self.weight else "")
-
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
         binned = dict(self.bins)
         parts = [f"{name} (in {len(binned[name])} groups)" if name in binned else name for name in self.attributes]
-        word = "each value of" if len(parts) == 1 else "each combination of"
-        return f"How many records there are for {word} {listing(parts)}{weight_told(self.weight)}."
-
-    def unit(self, domain: Domain) -> str:
-        return domain[self.weight].unit if self.weight else "records"
+        cells = {"cell": "value" if len(parts) == 1 else "combination", "parts": listing(parts)}
+        return weighed_phrases(Query.phrases(self, domain)) | cells | {"bins_of": "bins" if binned else ""}
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
         if self.weight:
-            title = f"sum of {titled(domain[self.weight])}"
+            title = self._said(self.wording.title, domain)
             return Drawing(self.linear(domain).by, title, "Weighted histogram", names_sides=True)
         return Drawing(table, "records", "Histogram", names_sides=True, adds_up=True)
 

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Floats, Ints
+from tetraodon.exact.arrays import Floats, Ints, sum_by
 from tetraodon.query.number import NotLinear
 from tetraodon.query.smooth import Hats
 
@@ -159,6 +159,10 @@ class Flows(NotLinear):
         """Cov(x) f of the cells' noise, for maps f of weights, given the variance of each noise."""
         scaled = [share * variance for share, variance in zip(self.shares(weights), variances, strict=True)]
         return np.asarray(self.moved(*self._by_line(scaled)) / PARTS).reshape(weights.shape)
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        cell = np.ravel_multi_index(tuple(codes), sizes)
+        return sum_by(groups * self.rows, place * self.rows + cell, PARTS * counts)
 
     def _by_line(self, noises: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         count = len(self.first.scales)

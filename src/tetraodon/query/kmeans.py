@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tetraodon.display import listing, number_of
+from tetraodon.display import number_of
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.query.contribution import One
-from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.query.query import (
-    Answered,
-    Columns,
-    Declared,
-    Drawing,
-    Json,
-    Key,
-    Query,
-    column_name,
-    splits_of,
-    with_unit,
-)
+from tetraodon.query.linear import LinearQuery
+from tetraodon.query.query import Answered, Columns, Key, Query, Wording, column_name, splits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +29,20 @@ class KMeans(Query):
     numbers: ClassVar = False
     shaped_by_budget: ClassVar = True
     of_parts: ClassVar = False
+    wording: ClassVar = Wording(
+        "{clusters} clusters of {attributes}",
+        "The centres of {how_many} of {attributes:in}, and the size of each.",
+        "records (cell)",
+        "Each cell of the table that was clustered is typically off by {off} records",
+    )
 
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> KMeans:  # noqa: ARG003
-        if written["clusters"] is None:
+    def __post_init__(self) -> None:
+        if self.clusters is None:
             raise QueryError("`kmeans` does not say how many clusters", fix="add `clusters: 4`")
-        return kmeans(*written["kmeans"], clusters=written["clusters"])
-
-    def document(self) -> Json:
-        return {"kmeans": list(self.attributes), "clusters": self.clusters}
+        if not self.attributes or len(set(self.attributes)) < len(self.attributes):
+            raise QueryError("the attributes to cluster are not named once each", fix="name at least one, each once")
+        if isinstance(self.clusters, bool) or not isinstance(self.clusters, int) or self.clusters < 1:
+            raise QueryError("the number of clusters is not a whole number above zero", fix="write `clusters: 4`")
 
     def linear(self, domain: Domain) -> LinearQuery:
         for name in self.attributes:
@@ -65,27 +58,10 @@ class KMeans(Query):
         places = {column_name(name): centres[:, number] for number, name in enumerate(self.attributes)}
         return {"cluster": np.arange(1, len(centres) + 1)} | places | {"records": records}
 
-    def asked(self) -> str:
-        return f"{self.clusters} clusters of {listing(self.attributes, most=len(self.attributes))}"
-
-    def sentence(self, domain: Domain) -> str:
-        about_what = listing(with_unit(domain[name]) for name in self.attributes)
-        return f"The centres of {number_of(self.clusters, 'cluster')} of {about_what}, and the size of each."
-
-    def unit(self, domain: Domain) -> str:  # noqa: ARG002
-        return "records (cell)"
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        return f"Each cell of the table that was clustered is typically off by {off} records."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:  # noqa: ARG002
-        return None
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        return Query.phrases(self, domain) | {"how_many": number_of(self.clusters, "cluster")}
 
 
 def kmeans(*attributes: str, clusters: int) -> KMeans:
     """Centres of so many clusters of records."""
-    if not attributes or len(set(attributes)) < len(attributes):
-        raise QueryError("the attributes to cluster are not named once each", fix="name at least one, each once")
-    if isinstance(clusters, bool) or not isinstance(clusters, int) or clusters < 1:
-        raise QueryError("the number of clusters is not a whole number above zero", fix="write `clusters: 4`")
     return KMeans(attributes, clusters)

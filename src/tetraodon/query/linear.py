@@ -16,18 +16,15 @@ from numpy.typing import NDArray
 from tetraodon.domain import Domain
 from tetraodon.domain.domain import MISSING
 from tetraodon.errors import QueryError, Refused
-from tetraodon.exact.arrays import Ints, add_up, cut_off, fits
+from tetraodon.exact.arrays import Ints, cut_off, fits, sum_by
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
 from tetraodon.query.adaptive_partition import Divided
 from tetraodon.query.aim import ChosenTables
-from tetraodon.query.contribution import AllRanges, Among, Answerers, Contribution, EachPerson, One, Prefix, Table
-from tetraodon.query.edge_flows import PARTS, Flows
+from tetraodon.query.contribution import Among, Contribution
+from tetraodon.query.edge_flows import Flows
 from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import Number
 from tetraodon.query.ranks import Ranks
-from tetraodon.query.smooth import Hats, Ramps, SmoothRunning, SmoothSums
-from tetraodon.query.soft_bins import Product, Soft
-from tetraodon.query.weighted_margins import WeighedMargins
 
 ANSWER_LIMIT = 20_000_000
 NOT_ON_EACH = (ChosenTables, Disguised, Divided, Flows, Ranks)
@@ -109,9 +106,10 @@ class LinearQuery:
         if isinstance(given, Among):
             there = given.holds(rest)
             kept = [code[there] for code in given.inner_codes(rest)]
-            return _added(given.inner, given.within, kept, counts[there], place[there], groups).reshape(shape)
+            assert not isinstance(given.inner, Among), "conditions are joined before they are looked at"
+            return given.inner.totals(kept, given.within, counts[there], place[there], groups).reshape(shape)
         sizes = [domain[name].size for name in given.names]
-        return _added(given, sizes, rest, counts, place, groups).reshape(shape)
+        return given.totals(rest, sizes, counts, place, groups).reshape(shape)
 
     def occupied(self, domain: Domain, codes: Ints, counts: Ints) -> NDArray[Any]:
         """For each cell of `by` the codes of the contribution's only attribute that somebody has, and how many do."""
@@ -121,7 +119,7 @@ class LinearQuery:
             there, rest = there & given.holds(rest), given.inner_codes(rest)
         cells = np.stack([self._places(codes, shape), rest[0]], axis=1)[there]
         kinds, same = np.unique(cells, axis=0, return_inverse=True)
-        rows = np.column_stack([kinds[:, 1], _add_up(len(kinds), same.ravel(), counts[there])])
+        rows = np.column_stack([kinds[:, 1], sum_by(len(kinds), same.ravel(), counts[there])])
         ends = np.searchsorted(kinds[:, 0], np.arange(math.prod(shape[:-1]) + 1))
         found = np.empty(len(ends) - 1, object)
         for cell, (first, last) in enumerate(pairwise(ends)):
@@ -148,7 +146,7 @@ class LinearQuery:
         step = second - first
         groups = math.prod(shape[:-1])
         if fits(self.contribution.longest):
-            return _add_up(groups, place, first * counts + step * sums).reshape(shape)
+            return sum_by(groups, place, first * counts + step * sums).reshape(shape)
         whole = np.zeros(groups, object)
         np.add.at(whole, place, first * counts.astype(object) + step * sums.astype(object))
         return cut_off(whole).reshape(shape)
@@ -219,65 +217,3 @@ def split_by(name: str, domain: Domain) -> Split:
 def splits(names: Sequence[str]) -> tuple[Split, ...]:
     """Splits by every value of the attributes."""
     return tuple(Split(name) for name in names)
-
-
-def _added(
-    given: Contribution, sizes: Sequence[int], rest: Sequence[Ints], counts: Ints, place: Ints, groups: int
-) -> Ints:
-    """What records add, in units, for each group, from counts of cells with the codes `rest` of its attributes."""
-    match given:
-        case One():
-            flat = _add_up(groups, place, counts)
-        case Answerers() as those:
-            flat = _add_up(groups, place, counts * those.alone(rest[0]))
-        case Number() as number:
-            cell = np.ravel_multi_index(tuple(rest), sizes)
-            flat = add_up(groups, place, number.values(cell), counts, longest=number.longest)
-        case Prefix() as prefix:
-            table = _add_up(groups * prefix.size, place * prefix.size + rest[0], counts)
-            flat = np.cumsum(table.reshape(groups, prefix.size), axis=1)[:, : prefix.rows]
-        case Table() as rows:
-            cell = np.ravel_multi_index(tuple(rest), sizes)
-            flat = np.stack([_add_up(groups, place, row[cell] * counts) for row in rows.matrix], axis=-1)
-        case AllRanges() as ranges:
-            table = _add_up(groups * ranges.size, place * ranges.size + rest[0], counts)
-            running = np.cumsum(table.reshape(groups, ranges.size), axis=1)
-            low, high = np.triu_indices(ranges.size)
-            before = np.concatenate([np.zeros((groups, 1), np.int64), running], axis=1)
-            flat = running[:, high] - before[:, low]
-        case Hats() | Ramps() as smooth:
-            if not fits(smooth.width):  # a record is `width` units
-                raise Refused("smoothed counts this wide are too long for exact arithmetic", fix="use less width")
-            table = _add_up(groups * smooth.size, place * smooth.size + rest[0], counts)
-            flat = smooth.add_up(table.reshape(groups, smooth.size))
-        case SmoothRunning() | SmoothSums() as sums:
-            if not fits(sums.longest):
-                raise Refused("smooth sums are too long for exact arithmetic", fix="use smaller weights")
-            table = _add_up(groups * sums.size, place * sums.size + rest[0], counts)
-            flat = sums.add_up(table.reshape(groups, sums.size))
-        case Soft() as soft:
-            first, part = soft.places(rest[0])
-            row = place * soft.rows
-            cells = np.concatenate([row + first, row + np.minimum(first + 1, soft.rows - 1)])
-            shares = np.concatenate([soft.units - part, part])
-            flat = add_up(groups * soft.rows, cells, shares, np.tile(counts, 2), longest=soft.units)
-        case Product() as product:
-            flat = product.spread(np.stack(rest, axis=1), counts, place, groups)
-        case Flows() as flows:
-            cell = np.ravel_multi_index(tuple(rest), sizes)
-            flat = _add_up(groups * flows.rows, place * flows.rows + cell, PARTS * counts)
-        case WeighedMargins() as margins:
-            if not fits(margins.longest * len(margins.times)):
-                raise Refused("margins are weighed too heavily for exact arithmetic", fix="use smaller multiples")
-            cell = np.ravel_multi_index(tuple(rest), sizes)
-            table = _add_up(groups * margins.rows, place * margins.rows + cell, counts)
-            flat = margins.add_up(table.reshape(groups, margins.rows))
-        case EachPerson() | Ranks() | Divided() | Disguised() | ChosenTables():
-            raise Refused("people, and what is not linear, are not added up row by row", fix="ask about rows")
-    return flat
-
-
-def _add_up(size: int, place: Ints, amount: Ints) -> Ints:
-    total = np.zeros(size, np.int64)
-    np.add.at(total, place, amount)
-    return total

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Floats, Ints
-from tetraodon.query.number import Number
+from tetraodon.query.number import NotLinear, Number
 
 if TYPE_CHECKING:
     from tetraodon.query.linear import LinearQuery
-
-# ruff: noqa: ARG002 - every contribution is asked in the same way
 
 
 RATIO = Fraction(1001, 1000)
@@ -37,7 +35,7 @@ AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
-class Disguised:
+class Disguised(NotLinear):
     """How many records are shown at each place of a numeric attribute above zero.
 
     >>> from tetraodon.domain import Integers
@@ -50,6 +48,11 @@ class Disguised:
     unit: Fraction = Fraction(1)
 
     kind: ClassVar[str] = "shown"
+    refusal: ClassVar = (
+        QueryError,
+        "values that are shown with noise are no sums over records",
+        "certify what stands in for them",
+    )
 
     def __post_init__(self) -> None:
         if not self.attribute.numeric or self.attribute.number(0) <= 0:
@@ -125,18 +128,6 @@ class Disguised:
         """Whether these could be numbers of records."""
         return bool((counts >= 0).all())
 
-    def alone(self, x: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def apart(self, x: Ints, y: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def potential(self, x: Ints) -> NoReturn:
-        raise _not_linear()
-
-    def columns(self) -> NoReturn:
-        raise _not_linear()
-
 
 @lru_cache(maxsize=32)
 def _scale(first: int, last: int) -> tuple[Floats, Ints]:
@@ -169,9 +160,3 @@ def _farthest(shown: Disguised, share: Fraction) -> tuple[int, tuple[int, int]]:
 def disguised_of(query: LinearQuery) -> Disguised | None:
     """What is shown with noise on each record, if anything is; about all records, for a part has none of its own."""
     return query.contribution if isinstance(query.contribution, Disguised) else None
-
-
-def _not_linear() -> QueryError:
-    return QueryError(
-        "values that are shown with noise are no sums over records", fix="certify what stands in for them"
-    )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,33 +17,30 @@ from tetraodon.domain import Attribute, Domain
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Bools, Floats
 from tetraodon.query.contribution import Contribution, One
-from tetraodon.query.counts import satisfying, weighed, weight_told
+from tetraodon.query.counts import satisfying, weighed
 from tetraodon.query.levels import LevelSums
-from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.linear import LinearQuery
 from tetraodon.query.local_log_noise import Disguised
 from tetraodon.query.number import Number
 from tetraodon.query.query import (
     BY,
+    FOR_EACH,
+    OVER_WHOM,
+    WEIGHED,
     WEIGHT,
     Answered,
     Columns,
-    Declared,
-    Drawing,
-    Json,
     Key,
     MeasuredSum,
     Query,
+    Wording,
     addable,
-    for_each,
     labels,
     names_of,
     numeric,
-    over_whom,
     records_of,
     splits_of,
-    titled,
     with_interval,
-    with_unit,
 )
 
 # -- moments ----------------------------------------------------------------------------------------
@@ -202,10 +199,32 @@ def quotient(above: MeasuredSum, below: MeasuredSum) -> Between:
 
 
 # -- derived ----------------------------------------------------------------------------------------
-# Questions whose answer is computed from several sums: how far off it can be follows from how far off those are.
+# Questions whose answer is computed from sums: how far off it can be follows from how far off those are.
 
 
-class Derived(Query):
+class FromSums(Query):
+    """A question that is answered with a number for every cell of `by`, from sums that are measured themselves."""
+
+    __slots__ = ()
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        return self.sums(domain)[0]
+
+    @abstractmethod
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]: ...
+
+    @abstractmethod
+    def found(self, answered: Answered) -> Between:
+        """The answer, from what was measured."""
+
+    def columns(self, answered: Answered) -> Columns:
+        found, domain = self.found(answered), answered.domain
+        lower, upper = np.minimum(found.lower, found.value), np.maximum(found.upper, found.value)
+        named = labels(splits_of(self.by, domain), domain, beside=self.column)
+        return named | with_interval(self.column, found.value, lower, upper)
+
+
+class Derived(FromSums):
     """A question that is answered by a quotient of sums: its error depends on how many records are behind it."""
 
     __slots__ = ()
@@ -225,9 +244,9 @@ class Derived(Query):
         length = np.asarray(columns["upper"] - columns["lower"], np.float64)
         return np.asarray((everything > 0) & (length >= everything * (1 - 1e-12)))
 
-    @abstractmethod
     def own_unit(self, domain: Domain) -> str:
         """What the answer is counted in."""
+        return self._said("{attribute:unit}", domain)
 
 
 def mean_off(attribute: Attribute, far: float, unsure: float, fewest: float) -> float:
@@ -244,17 +263,59 @@ def ends(attribute: Attribute) -> tuple[float, float]:
     return float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
 
 
-# -- total ------------------------------------------------------------------------------------------
-# `total`: the sum of a numeric attribute.
+# -- total and mean ---------------------------------------------------------------------------------
 
 EACH_RECORD, LEVELS = "each record", "levels"
 IN_SHARES = {EACH_RECORD: "% of one record's value", LEVELS: "% of the largest value"}
 """Where noise may be said to go, and what errors are then told in."""
+OFF_BY_SHARE = {
+    EACH_RECORD: "One record's value is typically off by {off}% of itself; the sum of many that are alike by that "
+    "share of the sum, divided by the square root of how many they are",
+    LEVELS: "The sum is typically off by {off}% of the largest value in the table, however many there are",
+}
 NOISE = Key("text", "", {"enum": list(IN_SHARES)})
 
 
+class Summed(FromSums):
+    """Values of an attribute that are added up, each record's times its weight; or that get noise one by one."""
+
+    __slots__ = ()
+
+    attribute: str
+    weight: str
+    noise: str
+
+    def __post_init__(self) -> None:
+        if self.noise not in ("", *IN_SHARES):
+            told = " or ".join(f"`noise: {one}`" for one in IN_SHARES)
+            raise QueryError("`noise` says where noise goes", fix=f"write {told}, or leave it out")
+        if self.noise and self.weight:
+            raise QueryError(
+                "values with noise that is a share of them are not weighted", fix="leave out weight or noise"
+            )
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.attribute, self.weight) if self.weight else ()
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        times = numeric(domain, self.weight) if self.weight else None
+        summed = numeric(domain, self.attribute) if self.weight else addable(domain, self.attribute)
+        return LinearQuery(Number(summed, times), splits_of(self.by, domain))
+
+    def shown(self, domain: Domain) -> Disguised | None:
+        return (LevelSums if self.noise == LEVELS else Disguised)(domain[self.attribute]) if self.noise else None
+
+    def unit(self, domain: Domain) -> str:
+        return IN_SHARES.get(self.noise) or self._said(self.wording.unit, domain).lstrip()
+
+    def off_by(self, off: str, each: str, domain: Domain) -> str:
+        if self.noise:
+            return f"{OFF_BY_SHARE[self.noise].format(off=off)}."
+        return Query.off_by(self, off, each, domain)
+
+
 @dataclass(frozen=True, slots=True)
-class Total(Query):
+class Total(Summed):
     """The sum of a numeric attribute, each record times its public `weight` if one is named."""
 
     attribute: str
@@ -265,105 +326,35 @@ class Total(Query):
     words: ClassVar = ("total", "sum")
     keys: ClassVar = {"total": Key("text", ""), "sum": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "total"
-
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Total:  # noqa: ARG003
-        asked = written["total"] or written["sum"]
-        return total(asked, weight=written["weight"], by=written["by"], noise=written["noise"])
-
-    def document(self) -> Json:
-        return {"total": self.attribute, **weight_and_noise(self.weight, self.noise)}
-
-    def needs(self) -> tuple[str, ...]:
-        return (self.attribute, self.weight) if self.weight else ()
-
-    def linear(self, domain: Domain) -> LinearQuery:
-        return weighted_sum(self.attribute, self.weight, self.by, domain)
+    wording: ClassVar = Wording(
+        "sum of {attribute}< times {weight}>",
+        f"The sum of {{attribute:in}}<, each record times its {{weight}}>{FOR_EACH}{OVER_WHOM}.",
+        "{attribute:unit}",
+        title="sum of {times}",
+    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         return () if self.noise else (self.linear(domain),)
 
-    def shown(self, domain: Domain) -> Disguised | None:
-        return shown_with(self.noise, domain[self.attribute])
+    def found(self, answered: Answered) -> Between:
+        return between(answered.sums[0], 1)
 
-    def columns(self, answered: Answered) -> Columns:
-        (measured,) = answered.sums[:1]
-        unit = float(measured.unit)
-        number, told = (np.asarray(one, np.float64)[..., 0] * unit for one in (measured.numbers, measured.published))
-        reach = unit * measured.off(1)
-        lower, upper = np.minimum(number - reach, told), np.maximum(number + reach, told)
-        by = splits_of(self.by, answered.domain)
-        return labels(by, answered.domain) | with_interval("total", told, lower, upper)
-
-    def asked(self) -> str:
-        return f"sum of {self.attribute}" + (f" times {self.weight}" if self.weight else "")
-
-    def sentence(self, domain: Domain) -> str:
-        weight = f", each record times its {self.weight}" if self.weight else ""
-        attribute = domain[self.attribute]
-        return f"The sum of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
-
-    def unit(self, domain: Domain) -> str:
-        return IN_SHARES.get(self.noise, domain[self.attribute].unit)
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:
-        return off_by_share(off, self.noise) if self.noise else super(Total, self).off_by(off, each, domain)
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        times = f"{self.attribute} times {self.weight}" if self.weight else titled(domain[self.attribute])
-        return Drawing(splits_of(self.by, domain), f"sum of {times}", f"sum of {times}".capitalize())
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        said = Query.phrases(self, domain)
+        return said | {
+            "times": f"{self.attribute} times {self.weight}" if self.weight else format(said["attribute"], "titled")
+        }
 
 
 def total(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: str = "") -> Total:
     """The sum of a numeric attribute; with `noise="each record"`, of values that get noise one by one, and with
     `noise="levels"` of what they have in levels that get noise each.
     """
-    return Total(attribute, weight, names_of(by), checked_noise(noise, weight))
-
-
-def checked_noise(noise: object, weight: str = "") -> str:
-    """Where the noise goes: nothing said, on each record's value, or on each level of values."""
-    if noise not in ("", *IN_SHARES):
-        told = " or ".join(f"`noise: {one}`" for one in IN_SHARES)
-        raise QueryError("`noise` says where noise goes", fix=f"write {told}, or leave it out")
-    if noise and weight:
-        raise QueryError("values with noise that is a share of them are not weighted", fix="leave out weight or noise")
-    return str(noise)
-
-
-def shown_with(noise: str, attribute: Attribute) -> Disguised | None:
-    """What is shown of an attribute where noise goes there; None where it goes on the sum."""
-    return (LevelSums if noise == LEVELS else Disguised)(attribute) if noise else None
-
-
-def weight_and_noise(weight: str, noise: str) -> Json:
-    """The keys of an item that say so."""
-    return ({"weight": weight} if weight else {}) | ({"noise": noise} if noise else {})
-
-
-def off_by_share(off: str, noise: str) -> str:
-    """How far off a sum of values is where noise is a share of them."""
-    if noise == LEVELS:
-        return f"The sum is typically off by {off}% of the largest value in the table, however many there are."
-    return (
-        f"One record's value is typically off by {off}% of itself; the sum of many that are alike by that share of the "
-        "sum, divided by the square root of how many they are."
-    )
-
-
-def weighted_sum(attribute: str, weight: str, by: Sequence[str], domain: Domain) -> LinearQuery:
-    """The sum of an attribute, each record times its weight if one is named."""
-    times = numeric(domain, weight) if weight else None
-    summed = numeric(domain, attribute) if weight else addable(domain, attribute)
-    return LinearQuery(Number(summed, times), splits_of(by, domain))
-
-
-# -- mean -------------------------------------------------------------------------------------------
-# `mean`: the average of a numeric attribute.
+    return Total(attribute, weight, names_of(by), noise)
 
 
 @dataclass(frozen=True, slots=True)
-class Mean(Derived):
+class Mean(Summed, Derived):
     """The average of a numeric attribute, each record counting as much as its `weight` if one is named."""
 
     attribute: str
@@ -374,39 +365,28 @@ class Mean(Derived):
     words: ClassVar = ("mean",)
     keys: ClassVar = {"mean": Key("text", ""), "weight": WEIGHT, "by": BY, "noise": NOISE}
     column: ClassVar = "mean"
-
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Mean:  # noqa: ARG003
-        return mean(written["mean"], weight=written["weight"], by=written["by"], noise=written["noise"])
-
-    def document(self) -> Json:
-        return {"mean": self.attribute, **weight_and_noise(self.weight, self.noise)}
-
-    def needs(self) -> tuple[str, ...]:
-        return (self.attribute, self.weight) if self.weight else ()
+    wording: ClassVar = Wording(
+        "mean of {attribute}< weighted by {weight}>",
+        f"The average of {{attribute:in}}<, each record counting as much as its {{weight}}>{FOR_EACH}{OVER_WHOM}.",
+        "{attribute:unit} (sum)",
+        "The sum behind the average is typically off by {off} {attribute:unit}",
+        title="average of {attribute:titled}",
+    )
 
     def linear(self, domain: Domain) -> LinearQuery:
         if self.weight:
             weighed(domain, self.weight)
-        return weighted_sum(self.attribute, self.weight, self.by, domain)
-
-    def shown(self, domain: Domain) -> Disguised | None:
-        return shown_with(self.noise, domain[self.attribute])
+        return Summed.linear(self, domain)
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The sum, and what it is divided by: the number of records, or the sum of their weights."""
         if self.noise:
             return ()
-        weight = weighed(domain, self.weight) if self.weight else None
-        divisor = LinearQuery(
-            Number(weight) if weight else records_of(domain[self.attribute]), splits_of(self.by, domain)
-        )
-        return weighted_sum(self.attribute, self.weight, self.by, domain), divisor
+        divisor = Number(weighed(domain, self.weight)) if self.weight else records_of(domain[self.attribute])
+        return self.linear(domain), LinearQuery(divisor, splits_of(self.by, domain))
 
-    def columns(self, answered: Answered) -> Columns:
-        attribute, by = answered.domain[self.attribute], splits_of(self.by, answered.domain)
-        low, high = float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
-        return labels(by, answered.domain) | with_interval("mean", *averages(answered.sums, low, high))
+    def found(self, answered: Answered) -> Between:
+        return averages(answered.sums, *ends(answered.domain[self.attribute]))
 
     def error_of(self, reaches: Sequence[float], records: int, domain: Domain) -> float:
         first, last = ends(domain[self.attribute])
@@ -420,32 +400,9 @@ class Mean(Derived):
         fewest, anything = records * lightest - unsure, last - first
         return min(anything, mean_off(domain[self.attribute], far, unsure, fewest)) if fewest >= least else anything
 
-    def own_unit(self, domain: Domain) -> str:
-        return domain[self.attribute].unit
 
-    def asked(self) -> str:
-        return f"mean of {self.attribute}" + (f" weighted by {self.weight}" if self.weight else "")
-
-    def sentence(self, domain: Domain) -> str:
-        weight = f", each record counting as much as its {self.weight}" if self.weight else ""
-        attribute = domain[self.attribute]
-        return f"The average of {with_unit(attribute)}{weight}{for_each(self.by)}{over_whom(attribute)}."
-
-    def unit(self, domain: Domain) -> str:
-        return IN_SHARES.get(self.noise, f"{domain[self.attribute].unit} (sum)".lstrip())
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        if self.noise:
-            return off_by_share(off, self.noise)
-        return f"The sum behind the average is typically off by {off} {domain[self.attribute].unit}".rstrip() + "."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        title = f"average of {titled(domain[self.attribute])}"
-        return Drawing(splits_of(self.by, domain), title, title.capitalize())
-
-
-def averages(sums: Sequence[MeasuredSum], low: float, high: float) -> tuple[Floats, Floats, Floats]:
-    """The first sum divided by the second, with the ends of its interval, all between the lowest and highest value."""
+def averages(sums: Sequence[MeasuredSum], low: float, high: float) -> Between:
+    """The first sum divided by the second, all between the lowest and highest value."""
     summed, divided = sums[:2]
     unit = float(summed.unit / divided.unit)
     total, records = (np.asarray(one.numbers, np.float64)[..., 0] for one in (summed, divided))
@@ -453,26 +410,22 @@ def averages(sums: Sequence[MeasuredSum], low: float, high: float) -> tuple[Floa
     failures = 1 if summed.exact or divided.exact else 2
     reach, unsure = (one.off(failures) for one in (summed, divided))
     fewest, most = records - unsure, records + unsure
-    known = fewest >= 1
-    middle = np.full(total.shape, (low + high) / 2)
-    average = np.clip(np.where(some >= 1, told * unit / np.maximum(some, 1), middle), low, high)
+    average = np.where(some >= 1, told * unit / np.maximum(some, 1), np.full(total.shape, (low + high) / 2))
     ends = [(total + sign * reach) * unit / np.maximum(n, 1) for sign in (-1, 1) for n in (fewest, most)]
-    lower = np.where(known, np.clip(np.minimum.reduce(ends), low, high), low)
-    upper = np.where(known, np.clip(np.maximum.reduce(ends), low, high), high)
-    return average, np.minimum(lower, average), np.maximum(upper, average)
+    found = Between(average, np.minimum.reduce(ends), np.maximum.reduce(ends)).within(low, high)
+    return found.or_else(fewest >= 1, low, high)
 
 
 def mean(attribute: str, *, weight: str = "", by: Sequence[str] = (), noise: str = "") -> Mean:
     """The average of a numeric attribute, weighted if a weight is named; `noise` is that of `total`."""
-    return Mean(attribute, weight, names_of(by), checked_noise(noise, weight))
+    return Mean(attribute, weight, names_of(by), noise)
 
 
 # -- proportion -------------------------------------------------------------------------------------
-# `proportion`: the share of records that satisfy a condition.
 
 
 @dataclass(frozen=True, slots=True)
-class Proportion(Query):
+class Proportion(FromSums):
     """The share of records that satisfy a condition, each counting as much as its `weight` if one is named."""
 
     where: str
@@ -482,19 +435,15 @@ class Proportion(Query):
     words: ClassVar = ("proportion",)
     keys: ClassVar = {"proportion": Key("text", ""), "weight": WEIGHT, "by": BY}
     column: ClassVar = "proportion"
-
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Proportion:  # noqa: ARG003
-        return proportion(written["proportion"], weight=written["weight"], by=written["by"])
-
-    def document(self) -> Json:
-        return {"proportion": self.where, **({"weight": self.weight} if self.weight else {})}
-
-    def needs(self) -> tuple[str, ...]:
-        return names_of(self.weight or ())
-
-    def linear(self, domain: Domain) -> LinearQuery:
-        return self.sums(domain)[0]
+    needed: ClassVar = ("weight",)
+    wording: ClassVar = Wording(
+        "share of records where {where}<, weighted by {weight}>",
+        f"The share of records that satisfy: {{where}}{WEIGHED}{FOR_EACH}.",
+        "{unit_of_sum}",
+        "The {counted} behind the share is typically off by {off} {weight:unit}",
+        title="share of records",
+        head="Share of records with {where}",
+    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """How many records satisfy the condition, and how many there are; or the sums of their weights."""
@@ -502,28 +451,15 @@ class Proportion(Query):
         counted = (satisfying(self.where, self.weight, domain), everybody)
         return tuple(LinearQuery(part, splits_of(self.by, domain)) for part in counted)
 
-    def columns(self, answered: Answered) -> Columns:
+    def found(self, answered: Answered) -> Between:
         """Post  from 0 to 1; all of it where there may be no records."""
-        found = quotient(*answered.sums[:2]).within(0.0, 1.0)
-        named = labels(splits_of(self.by, answered.domain), answered.domain, beside=self.column)
-        return named | with_interval(self.column, found.value, found.lower, found.upper)
+        return quotient(*answered.sums[:2]).within(0.0, 1.0)
 
-    def asked(self) -> str:
-        return f"share of records where {self.where}" + (f", weighted by {self.weight}" if self.weight else "")
-
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
-        return f"The share of records that satisfy: {self.where}{weight_told(self.weight)}{for_each(self.by)}."
-
-    def unit(self, domain: Domain) -> str:
-        return f"{domain[self.weight].unit} (sum)".lstrip() if self.weight else "records"
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        what = f"sum of {self.weight}" if self.weight else "number of records"
-        unit = domain[self.weight].unit if self.weight else ""
-        return f"The {what} behind the share is typically off by {off} {unit}".rstrip() + "."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        return Drawing(splits_of(self.by, domain), "share of records", f"Share of records with {self.where}")
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        said = Query.phrases(self, domain)
+        if not self.weight:
+            return said | {"unit_of_sum": "records", "counted": "number of records"}
+        return said | {"unit_of_sum": f"{said['weight']:unit} (sum)", "counted": f"sum of {self.weight}"}
 
 
 def proportion(where: str, *, weight: str = "", by: Sequence[str] = ()) -> Proportion:
@@ -531,8 +467,7 @@ def proportion(where: str, *, weight: str = "", by: Sequence[str] = ()) -> Propo
     return Proportion(where, weight, names_of(by))
 
 
-# -- variance ---------------------------------------------------------------------------------------
-# `variance`: the mean squared distance of a numeric attribute from its average.
+# -- variance and standard deviation ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,16 +480,13 @@ class Variance(Derived):
     words: ClassVar = ("variance",)
     keys: ClassVar = {"variance": Key("text", ""), "by": BY}
     column: ClassVar = "variance"
-
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Variance:  # noqa: ARG003
-        return variance(written["variance"], by=written["by"])
-
-    def document(self) -> Json:
-        return {"variance": self.attribute}
-
-    def linear(self, domain: Domain) -> LinearQuery:
-        return self.sums(domain)[0]
+    wording: ClassVar = Wording(
+        "{kind} of {attribute}",
+        f"The {{kind}} of {{attribute:in}}{FOR_EACH}{OVER_WHOM}.",
+        "{square} (sum of squares)",
+        "The sum of squares behind the {kind} is typically off by {off} {square}",
+        title="variance of {attribute}< ({square})>",
+    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """The squared distances from the middle of the declared values, the values, and the number of records."""
@@ -562,7 +494,7 @@ class Variance(Derived):
         parts = (Number(attribute, squared=True), Number(attribute), records_of(attribute))
         return tuple(LinearQuery(part, by) for part in parts)
 
-    def columns(self, answered: Answered) -> Columns:
+    def found(self, answered: Answered) -> Between:
         """Q / n - (S / n - c)^2, for squares Q about the middle c, sum S and n records.
 
         Post  0 <= lower <= variance <= upper <= (half the declared range)^2; the interval holds the truth with 95%.
@@ -570,8 +502,7 @@ class Variance(Derived):
               average lie between the ends below, and a difference is between those of its parts. No value is farther
               from c than half the range h, so that Q / n is at most h^2.
         """
-        attribute, sums = answered.domain[self.attribute], answered.sums
-        first, last = float(attribute.number(0)), float(attribute.number(attribute.values.size - 1))
+        sums, (first, last) = answered.sums, ends(answered.domain[self.attribute])
         middle, most = (first + last) / 2, ((last - first) / 2) ** 2
         failures = max(1, sum(not measured.exact for measured in sums))
         off, far, unsure = (measured.off(failures) * float(measured.unit) for measured in sums)
@@ -585,11 +516,7 @@ class Variance(Derived):
         value = np.clip(of_squares / some - (of_values / some - middle) ** 2, 0, most)
         lower = np.clip((squares - off) / many, 0, most) - np.maximum(low**2, high**2)
         upper = np.clip((squares + off) / fewest, 0, most) - nearest
-        anything = records - unsure < 1
-        lower = np.where(anything, 0.0, np.clip(lower, 0, value))
-        upper = np.where(anything, most, np.clip(upper, value, most))
-        named = labels(splits_of(self.by, answered.domain), answered.domain, beside=self.column)
-        return named | with_interval(self.column, value, lower, upper)
+        return Between(value, lower, upper).within(0, most).or_else(records - unsure >= 1, 0.0, most)
 
     def error_of(self, reaches: Sequence[float], records: int, domain: Domain) -> float:
         """Why  Q / n is at most h^2, and of two averages that are d apart, one of them within h of the middle, the
@@ -605,38 +532,17 @@ class Variance(Derived):
         return min(half**2, (off + half**2 * unsure) / fewest + apart * (2 * half + apart))
 
     def own_unit(self, domain: Domain) -> str:
-        return self._square(domain)
+        return self._said("{square}", domain)
 
-    def asked(self) -> str:
-        return f"variance of {self.attribute}"
-
-    def sentence(self, domain: Domain) -> str:
-        attribute = domain[self.attribute]
-        return f"The variance of {with_unit(attribute)}{for_each(self.by)}{over_whom(attribute)}."
-
-    def unit(self, domain: Domain) -> str:
-        return f"{self._square(domain)} (sum of squares)".lstrip()
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        return f"The sum of squares behind the variance is typically off by {off} {self._square(domain)}".rstrip() + "."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        unit = self._square(domain)
-        title = f"variance of {self.attribute}" + (f" ({unit})" if unit else "")
-        return Drawing(splits_of(self.by, domain), title, title.capitalize())
-
-    def _square(self, domain: Domain) -> str:
-        unit = domain[self.attribute].unit
-        return f"{unit}²" if unit else ""
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        said = Query.phrases(self, domain)
+        unit = f"{said['attribute']:unit}"
+        return said | {"kind": self.words[0], "square": f"{unit}²" if unit else ""}
 
 
 def variance(attribute: str, *, by: Sequence[str] = ()) -> Variance:
     """The variance of a numeric attribute, over the records that there are."""
     return Variance(attribute, names_of(by))
-
-
-# -- standard deviation -----------------------------------------------------------------------------
-# `standard deviation`: how far values of a numeric attribute typically are from their average.
 
 
 @dataclass(frozen=True, slots=True)
@@ -646,19 +552,12 @@ class StandardDeviation(Variance):
     words: ClassVar = ("standard deviation",)
     keys: ClassVar = {"standard deviation": Key("text", ""), "by": BY}
     column: ClassVar = "standard_deviation"
+    wording: ClassVar = replace(Variance.wording, title="standard deviation of {attribute:titled}")
 
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> StandardDeviation:  # noqa: ARG003
-        return standard_deviation(written["standard deviation"], by=written["by"])
-
-    def document(self) -> Json:
-        return {"standard deviation": self.attribute}
-
-    def columns(self, answered: Answered) -> Columns:
+    def found(self, answered: Answered) -> Between:
         """Why  the root never falls: it is in the roots of an interval wherever the variance is in that interval."""
-        roots = (self.column, "lower", "upper")
-        found = Variance.columns(self, answered)
-        return {name: np.sqrt(column) if name in roots else column for name, column in found.items()}
+        squared = Variance.found(self, answered)
+        return Between(np.sqrt(squared.value), np.sqrt(squared.lower), np.sqrt(squared.upper))
 
     def error_of(self, reaches: Sequence[float], records: int, domain: Domain) -> float:
         """Why  two roots are no farther apart than the root of the distance between what they are roots of."""
@@ -666,19 +565,6 @@ class StandardDeviation(Variance):
 
     def own_unit(self, domain: Domain) -> str:
         return domain[self.attribute].unit
-
-    def asked(self) -> str:
-        return f"standard deviation of {self.attribute}"
-
-    def sentence(self, domain: Domain) -> str:
-        return f"The standard deviation of {with_unit(domain[self.attribute])}{for_each(self.by)}."
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:
-        return Variance.off_by(self, off, each, domain).replace("the variance", "the standard deviation")
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        title = f"standard deviation of {titled(domain[self.attribute])}"
-        return Drawing(splits_of(self.by, domain), title, title.capitalize())
 
 
 def standard_deviation(attribute: str, *, by: Sequence[str] = ()) -> StandardDeviation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 
 from tetraodon.domain import Attribute
 from tetraodon.errors import QueryError, Refused, TetraodonError
-from tetraodon.exact.arrays import Ints
+from tetraodon.exact.arrays import Ints, add_up, fits, sum_by
 
 # -- not linear -------------------------------------------------------------------------------------
 # What is measured in another way than by adding up what each record adds.
@@ -38,9 +39,57 @@ class NotLinear:
     def columns(self) -> NoReturn:
         self._refuse()
 
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        raise Refused("people, and what is not linear, are not added up row by row", fix="ask about rows")
+
     def _refuse(self) -> NoReturn:
         kind, what, fix = self.refusal
         raise kind(what, fix=fix)
+
+
+# -- linear -----------------------------------------------------------------------------------------
+
+
+class AddedUp:
+    """A contribution that is a function of counts: each record adds a column to the answers."""
+
+    too_long: ClassVar[tuple[str, str]] = ("the numbers are too long for exact arithmetic", "use smaller weights")
+    """What is said where `heaviest` does not fit, and how to mend it."""
+
+    @property
+    def heaviest(self) -> int:
+        """No less than the most that one record adds to any answer, or to anything on the way to it, in units."""
+        return 1
+
+    def potential(self, x: Ints) -> Ints | None:
+        """Numbers whose differences are `apart`, or None where there are no such."""
+        return None
+
+    def add_up(self, table: Ints) -> Ints:
+        """The answers, in units, of counts along the last axis."""
+        raise NotImplementedError
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        """What records add, in units, for each of some groups, from counts of cells with these codes of its attributes.
+
+        Post  exact.
+        """
+        if not fits(self.heaviest):
+            what, fix = self.too_long
+            raise Refused(what, fix=fix)
+        size = math.prod(sizes)
+        table = sum_by(groups * size, place * size + np.ravel_multi_index(tuple(codes), sizes), counts)
+        return self.add_up(table.reshape(groups, size))
+
+
+class AlongOne(AddedUp):
+    """The same for the values of one attribute."""
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
 
 
 # -- number -----------------------------------------------------------------------------------------
@@ -50,7 +99,7 @@ WRITE_LIMIT = 50_000_000
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(AddedUp):
     """The value of a numeric attribute, for sums; `times` another numeric attribute for weighted sums and products.
 
     `centred` numbers are distances from the middle of the declared values, from where they are shortest; so are the
@@ -140,6 +189,10 @@ class Number:
 
     def potential(self, x: Ints) -> Ints | None:
         return self.values(x) if self.linear else None
+
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        cell = np.ravel_multi_index(tuple(codes), sizes)
+        return add_up(groups, place, self.values(cell), counts, longest=self.longest)
 
     def columns(self) -> Ints:
         size = self.attribute.size * (1 if self.times is None else self.times.size)

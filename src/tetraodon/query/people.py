@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +14,7 @@ from tetraodon.errors import QueryError
 from tetraodon.exact.rational import rational
 from tetraodon.query.contribution import EachPerson
 from tetraodon.query.linear import LinearQuery, Split
-from tetraodon.query.moments import averages
+from tetraodon.query.moments import Between, FromSums, averages
 from tetraodon.query.query import (
     WHOLE,
     Answered,
@@ -26,13 +25,12 @@ from tetraodon.query.query import (
     Key,
     Places,
     Query,
+    Wording,
     ends_of_counts,
     numeric,
     plain,
     possible_ends,
-    titled,
     with_interval,
-    with_unit,
 )
 
 # -- people -----------------------------------------------------------------------------------------
@@ -51,6 +49,7 @@ class PeopleCount(Query):
     column: ClassVar = "people"
     more_columns: ClassVar = ("rows",)
     of_parts: ClassVar = False
+    wording: ClassVar = Wording("people< by their number of {rows_of}>", "{how_many}", "people")
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> PeopleCount:
@@ -79,18 +78,13 @@ class PeopleCount(Query):
         found = with_interval("people", told, *ends(number, reach, told))
         return {"rows": np.arange(1, self.rows + 1)} | found if self.rows else found
 
-    def asked(self) -> str:
-        return "people by their number of rows" if self.rows else "people"
-
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
-        return "How many people have each number of rows." if self.rows else "How many people there are."
-
-    def unit(self, domain: Domain) -> str:  # noqa: ARG002
-        return "people"
-
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
         side = Places("rows of a person", tuple(f"{number}" for number in range(1, self.rows + 1)))
         return Drawing((side,) if self.rows else (), "people", "Number of people", names_sides=bool(self.rows))
+
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        each = "How many people have each number of rows." if self.rows else "How many people there are."
+        return Query.phrases(self, domain) | {"how_many": each, "rows_of": "rows" if self.rows else ""}
 
 
 def people(*, by_rows: int = 0) -> PeopleCount:
@@ -109,9 +103,10 @@ def key_of(declared: Declared) -> int:
 # `total per person` and `mean per person`: what people have, each person's rows added up and cut off at a cap.
 
 CAP = Key("text", "")
+CAPPED = "{attribute:in}, a person's rows added up, to at most {most}"
 
 
-class PerPerson(Query):
+class PerPerson(FromSums):
     """What people have of a numeric attribute: the sum of each person's rows, at most `cap`."""
 
     __slots__ = ()
@@ -130,13 +125,7 @@ class PerPerson(Query):
             )
         return cls(written[cls.words[0]], rational(written["cap"], name="cap"))  # type: ignore[call-arg]
 
-    def document(self) -> Json:
-        return {self.words[0]: self.attribute, "cap": plain(self.cap)}
-
-    def linear(self, domain: Domain) -> LinearQuery:
-        return self.sums(domain)[0]
-
-    def sum(self, domain: Domain) -> LinearQuery:
+    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
         """What people have together."""
         attribute = numeric(domain, self.attribute)
         if attribute.values.size < 2:
@@ -144,15 +133,10 @@ class PerPerson(Query):
         units = self.cap / EachPerson(attribute, 1).unit
         if units.denominator != 1:
             raise QueryError("the cap is not on the grid of the attribute", fix="write a multiple of its step")
-        return LinearQuery(EachPerson(attribute, int(units)))
+        return (LinearQuery(EachPerson(attribute, int(units))),)
 
-    @abstractmethod
-    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]: ...
-
-    def told(self, domain: Domain) -> str:
-        """Of what, in the words of a sentence."""
-        most = f"a person's rows added up, to at most {plain(self.cap)}"
-        return f"{with_unit(domain[self.attribute])}, {most}"
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        return Query.phrases(self, domain) | {"most": plain(self.cap)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,27 +149,21 @@ class TotalPerPerson(PerPerson):
     words: ClassVar = ("total per person",)
     keys: ClassVar = {"total per person": Key("text", ""), "cap": CAP}
     column: ClassVar = "total"
+    wording: ClassVar = Wording(
+        "sum over people of {attribute}, at most {most} each",
+        f"The sum over people of {CAPPED}.",
+        "{attribute:unit}",
+        title="sum of {attribute:titled}",
+    )
 
-    def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
-        return (self.sum(domain),)
-
-    def columns(self, answered: Answered) -> Columns:
+    def found(self, answered: Answered) -> Between:
         (measured,) = answered.sums[:1]
         unit = float(measured.unit)
-        number, reach = measured.numbers.astype(np.float64) * unit, unit * measured.reach(1)
-        return with_interval("total", number, np.minimum(np.maximum(number - reach, 0), number), number + reach)
-
-    def asked(self) -> str:
-        return f"sum over people of {self.attribute}, at most {plain(self.cap)} each"
-
-    def sentence(self, domain: Domain) -> str:
-        return f"The sum over people of {self.told(domain)}."
-
-    def unit(self, domain: Domain) -> str:
-        return domain[self.attribute].unit
+        number, reach = measured.numbers[..., 0].astype(np.float64) * unit, unit * measured.off(1)
+        return Between(number, np.maximum(number - reach, 0), number + reach)
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        title = f"sum of {titled(domain[self.attribute])}"
+        title = self._said(self.wording.title, domain)
         return Drawing((), title, f"{title} over people".capitalize())
 
 
@@ -199,28 +177,19 @@ class MeanPerPerson(PerPerson):
     words: ClassVar = ("mean per person",)
     keys: ClassVar = {"mean per person": Key("text", ""), "cap": CAP}
     column: ClassVar = "mean"
+    wording: ClassVar = Wording(
+        "mean over people of {attribute}, at most {most} each",
+        f"The average over people of {CAPPED}.",
+        "{attribute:unit} (sum)",
+        "The sum behind the average is typically off by {off} {attribute:unit}",
+        title="average of {attribute:titled} per person",
+    )
 
     def sums(self, domain: Domain) -> tuple[LinearQuery, ...]:
-        return self.sum(domain), LinearQuery(EachPerson())
+        return *PerPerson.sums(self, domain), LinearQuery(EachPerson())
 
-    def columns(self, answered: Answered) -> Columns:
-        return with_interval("mean", *averages(answered.sums, 0.0, float(self.cap)))
-
-    def asked(self) -> str:
-        return f"mean over people of {self.attribute}, at most {plain(self.cap)} each"
-
-    def sentence(self, domain: Domain) -> str:
-        return f"The average over people of {self.told(domain)}."
-
-    def unit(self, domain: Domain) -> str:
-        return f"{domain[self.attribute].unit} (sum)".lstrip()
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        return f"The sum behind the average is typically off by {off} {domain[self.attribute].unit}".rstrip() + "."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
-        title = f"average of {titled(domain[self.attribute])} per person"
-        return Drawing((), title, title.capitalize())
+    def found(self, answered: Answered) -> Between:
+        return averages(answered.sums, 0.0, float(self.cap))
 
 
 def total_per_person(attribute: str, *, cap: Any) -> TotalPerPerson:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, assert_never
 
@@ -359,10 +360,74 @@ class Drawing:
     of: Attribute | None = None
 
 
-class Query(ABC):
-    """A question. A kind is a frozen dataclass with these methods."""
+@dataclass(frozen=True)
+class Wording:
+    """What a kind of question says in words: templates that its fields fill in.
+
+    `{attribute}` is a field; `{attribute:in}` adds its unit in a sentence, `{attribute:titled}` over an axis, and
+    `{attribute:unit}` is the unit alone. A part in angle brackets is left out where one of its fields is empty.
+    `off` is how far off answers are: by `{off}` of the `{unit}`, with `{each}` for `Each number`, or `The number`.
+    `title` is what a chart's numbers are, `head` what it shows; a kind without a title has a chart of its own, or none.
+    """
+
+    asked: str
+    sentence: str
+    unit: str = "records"
+    off: str = "{each} is typically off by {off} {unit}"
+    title: str = ""
+    head: str = ""
+
+    @staticmethod
+    def filled(template: str, phrases: Mapping[str, Any]) -> str:
+        """A template with its fields filled in.
+
+        >>> Wording.filled("mean of {what}< by {by}><, {how}>", {"what": "age", "by": "", "how": "<rounded>"})
+        'mean of age, <rounded>'
+        """
+        parts = re.split("<(.*?)>", template)
+        kept = (
+            part
+            for place, part in enumerate(parts)
+            if place % 2 == 0 or all(phrases[name] for name in re.findall(r"{(\w+)", part))
+        )
+        return "".join(part.format_map(phrases) for part in kept)
+
+
+FOR_EACH = "<, for each {by}>"
+OVER_WHOM = "<, over those whose {missing} is not missing>"
+WEIGHED = "<, each counting as much as its {weight}>"
+
+
+class _Name(str):
+    """A name in a template, with the unit of the attribute that it may be."""
+
+    unit: str
+
+    def __new__(cls, name: str, domain: Domain | None) -> _Name:
+        found = super().__new__(cls, name)
+        found.unit = domain[name].unit if domain is not None and name in domain.names else ""
+        return found
+
+    def __format__(self, form: str) -> str:
+        if form == "unit" or not form:
+            return self.unit if form else str(self)
+        return f"{self}{(f' in {self.unit}' if form == 'in' else f' ({self.unit})') if self.unit else ''}"
+
+
+class _Names(tuple[_Name, ...]):
+    """Several names in a template."""
 
     __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        return listing([format(name, form) for name in self], most=len(self))
+
+
+class Query(ABC):
+    """A question. A kind is a frozen dataclass with these methods; its first field is what its own key names."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     words: ClassVar[tuple[str, ...]]
     """Its key in the policy file, then others that mean the same."""
@@ -370,6 +435,9 @@ class Query(ABC):
     """What may stand beside `name` and `share` in the policy file, its own key first."""
     instead: ClassVar[Mapping[str, str]] = {}
     """Keys that are none of its own, and what people mean who write them: how to write it."""
+    wording: ClassVar[Wording]
+    needed: ClassVar[tuple[str, ...]] = ()
+    """Fields that name attributes without which a record does not count."""
     column: ClassVar[str]
     """The column of the answer; its kind, where the answers are values of an attribute."""
     more_columns: ClassVar[tuple[str, ...]] = ()
@@ -392,13 +460,21 @@ class Query(ABC):
         return ""
 
     @classmethod
-    @abstractmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Query:
+    def read(cls, written: Mapping[str, Any], declared: Declared) -> Query:  # noqa: ARG003
         """The question that an item asks; `written` has every key, by default what was left out."""
+        own, *rest = (field.name for field in fields(cls))
+        asked = {own: next((written[word] for word in cls.words if written[word]), written[cls.words[0]])}
+        return cls(**asked, **{name: written[name] for name in rest if name in cls.keys})
 
-    @abstractmethod
     def document(self) -> Json:
         """The item's keys again, every default written out, except `by`."""
+        own, *rest = fields(self)
+        found = {self.words[0]: plain(getattr(self, own.name))}
+        for field in rest:
+            value = getattr(self, field.name)
+            if field.name in self.keys and field.name != "by" and value != field.default:
+                found[field.name] = plain(value)
+        return found
 
     @abstractmethod
     def linear(self, domain: Domain) -> LinearQuery:
@@ -406,7 +482,7 @@ class Query(ABC):
 
     def needs(self) -> tuple[str, ...]:
         """Attributes without which a record does not count, where missing values of them stand apart."""
-        return ()
+        return tuple(name for field in self.needed for name in names_of(getattr(self, field) or ()))
 
     def table(self, domain: Domain) -> tuple[Split, ...]:  # noqa: ARG002
         """Axes of a table of counts that the answers can be read from, an order last; none if there is no such."""
@@ -428,25 +504,45 @@ class Query(ABC):
     def columns(self, answered: Answered) -> Columns:
         """Attributes first, then the answer, then `lower` and `upper`, which hold the truth with 95% probability."""
 
-    @abstractmethod
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        """What fills in the templates of `wording`: the fields, and what a kind adds. Units are in the domain."""
+        found: dict[str, Any] = {"by": _Names(_Name(name, domain) for name in self.by), "weight": ""}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, str):
+                found[field.name] = _Name(value, domain)
+            elif isinstance(value, tuple) and all(isinstance(part, str) for part in value):
+                found[field.name] = _Names(_Name(name, domain) for name in value)
+            else:
+                found[field.name] = value
+        own = found.get("attribute")
+        found["missing"] = own if domain is not None and own in domain.names and domain[own].separate else ""
+        return found
+
     def asked(self) -> str:
         """What is asked for, in a few words, without `by`."""
+        return self._said(self.wording.asked, None)
 
-    @abstractmethod
     def sentence(self, domain: Domain) -> str:
         """What is asked for, as a sentence."""
+        return self._said(self.wording.sentence, domain)
 
-    def unit(self, domain: Domain) -> str:  # noqa: ARG002
+    def unit(self, domain: Domain) -> str:
         """What the expected error is counted in."""
-        return "records"
+        return self._said(self.wording.unit, domain).lstrip()
 
     def off_by(self, off: str, each: str, domain: Domain) -> str:
         """How far off the answers are, as a sentence. `each` is `Each number`, or `The number`."""
-        return f"{each} is typically off by {off} {self.unit(domain)}".rstrip() + "."
+        return self._said(self.wording.off, domain, off=off, each=each, unit=self.unit(domain)).rstrip() + "."
 
-    @abstractmethod
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:
+    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:  # noqa: ARG002
         """What a chart shows, from the axes of the table that was read; None where it has a chart of its own."""
+        title = self._said(self.wording.title, domain)
+        head = self._said(self.wording.head, domain) or title.capitalize()
+        return Drawing(splits_of(self.by, domain), title, head) if title else None
+
+    def _said(self, template: str, domain: Domain | None, **more: str) -> str:
+        return Wording.filled(template, {**self.phrases(domain), **more})
 
 
 def asked_in_words(query: Query) -> str:
@@ -457,16 +553,6 @@ def asked_in_words(query: Query) -> str:
     ('counts by age and sex', 'sum of loss by sex')
     """
     return query.asked() + (f" by {listing(query.by, most=len(query.by))}" if query.by else "")
-
-
-def for_each(by: Sequence[str]) -> str:
-    """The end of a sentence about every cell."""
-    return f", for each {listing(by)}" if by else ""
-
-
-def with_unit(attribute: Attribute) -> str:
-    """A name with its unit, in a sentence."""
-    return f"{attribute.name} in {attribute.unit}" if attribute.unit else attribute.name
 
 
 def titled(attribute: Attribute) -> str:
@@ -505,11 +591,6 @@ def records_of(attribute: Attribute) -> One | Answerers:
     return Answerers((attribute.name,), attribute.size) if attribute.separate else One()
 
 
-def over_whom(attribute: Attribute) -> str:
-    """The end of a sentence about a sum, where missing values stand apart."""
-    return f", over those whose {attribute.name} is not missing" if attribute.separate else ""
-
-
 def _apart(name: str) -> Refused:
     what = f"missing values of {name} stand apart, and this question has no place for them yet"
     return Refused(what, fix="leave the weight out, or write `missing:` one of its other values")
@@ -533,7 +614,9 @@ def names_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def plain(value: object) -> Any:
-    """A value of the domain, or a number, in the types that JSON has."""
+    """A value of the domain, a number, or several, in the types that JSON has."""
+    if isinstance(value, tuple):
+        return [plain(one) for one in value]
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else decimal_text(value)
     return value.isoformat() if isinstance(value, dt.date) else value

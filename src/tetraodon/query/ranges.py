@@ -19,6 +19,7 @@ from tetraodon.query.contribution import AllRanges, One, Prefix, Table
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.query import (
     BY,
+    FOR_EACH,
     SHAPE,
     WHOLE,
     Answered,
@@ -35,10 +36,10 @@ from tetraodon.query.query import (
     Query,
     Reading,
     RunningCounts,
+    Wording,
     attribute_values,
     column_name,
     counted,
-    for_each,
     labels,
     listable,
     measured_counts,
@@ -49,15 +50,34 @@ from tetraodon.query.query import (
     splits_of,
     titled,
     with_counts,
-    with_unit,
 )
 
 # -- cdf --------------------------------------------------------------------------------------------
-# `cdf`: running counts of an ordered attribute.
+
+
+class AlongValues(Query):
+    """A question that is read off counts of the values of an ordered attribute, in each cell of `by`."""
+
+    __slots__ = ()
+
+    attribute: str
+
+    needed: ClassVar[tuple[str, ...]] = ("attribute",)
+
+    def __post_init__(self) -> None:
+        shape_of(self.shape)
+
+    def linear(self, domain: Domain) -> LinearQuery:
+        """Running counts of the attribute."""
+        found = ordered(domain, self.attribute)
+        return LinearQuery(Prefix(found.name, found.size, found.size), splits_of(self.by, domain))
+
+    def table(self, domain: Domain) -> tuple[Split, ...]:
+        return splits_of((*self.by, self.attribute), domain)
 
 
 @dataclass(frozen=True, slots=True)
-class Cdf(Query):
+class Cdf(AlongValues):
     """How many records have at most each value of an ordered attribute ([HMD14] Def. 7.1)."""
 
     attribute: str
@@ -67,22 +87,10 @@ class Cdf(Query):
     words: ClassVar = ("cdf",)
     keys: ClassVar = {"cdf": Key("text", ""), "by": BY, "whole": WHOLE, "shape": SHAPE}
     column: ClassVar = "at_most"
-
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Cdf:  # noqa: ARG003
-        return cdf(written["cdf"], by=written["by"], shape=written["shape"])
-
-    def document(self) -> Json:
-        return {"cdf": self.attribute} | ({"shape": self.shape} if self.shape else {})
-
-    def needs(self) -> tuple[str, ...]:
-        return (self.attribute,)
-
-    def linear(self, domain: Domain) -> LinearQuery:
-        return running_counts(self.attribute, self.by, domain)
-
-    def table(self, domain: Domain) -> tuple[Split, ...]:
-        return splits_of((*self.by, self.attribute), domain)
+    wording: ClassVar = Wording(
+        "running counts of {attribute}",
+        f"How many records have {{attribute}} at or below each of its values{FOR_EACH}.",
+    )
 
     def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
         return RunningCounts()
@@ -90,25 +98,13 @@ class Cdf(Query):
     def columns(self, answered: Answered) -> Columns:
         return running_columns(answered)
 
-    def asked(self) -> str:
-        return f"running counts of {self.attribute}"
-
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
-        return f"How many records have {self.attribute} at or below each of its values{for_each(self.by)}."
-
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
         return drawn_running(table, self.attribute)
 
 
 def cdf(attribute: str, *, by: Sequence[str] = (), shape: str = "") -> Cdf:
     """Running counts of an ordered attribute; `shape="sparse"` where most records are known to be in few places."""
-    return Cdf(attribute, names_of(by), shape_of(shape))
-
-
-def running_counts(attribute: str, by: Sequence[str], domain: Domain) -> LinearQuery:
-    """Running counts of an attribute that has an order."""
-    found = ordered(domain, attribute)
-    return LinearQuery(Prefix(found.name, found.size, found.size), splits_of(by, domain))
+    return Cdf(attribute, names_of(by), shape)
 
 
 def running_columns(answered: Answered) -> Columns:
@@ -184,7 +180,7 @@ _RANGES_SCHEMA: Json = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges(Query):
+class Ranges(AlongValues):
     """How many records lie in each named range of an ordered attribute, or in every range when none is named."""
 
     attribute: str
@@ -197,6 +193,12 @@ class Ranges(Query):
     instead: ClassVar = {"at": "write `ranges: {age: [[17, 29], [30, 64]]}`, or `cdf` for every value"}
     column: ClassVar = "count"
     more_columns: ClassVar = ("range", "low", "high", "at_most")
+    wording: ClassVar = Wording(
+        "{which} of {attribute}",
+        f"How many records have {{attribute}} {{where}}{FOR_EACH}.<{{running}}>",
+        title="records",
+        head="Counts in ranges of {attribute}",
+    )
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Ranges:
@@ -211,9 +213,6 @@ class Ranges(Query):
         asked: Json = {"ranges": {self.attribute: named} if named else self.attribute}
         return asked | ({"shape": self.shape} if self.shape else {})
 
-    def needs(self) -> tuple[str, ...]:
-        return (self.attribute,)
-
     def linear(self, domain: Domain) -> LinearQuery:
         attribute = ordered(domain, self.attribute)
         by = splits_of(self.by, domain)
@@ -222,9 +221,6 @@ class Ranges(Query):
         code = np.arange(listable(attribute).size)
         rows = [_inside(attribute, low, high, code) for _, low, high in self.named]
         return LinearQuery(Table((attribute.name,), np.array(rows, np.int64)), by)
-
-    def table(self, domain: Domain) -> tuple[Split, ...]:
-        return splits_of((*self.by, self.attribute), domain)
 
     def reading(self, domain: Domain) -> Reading:
         return ListedRanges(self._ends(domain)) if self.named else EveryRange()
@@ -252,19 +248,16 @@ class Ranges(Query):
         }
         return labels(by, domain, extra=len(ends)) | named | counts
 
-    def asked(self) -> str:
-        return (number_of(len(self.named), "range") if self.named else "all ranges") + f" of {self.attribute}"
-
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
-        asked, each = f"How many records have {self.attribute}", for_each(self.by)
-        if self.named:
-            return f"{asked} in each of {number_of(len(self.named), 'range')}{each}."
-        told = f"{asked} between any two of its values{each}."
-        return f"{told} The table holds running counts; the count of a range is the difference of two of them."
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        which = number_of(len(self.named), "range")
+        told = {"which": which, "where": f"in each of {which}", "running": ""}
+        if not self.named:
+            running = " The table holds running counts; the count of a range is the difference of two of them."
+            told = {"which": "all ranges", "where": "between any two of its values", "running": running}
+        return Query.phrases(self, domain) | told
 
     def off_by(self, off: str, each: str, domain: Domain) -> str:
-        told = "A range picked at random" if not self.named else each
-        return super(Ranges, self).off_by(off, told, domain)  # dataclasses with slots lose the short form
+        return Query.off_by(self, off, each if self.named else "A range picked at random", domain)
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:
         if not self.named:
@@ -293,7 +286,7 @@ def ranges(
         triples = tuple((str(name), low, high) for name, (low, high) in listed)
     except (TypeError, ValueError):
         raise QueryError("a range is not a pair", fix="write each range as [low, high]") from None
-    return Ranges(attribute, triples, names_of(by), shape_of(shape))
+    return Ranges(attribute, triples, names_of(by), shape)
 
 
 def _called(
@@ -351,18 +344,20 @@ class Rectangles(Query):
     words: ClassVar = ("rectangles",)
     keys: ClassVar = {"rectangles": Key("names", ()), "shape": SHAPE}
     column: ClassVar = "count"
+    needed: ClassVar = ("attributes",)
+    wording: ClassVar = Wording(
+        "all rectangles of {attributes}",
+        "How many records lie in any rectangle of {attributes}. The table holds every cell; a rectangle is the sum of "
+        "its cells.",
+        off="A rectangle picked at random is typically off by {off} records",
+    )
 
-    @classmethod
-    def read(cls, written: Mapping[str, Any], declared: Declared) -> Rectangles:  # noqa: ARG003
-        if len(written["rectangles"]) != 2:
+    def __post_init__(self) -> None:
+        if len(self.attributes) != 2:
             raise QueryError("rectangles need two attributes", fix="write `rectangles: [x, y]`")
-        return rectangles(*written["rectangles"], shape=written["shape"])
-
-    def document(self) -> Json:
-        return {"rectangles": list(self.attributes)} | ({"shape": self.shape} if self.shape else {})
-
-    def needs(self) -> tuple[str, ...]:
-        return self.attributes
+        if self.attributes[0] == self.attributes[1]:
+            raise QueryError("a rectangle has one attribute for both sides", fix="name two different attributes")
+        shape_of(self.shape)
 
     def linear(self, domain: Domain) -> LinearQuery:
         return LinearQuery(One(), splits_of([ordered(domain, name).name for name in self.attributes], domain))
@@ -377,16 +372,6 @@ class Rectangles(Query):
         assert answered.table is not None, "a map is a table"
         return counted(answered.table, answered)
 
-    def asked(self) -> str:
-        return f"all rectangles of {listing(self.attributes)}"
-
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
-        told = f"How many records lie in any rectangle of {listing(self.attributes)}."
-        return f"{told} The table holds every cell; a rectangle is the sum of its cells."
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        return f"A rectangle picked at random is typically off by {off} records."
-
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
         return Drawing(table, "records", "Map", names_sides=True, adds_up=True)
 
@@ -396,9 +381,7 @@ def rectangles(x: str, y: str, *, shape: str = "") -> Rectangles:
 
     With `shape="sparse"` where most records are known to be in few places.
     """
-    if x == y:
-        raise QueryError("a rectangle has one attribute for both sides", fix="name two different attributes")
-    return Rectangles((x, y), shape_of(shape))
+    return Rectangles((x, y), shape)
 
 
 # -- quantiles --------------------------------------------------------------------------------------
@@ -409,7 +392,7 @@ MEDIAN = (Fraction(1, 2),)
 
 
 @dataclass(frozen=True, slots=True)
-class Quantiles(Query):
+class Quantiles(AlongValues):
     """The values below which given shares of the records lie."""
 
     attribute: str
@@ -429,29 +412,24 @@ class Quantiles(Query):
     }
     column: ClassVar = "quantile"
     numbers: ClassVar = False
+    wording: ClassVar = Wording(
+        "{which} of {attribute}",
+        f"The least {{attribute:in}} that {{shares}} of the records do not exceed{FOR_EACH}.",
+        off="The ranks of these values are typically off by {off} records",
+    )
+
+    def __post_init__(self) -> None:
+        if not self.at:
+            raise QueryError("the list of quantiles is empty", fix="list shares, or leave `at` out for quartiles")
+        if any(not 0 <= q <= 1 for q in self.at):
+            raise QueryError("a quantile is not between 0 and 1", fix="write shares such as 0.1, 0.5, 0.9")
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> Quantiles:  # noqa: ARG003
-        if written["median"]:
-            if written["at"] != QUARTILES:
-                raise QueryError("a median is the quantile at 0.5", fix="leave `at` out, or write `quantiles`")
-            return median(written["median"], by=written["by"], bounds=written["bounds"])
-        if not written["at"]:
-            raise QueryError("the list of quantiles is empty", fix="list shares, or leave `at` out for quartiles")
-        return quantiles(written["quantiles"], at=written["at"], by=written["by"], bounds=written["bounds"])
-
-    def document(self) -> Json:
-        bounds = {} if self.bounds else {"bounds": False}
-        return {"quantiles": self.attribute, "at": [plain(share) for share in self.at], **bounds}
-
-    def needs(self) -> tuple[str, ...]:
-        return (self.attribute,)
-
-    def linear(self, domain: Domain) -> LinearQuery:
-        return running_counts(self.attribute, self.by, domain)
-
-    def table(self, domain: Domain) -> tuple[Split, ...]:
-        return splits_of((*self.by, self.attribute), domain)
+        if written["median"] and written["at"] != QUARTILES:
+            raise QueryError("a median is the quantile at 0.5", fix="leave `at` out, or write `quantiles`")
+        shares = MEDIAN if written["median"] else written["at"]
+        return cls(written["median"] or written["quantiles"], shares, written["by"], written["bounds"])
 
     def reading(self, domain: Domain) -> Reading:  # noqa: ARG002
         return RunningCounts(() if self.bounds else tuple(sorted(set(self.at))))
@@ -485,15 +463,9 @@ class Quantiles(Query):
         ]
         return [by_share[share] for by_share in found for share in self.at]
 
-    def asked(self) -> str:
-        return f"{'median' if self.at == MEDIAN else 'quantiles'} of {self.attribute}"
-
-    def sentence(self, domain: Domain) -> str:
-        least = f"The least {with_unit(domain[self.attribute])} that {listing(map(_percent, self.at))}"
-        return f"{least} of the records do not exceed{for_each(self.by)}."
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        return f"The ranks of these values are typically off by {off} records."
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
+        which = "median" if self.at == MEDIAN else "quantiles"
+        return Query.phrases(self, domain) | {"which": which, "shares": listing(map(_percent, self.at))}
 
     def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing:  # noqa: ARG002
         attribute = domain[self.attribute]
@@ -506,8 +478,6 @@ class Quantiles(Query):
 def quantiles(attribute: str, *, at: Sequence[Number] = (), by: Sequence[str] = (), bounds: bool = True) -> Quantiles:
     """Quantiles of an ordered attribute, by default the median and the quartiles; without `bounds`, by their ranks."""
     shares = tuple(rational(q, name="`at`") for q in at) or QUARTILES
-    if any(not 0 <= q <= 1 for q in shares):
-        raise QueryError("a quantile is not between 0 and 1", fix="write shares such as 0.1, 0.5, 0.9")
     return Quantiles(attribute, shares, names_of(by), bounds)
 
 

@@ -10,37 +10,35 @@ The running sum of the first K + 1 bins is the average of the w running counts f
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Floats, Ints
-from tetraodon.query.number import writable
+from tetraodon.query.number import AlongOne, writable
 
 # -- smooth -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Smoothed(ABC):
+class _Smoothed(AlongOne):
     """What bins and their running sums share."""
 
     name: str
     size: int
     width: int
 
+    too_long: ClassVar = ("smoothed counts this wide are too long for exact arithmetic", "use less width")
+
     def __post_init__(self) -> None:
         if self.size < 2:
             raise QueryError("smoothed counts need at least two values", fix="ask for a count")
         if self.width < 1:
             raise QueryError("the width of smoothed counts is not positive", fix="use a width of at least 1")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
 
     @property
     def steps(self) -> int:
@@ -51,9 +49,9 @@ class _Smoothed(ABC):
     def unit(self) -> Fraction:
         return Fraction(1, self.width)
 
-    @abstractmethod
-    def add_up(self, table: Ints) -> Ints:
-        """The answers, in units, of counts along the last axis."""
+    @property
+    def heaviest(self) -> int:
+        return self.width
 
     def columns(self) -> Ints:
         writable(self.size**2)
@@ -90,9 +88,6 @@ class Hats(_Smoothed):
     def apart(self, x: Ints, y: Ints) -> Ints:
         low, high = (np.divmod(pick(x, y), self.width) for pick in (np.minimum, np.maximum))
         return bins_apart(low, high, self.width)
-
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
 
     def most(self, reach: int) -> int:
         """The largest `apart` of two codes at most `reach` apart; a step from code 0 attains it.
@@ -156,26 +151,27 @@ class Ramps(_Smoothed):
 LONGEST_PRODUCT = 2**60
 
 
-class WrittenOut(ABC):
+class WrittenOut(AlongOne):
     """Weighted sums along one attribute of which the columns are written out where absolute sums are asked for.
 
     Why   they are made for Gaussian noise, which asks for squares, and these have closed forms.
     """
 
-    name: str
     size: int
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
+    too_long: ClassVar = ("smooth sums are too long for exact arithmetic", "use smaller weights")
 
     @property
-    @abstractmethod
-    def rows(self) -> int: ...
+    def rows(self) -> int:
+        raise NotImplementedError
 
-    @abstractmethod
-    def add_up(self, table: Ints) -> Ints:
-        """The answers, in units, of counts along the last axis."""
+    @property
+    def longest(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def heaviest(self) -> int:
+        return self.longest
 
     def alone(self, x: Ints) -> Ints:
         return np.asarray(np.abs(self.columns()).sum(axis=0)[x])
@@ -185,9 +181,6 @@ class WrittenOut(ABC):
         for row in self.columns():
             moved += np.abs(row[x] - row[y])
         return moved
-
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
 
     def columns(self) -> Ints:
         writable(self.rows * self.size)

@@ -17,7 +17,10 @@ import numpy as np
 
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Ints, add_up, fits
+from tetraodon.query.number import AddedUp, AlongOne
 from tetraodon.query.smooth import bins_apart
+
+# ruff: noqa: ARG002 - every contribution is asked in the same way
 
 UNIT_LIMIT = 2**40
 """Parts that a record may be divided into, so that sums of parts and their noise are exact in 64 bits."""
@@ -25,7 +28,7 @@ _WORD = 2**20
 
 
 @dataclass(frozen=True)
-class Soft:
+class Soft(AlongOne):
     """Bins of one attribute with a ramp between neighbours: ramp k begins at code `starts[k]`.
 
     On a ramp a record goes from one bin to the next in `units` parts, one every `tread` codes. Ramps do not overlap.
@@ -46,10 +49,6 @@ class Soft:
         length = self.units * self.tread
         if any(after - before < length for before, after in zip(self.starts, self.starts[1:], strict=False)):
             raise QueryError(f"ramps of {self.name} overlap", fix="begin each ramp where the one before has ended")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.name,)
 
     @property
     def rows(self) -> int:
@@ -95,8 +94,12 @@ class Soft:
         """
         return np.asarray(2 * np.minimum(self.units, -(-np.asarray(gap) // self.tread)))
 
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        first, part = self.places(codes[0])
+        row = place * self.rows
+        cells = np.concatenate([row + first, row + np.minimum(first + 1, self.rows - 1)])
+        shares = np.concatenate([self.units - part, part])
+        return add_up(groups * self.rows, cells, shares, np.tile(counts, 2), longest=self.units)
 
     def columns(self) -> Ints:
         table = np.zeros((self.rows, self.size), np.int64)
@@ -113,7 +116,7 @@ def hats(name: str, size: int, width: int) -> Soft:
 
 
 @dataclass(frozen=True)
-class Product:
+class Product(AddedUp):
     """A table of soft bins of several attributes: shares are products of the shares on the axes."""
 
     parts: tuple[Soft, ...]
@@ -173,8 +176,8 @@ class Product:
             found = found * part.inner(here, there)
         return found
 
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
+    def totals(self, codes: Sequence[Ints], sizes: Sequence[int], counts: Ints, place: Ints, groups: int) -> Ints:
+        return self.spread(np.stack(codes, axis=1), counts, place, groups)
 
     def columns(self) -> Ints:
         table = np.ones((1, 1), np.int64)

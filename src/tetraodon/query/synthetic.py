@@ -12,15 +12,15 @@ from tetraodon.display import listing
 from tetraodon.domain import Domain
 from tetraodon.errors import QueryError
 from tetraodon.query.counts import Histogram, histogram
-from tetraodon.query.linear import LinearQuery, Split
+from tetraodon.query.linear import LinearQuery
 from tetraodon.query.query import (
     Answered,
     Columns,
     Declared,
-    Drawing,
     Json,
     Key,
     Query,
+    Wording,
     attribute_values,
     column_name,
     names_of,
@@ -76,14 +76,30 @@ class SyntheticRecords(Query):
     column: ClassVar = "record"
     numbers: ClassVar = False
     of_parts: ClassVar = False
+    wording: ClassVar = Wording(
+        "{how_many} made-up records of {names}",
+        "Made-up records, {how_many} of them, with values of {names}.",
+        "records (cell)",
+        "Each cell of the tables that were chosen is typically off by {off} records",
+    )
     if_too_long: ClassVar = "give `bins` for attributes of many values, or name fewer `attributes`"
+
+    def __post_init__(self) -> None:
+        names = self.counts.attributes
+        if not names or len(set(names)) < len(names):
+            raise QueryError("the attributes of made-up records are not named once each", fix="name each once")
+        most = MOST_VALUES // len(names)
+        if type(self.records) is not int or not 1 <= self.records <= most:
+            raise QueryError("so many records cannot be made up", fix=f"ask for 1 to {most:,} of them")
+        if type(self.tables) is not int or self.tables < 0:
+            raise QueryError("the number of tables is not a whole number", fix="write `tables: 20`, or leave it out")
 
     @classmethod
     def read(cls, written: Mapping[str, Any], declared: Declared) -> SyntheticRecords:
         asked = written["synthetic"]
         names = asked["attributes"] or declared.domain.names
         counts = Histogram.read({"histogram": names, "bins": written["bins"], "weight": "", "by": ()}, declared)
-        return _checked(cls(asked["records"], counts, asked["tables"]))
+        return cls(asked["records"], counts, asked["tables"])
 
     def document(self) -> Json:
         counts = self.counts.document()
@@ -99,23 +115,9 @@ class SyntheticRecords(Query):
         values = {column_name(name, "record"): attribute_values(domain[name])[of] for name, of in codes.items()}
         return {"record": np.arange(1, self.records + 1)} | values
 
-    def asked(self) -> str:
-        return (
-            f"{self.records:,} made-up records of {listing(self.counts.attributes, most=len(self.counts.attributes))}"
-        )
-
-    def sentence(self, domain: Domain) -> str:  # noqa: ARG002
+    def phrases(self, domain: Domain | None) -> dict[str, Any]:
         names = listing(self.counts.attributes, most=len(self.counts.attributes))
-        return f"Made-up records, {self.records:,} of them, with values of {names}."
-
-    def unit(self, domain: Domain) -> str:  # noqa: ARG002
-        return "records (cell)"
-
-    def off_by(self, off: str, each: str, domain: Domain) -> str:  # noqa: ARG002
-        return f"Each cell of the tables that were chosen is typically off by {off} records."
-
-    def drawing(self, domain: Domain, table: tuple[Split, ...]) -> Drawing | None:  # noqa: ARG002
-        return None
+        return Query.phrases(self, domain) | {"names": names, "how_many": f"{self.records:,}"}
 
 
 def synthetic(
@@ -128,16 +130,4 @@ def synthetic(
 
     `bins` are groups of values that are counted as one, as in a histogram; made-up values are spread evenly in them.
     """
-    return _checked(SyntheticRecords(records, histogram(*names_of(attributes), bins=bins), tables))
-
-
-def _checked(query: SyntheticRecords) -> SyntheticRecords:
-    names = query.counts.attributes
-    if not names or len(set(names)) < len(names):
-        raise QueryError("the attributes of made-up records are not named once each", fix="name each once")
-    if type(query.records) is not int or not 1 <= query.records <= MOST_VALUES // len(names):
-        most = MOST_VALUES // len(names)
-        raise QueryError("so many records cannot be made up", fix=f"ask for 1 to {most:,} of them")
-    if type(query.tables) is not int or query.tables < 0:
-        raise QueryError("the number of tables is not a whole number", fix="write `tables: 20`, or leave it out")
-    return query
+    return SyntheticRecords(records, histogram(*names_of(attributes), bins=bins), tables)

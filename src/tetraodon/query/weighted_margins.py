@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tetraodon.errors import QueryError
 from tetraodon.exact.arrays import Ints
-from tetraodon.query.number import writable
+from tetraodon.query.number import AddedUp, writable
 
 
 @dataclass(frozen=True)
-class WeighedMargins:
+class WeighedMargins(AddedUp):
     """Row c is, in units, the sum over sets S of times[S] * (records with the values of c on S).
 
     >>> both = WeighedMargins(("a",), (2,), (-1, 3), Fraction(1, 2))     # three times the cell, less all records
@@ -38,6 +38,8 @@ class WeighedMargins:
     sizes: tuple[int, ...]
     times: tuple[int, ...]
     unit: Fraction = Fraction(1)
+
+    too_long: ClassVar = ("margins are weighed too heavily for exact arithmetic", "use smaller multiples")
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.names) or len(self.times) != 2 ** len(self.names) or not self.names:
@@ -68,6 +70,10 @@ class WeighedMargins:
     def longest(self) -> int:
         """The most that one record adds to a row, or more where an attribute has one value only."""
         return max(abs(entry) for entry in self._entry)
+
+    @property
+    def heaviest(self) -> int:
+        return self.longest * len(self.times)
 
     def moved(self, changed: int, power: int = 1) -> int:
         """The sum of |row(x) - row(y)|^power for records that differ on a set of attributes: for all of them alike.
@@ -101,9 +107,6 @@ class WeighedMargins:
         differ = [(a != b).astype(np.int64) << place for place, (a, b) in enumerate(zip(*ends, strict=True))]
         moved = np.array([self.moved(changed, power) for changed in range(len(self.times))], object)
         return np.asarray(moved[np.sum(np.broadcast_arrays(*differ), axis=0)])
-
-    def potential(self, x: Ints) -> Ints | None:  # noqa: ARG002
-        return None
 
     def columns(self) -> Ints:
         writable(self.rows**2)

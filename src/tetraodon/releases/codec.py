@@ -376,22 +376,22 @@ def item_document(item: PlannedItem, domain: Domain) -> dict[str, Any]:
 def plan_document(plan: Plan) -> dict[str, Any]:
     """A whole plan: everything that is needed to run it again or to check it. Written once; it is not to be changed."""
     domain = plan.policy.domain
-    if "document" not in plan.told:
-        plan.told["document"] = {
+    if "document" not in plan._derived:
+        plan._derived["document"] = {
             "epsilon": number(plan.epsilon),
             "certificate": certificate_document(plan.certificate, domain),
             "queries": [item_document(item, domain) for item in plan],
             **({"names": [names_document(item, domain) for item in plan.names]} if plan.names else {}),
         }
-    found: dict[str, Any] = plan.told["document"]
+    found: dict[str, Any] = plan._derived["document"]
     return found
 
 
 def plan_hash(plan: Plan) -> str:
     """The hash of its document."""
-    if "hash" not in plan.told:
-        plan.told["hash"] = document_hash(plan_document(plan))
-    return str(plan.told["hash"])
+    if "hash" not in plan._derived:
+        plan._derived["hash"] = document_hash(plan_document(plan))
+    return str(plan._derived["hash"])
 
 
 def names_document(item: PlannedNames, domain: Domain) -> dict[str, Any]:

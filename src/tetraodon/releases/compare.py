@@ -24,7 +24,7 @@ from tetraodon.exact.zcdp import epsilon_at, rho_at
 from tetraodon.mechanism.strategy import Mechanism
 from tetraodon.noise.laws import LAPLACE
 from tetraodon.policy.attribute_graph import Everything, Public, Within, WithinShare
-from tetraodon.policy.build_domain import code_of
+from tetraodon.policy.build import code_of
 from tetraodon.policy.load import AnyPolicy, load_policy
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import Factor

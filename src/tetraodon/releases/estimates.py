@@ -544,7 +544,7 @@ def estimate(plan: Plan, measured: Mapping[str, Measured], inference: Inference 
     for those in dict.fromkeys(item.strategy.among for item in plan):
         items = {item.name: item for item in plan if item.strategy.among == those}
         inside = plan.policy.domain if those is None else those.inside
-        one = _estimates(items, measured, inside, inference, plan.remembered)
+        one = _estimates(items, measured, inside, inference, plan._estimators)
         found |= one.tables
         combined += [one.combined] if one.combined else []
     return Estimates(found, joined(combined) if combined else None)

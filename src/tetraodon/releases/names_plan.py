@@ -15,8 +15,7 @@ from tetraodon.certificate.partition_selection import NamesAbove, certify_names,
 from tetraodon.errors import PolicyError
 from tetraodon.exact.arrays import Bools, Floats, Ints
 from tetraodon.noise.discrete import drawable
-from tetraodon.policy.open_text import NamesItem
-from tetraodon.policy.policy import Policy
+from tetraodon.policy.policy import NamesItem, Policy
 
 MISSED = 0.025
 """The chance with which the truth may lie beyond either end of an interval."""

@@ -90,18 +90,18 @@ class Plan(Displayed):
     items: tuple[PlannedItem, ...]
     certificate: Certificate
     names: tuple[PlannedNames, ...] = ()
-    """What is told of columns of open text. Iterating over a plan gives the other items."""
-    known: KnownOffers = field(default_factory=KnownOffers, compare=False, repr=False)
-    """What was offered for its items, for plans that differ a little."""
+    """Names above a threshold, of columns of open text. Iterating over a plan gives the other items."""
+    _offers: KnownOffers = field(default_factory=KnownOffers, compare=False, repr=False)
+    """What mechanisms offered for its items: `preview` reuses it for plans that differ a little."""
 
     @cached_property
-    def remembered(self) -> Remembered:
-        """How its sums are estimated, and how well: worked out once for all its releases."""
+    def _estimators(self) -> Remembered:
+        """How its sums are estimated, and how well: computed once for all its releases."""
         return Remembered()
 
     @cached_property
-    def told(self) -> dict[Hashable, Any]:
-        """What others worked out about it, under keys of their own: the same for every release."""
+    def _derived(self) -> dict[Hashable, Any]:
+        """Its document, hash and prices, computed once for all its releases."""
         return {}
 
     def __iter__(self) -> Iterator[PlannedItem]:
@@ -161,7 +161,7 @@ def preview(policy: AnyPolicy, *, previous: Plan | None = None) -> Plan:
         return reduce(better, offers(policy))
     if policy.graph == previous.policy.graph:  # with all that it remembers
         policy = replace(policy, graph=previous.policy.graph)
-    return reduce(better, offers(policy, previous.known.next()))
+    return reduce(better, offers(policy, previous._offers.next()))
 
 
 def offers(policy: Policy, known: KnownOffers | None = None) -> tuple[Plan, ...]:

@@ -45,9 +45,9 @@ def governing_certificate(plan: Plan, account: Account) -> Certificate:
     Why   it depends on the plan, the policy and the delta alone, and is computed once for all releases of a plan.
     """
     key = "governing", account.policy_hash, account.delta
-    if key not in plan.told:
-        plan.told[key] = _governing_certificate(plan, account)
-    found: Certificate = plan.told[key]
+    if key not in plan._derived:
+        plan._derived[key] = _governing_certificate(plan, account)
+    found: Certificate = plan._derived[key]
     return found
 
 

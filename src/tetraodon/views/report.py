@@ -45,7 +45,7 @@ def what_it_is(plan: ViewPlan) -> str:
 
 def view_promise(plan: ViewPlan) -> list[str]:
     """Whom the view withstands, and what it does not promise."""
-    told = beliefs(plan.adversary, plan.prior)
+    told = [*beliefs(plan.adversary, plan.prior)]
     if plan.series is not None:
         told.append(
             f"That holds for all {plan.series.views} planned views together, whenever the record was in the table. A "

@@ -20,8 +20,7 @@ from tetraodon.engine.duckdb_source import quoted, text
 from tetraodon.errors import PolicyError, QueryError, ReleaseError, TableError
 from tetraodon.exact.arrays import Ints
 from tetraodon.policy.public_tables import SideTable
-from tetraodon.query.condition.duckdb_sql import OWN, ROW, condition_sql
-from tetraodon.query.condition.nodes import Codes, Reading, Truth, Truths
+from tetraodon.query.condition.nodes import OWN, ROW, Codes, Reading, Truth, Truths, condition_sql
 from tetraodon.query.condition.public_tables import PublicColumn
 from tetraodon.releases.folder import file_hash
 from tetraodon.releases.untrusted_parquet import read_table

@@ -13,8 +13,8 @@ from tetraodon.certificate import oracle
 from tetraodon.domain import Attribute, Categories, Domain, Grid, Integers
 from tetraodon.errors import DomainError, PolicyError, QueryError, Refused, TetraodonError
 from tetraodon.mechanism.kmeans import lloyd as certificates
-from tetraodon.mechanism.kmeans.estimator import plan_kmeans
 from tetraodon.mechanism.kmeans.lloyd import certify_records, certify_synopsis, dearer_by
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Public, Within
 from tetraodon.policy.joint_graph import JointMetric
 from tetraodon.policy.known import Known

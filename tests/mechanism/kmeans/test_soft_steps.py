@@ -15,8 +15,8 @@ from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import LARGEST
 from tetraodon.gate import without_ledger
-from tetraodon.mechanism.kmeans.estimator import plan_kmeans
 from tetraodon.mechanism.kmeans.lloyd import PARTS, SoftSteps, expected_score, plan_soft
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.noise.laws import LaplaceNoise
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.joint_graph import JointMetric

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
-from tetraodon.mechanism.kmeans.estimator import plan_kmeans
 from tetraodon.mechanism.kmeans.lloyd import Steps, plan_steps
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.policy import Policy
 from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph

@@ -14,8 +14,7 @@ from tests.query.condition.conditions import DOMAIN, Said, conditions
 
 from tetraodon.domain import Attribute, Booleans, Categories, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.query.condition.duckdb_sql import ROW, condition_sql
-from tetraodon.query.condition.nodes import Truth, evaluate
+from tetraodon.query.condition.nodes import ROW, Truth, condition_sql, evaluate
 from tetraodon.query.condition.read import read_condition, truth_table
 from tetraodon.query.condition.syntax import Names
 from tetraodon.views.domain_count import counts_by, domain_count

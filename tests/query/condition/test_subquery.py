@@ -6,7 +6,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Categories, Domain, Integers
 from tetraodon.errors import QueryError
-from tetraodon.query.condition.duckdb_sql import condition_sql
+from tetraodon.query.condition.nodes import condition_sql
 from tetraodon.query.condition.read import read_condition
 from tetraodon.query.condition.syntax import Names
 

@@ -12,7 +12,7 @@ from tetraodon.domain import Domain
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Floats, Ints
 from tetraodon.mechanism.direct import Direct
-from tetraodon.mechanism.kmeans.estimator import plan_kmeans
+from tetraodon.mechanism.kmeans.plan import plan_kmeans
 from tetraodon.mechanism.kmeans.synopsis import SoftAxis, Synopsis, cluster, nearest, weighted_points
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.policy.policy import Policy

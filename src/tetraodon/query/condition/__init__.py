@@ -1,7 +1,7 @@
 """The one language of conditions: in items, in figures that are known, and in questions to releases and views.
 
-A condition is parsed and checked once (`read.py`), becomes a tree of whole numbers over codes (`nodes.py`), and is
-computed on arrays (`nodes.py`) or in DuckDB (`duckdb_sql.py`); a question is a condition or a SELECT (`select.py`).
+A condition is parsed and checked once (`read.py`), becomes a tree of whole numbers over codes, and is
+computed on arrays or in DuckDB (`nodes.py`); a question is a condition or a SELECT (`select.py`).
 
 `truth_table` can be taken from here, and is loaded when it is first called: the parser takes longer to load than most
 plans take to make.

@@ -1,7 +1,7 @@
 """Checked conditions, evaluated on arrays of codes.
 
 Everything that a condition may say comes down to these few nodes, so that it means the same wherever it is computed:
-on arrays (`nodes.py`) and in a database (`duckdb_sql.py`). Truth has three values, as in SQL: true, false and unknown.
+on arrays (`evaluate`) and in a database (`condition_sql`). Truth has three values, as in SQL: true, false and unknown.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, Protocol, TypeAlias, assert_never
 
 import numpy as np
@@ -32,117 +32,118 @@ HEAVIEST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What every node knows: the attributes it looks at, how many nodes it holds, and whether it reads tables."""
+    """What every node knows: the attributes it looks at, how many nodes it holds, and whether it reads tables.
+
+    The absolute value of a whole number is never above its `bound`; that of what is true or false is 1.
+    """
 
     sizes: Sizes = field(init=False, repr=False, compare=False)
     weight: int = field(init=False, repr=False, compare=False)
     reads: bool = field(init=False, repr=False, compare=False)
+    bound: int = field(init=False, repr=False, compare=False)
 
     @property
     def places(self) -> tuple[int, ...]:
         """Which attributes it looks at, in the domain's order."""
         return tuple(sorted(place for place, _ in self.sizes))
 
-    def _knows(self, children: Iterable[_Node], sizes: Iterable[tuple[int, int]] = ()) -> None:
-        held = tuple(children)
-        object.__setattr__(self, "sizes", frozenset(sizes).union(*(child.sizes for child in held)))
-        object.__setattr__(self, "weight", 1 + sum(child.weight for child in held))
-        object.__setattr__(self, "reads", isinstance(self, Reading) or any(child.reads for child in held))
+    def __post_init__(self) -> None:
+        parts = [getattr(self, one.name) for one in fields(self) if one.init]
+        held = [part if isinstance(part, tuple) else (part,) for part in parts]
+        children = [node for nodes in held if nodes and isinstance(nodes[0], _Node) for node in nodes]
+        known = {
+            "sizes": frozenset(self._own()).union(*(child.sizes for child in children)),
+            "weight": 1 + sum(child.weight for child in children),
+            "reads": isinstance(self, Reading) or any(child.reads for child in children),
+            "bound": self._bound(),
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
         if self.weight > HEAVIEST:
             raise QueryError("the condition is nested too deeply", fix="split it, or use `in` and `between`")
 
+    def _own(self) -> Iterable[tuple[int, int]]:
+        """The attributes that it looks at itself, with their sizes."""
+        return ()
 
-@dataclass(frozen=True, slots=True)
-class _Whole(_Node):
-    """A whole number, whose absolute value is never above `bound`."""
-
-    bound: int = field(init=False, repr=False, compare=False)
-
-    def _reaches(self, bound: int) -> None:
-        object.__setattr__(self, "bound", bound)
+    def _bound(self) -> int:
+        return 1
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(_Whole):
+class Constant(_Node):
     """A whole number; None is unknown."""
 
     number: int | None
 
-    def __post_init__(self) -> None:
-        self._knows(())
-        self._reaches(abs(self.number or 0))
+    def _bound(self) -> int:
+        return abs(self.number or 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Code(_Whole):
+class Code(_Node):
     """The code of the attribute at a place of the domain, below its `size`."""
 
     place: int
     size: int
 
-    def __post_init__(self) -> None:
-        self._knows((), [(self.place, self.size)])
-        self._reaches(self.size - 1)
+    def _own(self) -> Iterable[tuple[int, int]]:
+        return [(self.place, self.size)]
+
+    def _bound(self) -> int:
+        return self.size - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup(_Whole):
+class Lookup(_Node):
     """A number for each code of the attribute at a place; None is unknown."""
 
     place: int
     numbers: tuple[int | None, ...]
 
-    def __post_init__(self) -> None:
-        self._knows((), [(self.place, len(self.numbers))])
-        self._reaches(max((abs(number) for number in self.numbers if number is not None), default=0))
+    def _own(self) -> Iterable[tuple[int, int]]:
+        return [(self.place, len(self.numbers))]
+
+    def _bound(self) -> int:
+        return max((abs(number) for number in self.numbers if number is not None), default=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic(_Whole):
+class Arithmetic(_Node):
     """A sum, a difference, a product, or what division leaves; `//` cuts off, and by 0 nothing is known."""
 
     operation: Operation
     left: Whole
     right: Whole
 
-    def __post_init__(self) -> None:
-        self._knows((self.left, self.right))
+    def _bound(self) -> int:
         a, b = self.left.bound, self.right.bound
-        match self.operation:
-            case "+" | "-":
-                self._reaches(a + b)
-            case "*":
-                self._reaches(a * b)
-            case "//":
-                self._reaches(a)
-            case "%":
-                self._reaches(min(a, b))
-        if max(self.bound, a, b) > LARGEST:
+        bound = {"+": a + b, "-": a + b, "*": a * b, "//": a, "%": min(a, b)}[self.operation]
+        if max(bound, a, b) > LARGEST:
             raise QueryError("the numbers of the condition become too large", fix="multiply less in it")
+        return bound
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(_Whole):
+class Choice(_Node):
     """The number that stands with the first condition that is true, or the last number."""
 
     conditions: tuple[Truth, ...]
     numbers: tuple[Whole, ...]
 
-    def __post_init__(self) -> None:
-        self._knows((*self.conditions, *self.numbers))
-        self._reaches(max(number.bound for number in self.numbers))
+    def _bound(self) -> int:
+        return max(number.bound for number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme(_Whole):
+class Extreme(_Node):
     """The least of the known numbers, or the largest."""
 
     largest: bool
     numbers: tuple[Whole, ...]
 
-    def __post_init__(self) -> None:
-        self._knows(self.numbers)
-        self._reaches(max(number.bound for number in self.numbers))
+    def _bound(self) -> int:
+        return max(number.bound for number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +151,6 @@ class Always(_Node):
     """True, false or unknown, whatever the record."""
 
     true: bool | None
-
-    def __post_init__(self) -> None:
-        self._knows(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +161,6 @@ class NumberComparison(_Node):
     left: Whole
     right: Whole
 
-    def __post_init__(self) -> None:
-        self._knows((self.left, self.right))
-
 
 @dataclass(frozen=True, slots=True)
 class Junction(_Node):
@@ -174,9 +169,6 @@ class Junction(_Node):
     every: bool
     parts: tuple[Truth, ...]
 
-    def __post_init__(self) -> None:
-        self._knows(self.parts)
-
 
 @dataclass(frozen=True, slots=True)
 class Negation(_Node):
@@ -184,18 +176,12 @@ class Negation(_Node):
 
     part: Truth
 
-    def __post_init__(self) -> None:
-        self._knows((self.part,))
-
 
 @dataclass(frozen=True, slots=True)
 class Unknown(_Node):
     """Whether a number is unknown: SQL's `is null`."""
 
     number: Whole
-
-    def __post_init__(self) -> None:
-        self._knows((self.number,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +191,8 @@ class Reading(_Node):
     sql: str
     read: tuple[tuple[int, int], ...]
 
-    def __post_init__(self) -> None:
-        self._knows((), self.read)
+    def _own(self) -> Iterable[tuple[int, int]]:
+        return self.read
 
 
 Whole: TypeAlias = Constant | Code | Lookup | Arithmetic | Choice | Extreme
@@ -359,3 +345,69 @@ def _arithmetic(node: Arithmetic, left: Numbers, right: Numbers) -> Numbers:
             left_over = np.abs(a) % np.abs(b) * np.where(a < 0, -1, 1) if kind is object else np.fmod(a, b)
             found = left_over if node.operation == "%" else (a - left_over) // b
     return np.asarray(found, kind), np.asarray(known)
+
+
+# -- SQL --------------------------------------------------------------------------------------------
+# The same for DuckDB, over columns c0, c1, ... that hold the codes of the attributes.
+
+OWN = "tetraodon_"
+"""How our own tables are called, so that no public table is mistaken for one of them."""
+ROW = f"{OWN}row"
+"""The name under which conditions know the tuple they look at: c0, c1, ... are its codes, a0, a1, ... its values."""
+LISTED = 2**17
+"""The most values of an attribute whose texts are looked up in a database."""
+
+
+def condition_sql(truth: Truth) -> str:
+    """A condition as SQL, true, false or null as it is in `nodes.py`.
+
+    >>> condition_sql(NumberComparison("<", Code(0, 9), Constant(3)))
+    '(tetraodon_row.c0 < 3)'
+    """
+    match truth:
+        case Always(true):
+            return {True: "true", False: "false", None: "CAST(NULL AS BOOLEAN)"}[true]
+        case NumberComparison(sign, left, right):
+            return f"({number_sql(left)} {sign} {number_sql(right)})"
+        case Negation(part):
+            return f"(NOT {condition_sql(part)})"
+        case Junction(every, parts):
+            return "(" + (" AND " if every else " OR ").join(condition_sql(part) for part in parts) + ")"
+        case Unknown(number):
+            return f"({number_sql(number)} IS NULL)"
+        case Reading(sql):
+            return f"({sql})"
+        case _:
+            assert_never(truth)
+
+
+def number_sql(node: Whole) -> str:
+    """A whole number as SQL."""
+    match node:
+        case Constant(number):
+            return "CAST(NULL AS BIGINT)" if number is None else str(number) if number >= 0 else f"({number})"
+        case Code(place):
+            return f"{ROW}.c{place}"
+        case Lookup(place, listed):
+            if len(listed) > LISTED:
+                raise QueryError("a text function looks at too many values", fix="compare the attribute itself")
+            texts = ", ".join("NULL" if number is None else str(number) for number in listed)
+            return f"(CAST([{texts}] AS BIGINT[]))[{ROW}.c{place} + 1]"
+        case Arithmetic(operation, left, right):
+            wide = max(node.bound, left.bound, right.bound) >= FAST
+            return f"({_wide(left, wide)} {operation} {_wide(right, wide)})"
+        case Choice(conditions, numbers):
+            wide = node.bound >= FAST
+            pairs = zip(conditions, numbers, strict=False)
+            whens = " ".join(f"WHEN {condition_sql(one)} THEN {_wide(number, wide)}" for one, number in pairs)
+            return f"(CASE {whens} ELSE {_wide(numbers[-1], wide)} END)"
+        case Extreme(largest, numbers):
+            wide = node.bound >= FAST
+            sides = ", ".join(_wide(number, wide) for number in numbers)
+            return f"{'greatest' if largest else 'least'}({sides})"
+        case _:
+            assert_never(node)
+
+
+def _wide(node: Whole, wide: bool) -> str:
+    return f"CAST({number_sql(node)} AS HUGEINT)" if wide else number_sql(node)

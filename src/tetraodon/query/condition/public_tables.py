@@ -17,10 +17,9 @@ from sqlglot import exp
 from tetraodon.domain import Attribute, Categories, Dates
 from tetraodon.domain.values import label_text, number_of
 from tetraodon.errors import DomainError, QueryError, did_you_mean
-from tetraodon.query.condition.duckdb_sql import OWN, ROW, value_sql
-from tetraodon.query.condition.nodes import Reading
+from tetraodon.query.condition.nodes import OWN, ROW, Constant, Reading, condition_sql, number_sql
 from tetraodon.query.condition.syntax import SUBQUERY_PARTS, Names, require_offered
-from tetraodon.query.condition.values import Value, like_regex, values_of
+from tetraodon.query.condition.values import Day, Nothing, Plain, Ratio, Span, Value, Words, like_regex, values_of
 
 # -- joining ----------------------------------------------------------------------------------------
 # Joins with public tables: what is asked of their columns, as conditions on the record alone.
@@ -177,6 +176,28 @@ def reading(node: Any, names: Names, value: Callable[[Any], Value]) -> Reading:
             sql = f"{side(node.this)} {sign} {side(node.expression)}"
     shape = names.domain.shape
     return Reading(sql, tuple((place, shape[place]) for place in sorted(places)))
+
+
+def value_sql(value: Value) -> str:
+    """A part of a condition as SQL, to be compared with what a public table holds."""
+    match value:
+        case Plain(_, place):
+            return f"{ROW}.a{place}"
+        case Ratio(over, under):
+            return (
+                number_sql(over)
+                if under == Constant(1)
+                else f"(CAST({number_sql(over)} AS DOUBLE) / {number_sql(under)})"
+            )
+        case Words(words, place):
+            texts = ", ".join("NULL" if word is None else str(exp.Literal.string(word).sql("duckdb")) for word in words)
+            return f"(CAST([{texts}] AS VARCHAR[]))[{'1' if place is None else f'{ROW}.c{place} + 1'}]"
+        case Day(days):
+            return f"(DATE '0001-01-01' + CAST({number_sql(days)} - 1 AS INTEGER))"
+        case Span() | Nothing():
+            raise QueryError("this is not compared with a subquery", fix="compare an attribute with it")
+        case _:
+            return condition_sql(value)
 
 
 def _written(select: Any, names: Names, places: set[int]) -> str:
