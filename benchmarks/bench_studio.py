@@ -18,8 +18,8 @@ from scripts.services import BROWSER_FLAGS, chromium
 
 from benchmarks.edits import Document, demo, ten_attributes
 from benchmarks.runs import row
-from tetraodon.studio.server import Studio
-from tetraodon.studio.workbench import Workbench
+from tetraodon.web.policy_editor import PolicyEditor
+from tetraodon.web.studio import Studio
 
 ALLOWED, FRAME = 0.5, 0.016
 """Seconds from a move to the certified figure, and for a frame: all but one in twenty."""
@@ -93,15 +93,15 @@ def run(quick: bool) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder) / "p.yaml"
         file.write_text(_text(demo()))
-        studio = Studio(Workbench(file, "", f"sqlite:///{folder}/ledger.db"))
+        studio = Studio(PolicyEditor(file, "", f"sqlite:///{folder}/ledger.db"))
         studio.start()
         browser = driver.chromium.launch(executable_path=chromium(), args=list(BROWSER_FLAGS))
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.goto(studio.address)
 
         def look(policy: Document, name: str) -> None:
-            studio.bench.replace(_text(policy))
-            page.goto(studio.door.pages + name)
+            studio.editor.replace(_text(policy))
+            page.goto(studio.auth.pages + name)
 
         for words, policy in (("the demonstration", demo()), ("ten attributes", ten_attributes())):
             look(policy, "budget")

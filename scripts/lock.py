@@ -1,5 +1,5 @@
 """The versions and hashes that are installed: `requirements-dev.lock`, and the parts of it that are `requirements.lock`
-and, with what the server needs, `requirements-server.lock`.
+and, with the driver of Postgres, `requirements-server.lock`.
 
     python -m scripts.lock             # writes all; what is locked stays where pyproject.toml allows it
     python -m scripts.lock --upgrade   # writes all, with the newest versions
@@ -7,9 +7,9 @@ and, with what the server needs, `requirements-server.lock`.
     python -m scripts.lock --check     # fails if the parts are not what is needed
 
 `requirements-dev.lock` holds everything that tests, checks, documentation and engines need, with hashes, for all
-machines at once, which `uv` works out. What belongs to `make demo` is what the package itself requires, and what builds
-it; what belongs to the container of `deploy/` is that and two extras. Each entry is the same in all files, and none
-says where packages come from.
+machines at once, which `uv` works out. `make demo` needs what the package requires, what builds it and the extra `web`,
+without which there is no studio; the container of `deploy/` needs that and the extra `postgres`. Each entry is the same
+in all files, and none says where packages come from.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 DEV, PLAIN, SERVER = (ROOT / f"requirements{part}.lock" for part in ("-dev", "", "-server"))
-PARTS: dict[Path, tuple[str, ...]] = {PLAIN: (), SERVER: ("server", "postgres")}
+PARTS: dict[Path, tuple[str, ...]] = {PLAIN: ("web",), SERVER: ("web", "postgres")}
 """The files that are parts of the first, and the extras that each has."""
 BUILDING = ("hatchling", "editables")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from scripts.services import BROWSER_FLAGS, chromium
-from tetraodon.studio.server import Studio
-from tetraodon.studio.workbench import Workbench
+from tetraodon.web.policy_editor import PolicyEditor
+from tetraodon.web.studio import Studio
 
 PLACE = Path(__file__).parent.parent / "docs" / "img"
 DEMO = (files("tetraodon.demo") / "adult.policy.yaml").read_text(encoding="utf-8")
@@ -44,14 +44,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         policy = Path(folder) / "people.policy.yaml"
         policy.write_text(DEMO, encoding="utf-8")
-        studio = Studio(Workbench(policy, "people.parquet", f"sqlite:///{folder}/ledger.db"))
+        studio = Studio(PolicyEditor(policy, "people.parquet", f"sqlite:///{folder}/ledger.db"))
         studio.start()
         browser = driver.chromium.launch(executable_path=chromium(), args=list(BROWSER_FLAGS))
         page = browser.new_page(viewport={"width": 1100, "height": 720})
         page.goto(studio.address)
         for name, where, text, top in TAKEN:
-            studio.bench.replace(text)
-            page.goto(studio.door.pages + where)
+            studio.editor.replace(text)
+            page.goto(studio.auth.pages + where)
             _settle(page, where)
             page.evaluate("top => document.querySelector(top).scrollIntoView()", top)
             page.wait_for_timeout(300)

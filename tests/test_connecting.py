@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 import tetraodon as td
-from tests.server.conftest import ITEMS, POLICY, World
+from tests.web.conftest import ITEMS, POLICY, World
 from tetraodon.client import TRIES
 from tetraodon.errors import BudgetExhausted, LedgerError, PolicyError, Refused, ReleaseError
-from tetraodon.server.door import Buckets
+from tetraodon.web.auth import TokenBuckets
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def test_the_same_plan_and_release_as_at_home(served: World, tmp_path: Path) -> 
     served.clock.ahead += 10
     release = people.release(ITEMS, epsilon="1", purpose="to know", key="mine", out=tmp_path / "out")
     assert list(release) == ["ages"]
-    assert len(served.office.ledger.entries("people")) == 1
+    assert len(served.context.ledger.entries("people")) == 1
     mine, theirs = release.ask("age between 30 and 39"), people.ask("age between 30 and 39")
     assert (mine, mine.interval) == (theirs, theirs.interval)
     assert people.fetch(key)["ages"].between(30, 39) == release["ages"].between(30, 39)
-    (served.office.releases / key / "answers" / "ages.csv").write_text("age,count\n20,1000\n")
+    (served.context.releases / key / "answers" / "ages.csv").write_text("age,count\n20,1000\n")
     with pytest.raises(ReleaseError, match="does not verify"):
         people.fetch(key, tmp_path / "again")
     with pytest.raises(BudgetExhausted):
@@ -67,7 +67,7 @@ def test_what_the_server_is_too_busy_for_is_asked_again_after_as_long_as_it_says
     served: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, now, slept = td.connect(served.origin, token=served.tokens["ann"]), [0.0], list[float]()
-    object.__setattr__(served.service.doorway, "calls", Buckets(rate=1, burst=1, clock=lambda: now[0]))
+    object.__setattr__(served.service.authenticator, "calls", TokenBuckets(rate=1, burst=1, clock=lambda: now[0]))
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
@@ -76,7 +76,7 @@ def test_what_the_server_is_too_busy_for_is_asked_again_after_as_long_as_it_says
     monkeypatch.setattr("tetraodon.client.time", SimpleNamespace(sleep=sleep))
     assert [server.call("GET", "/v1/me")["name"] for _ in range(2)] == ["ann"] * 2
     assert slept == [1]
-    object.__setattr__(served.service.doorway, "calls", Buckets(rate=0, burst=0))
+    object.__setattr__(served.service.authenticator, "calls", TokenBuckets(rate=0, burst=0))
     with pytest.raises(Refused, match="too often"):
         server.call("GET", "/v1/me")
     assert len(slept) == 1 + TRIES

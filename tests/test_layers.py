@@ -22,8 +22,8 @@ LAYERS = (
     {"releases"},
     {"views"},
     {"attacks", "notebook"},
-    {"client", "editor", "queries", "research", "session", "studio"},
-    {"server"},
+    {"client", "editor", "queries", "research", "session"},
+    {"web"},
     {"cli"},
 )
 NARROW = {
@@ -82,7 +82,7 @@ def used(module: Path) -> Iterator[Path]:
 
 UNREACHED = {
     "papers.py": "every citation is resolved in test_house.py",
-    "server/warm.py": "server/planner.py and server/worker.py name it to the process that others are forked from",
+    "web/warm_up.py": "web/planner.py names it to the process that others are forked from",
 }
 
 

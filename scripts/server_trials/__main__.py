@@ -54,7 +54,7 @@ def main() -> None:
                     print(load(trial, 60 * chosen.minutes, chosen.rate, Path(place), **kind))
                     return
                 found = kills(trial, chosen.number)
-                trial.office.close()
+                trial.context.close()
     print(json.dumps(found))
 
 

@@ -23,7 +23,7 @@ from scipy.stats import ks_2samp
 import tetraodon as td
 from scripts.server_trials.trial import Trial
 from tetraodon.errors import LedgerError
-from tetraodon.server.queue import LEASE_SECONDS
+from tetraodon.web.worker import LEASE_SECONDS
 
 INSIDE = "TETRAODON_TRIAL_FOLDER"
 """Names the small disk to the process that is started on it."""
@@ -35,14 +35,14 @@ def kills(trial: Trial, number: int) -> dict[str, Any]:
     trial.worker(60).step()  # starts the process that others are forked from
     while killed < number:
         key, made = trial.request("one", f"k{made}"), made + 1
-        out = trial.office.releases / key
+        out = trial.context.releases / key
         for _ in range(4):
             trial.worker(dice.uniform(0.01, 1.5)).step()
-            entries = trial.office.ledger.entries("one")
+            entries = trial.context.ledger.entries("one")
             mine = len(entries) - done
             assert mine in (0, 1), "charged twice"
             assert not out.exists() or mine == 1, "released and not charged"
-            if trial.office.state.events(after=0, most=10**6)[-1].what == "released":
+            if trial.context.state.events(after=0, most=10**6)[-1].what == "released":
                 break
             killed += 1
             trial.clock.ahead += LEASE_SECONDS + 1
@@ -50,7 +50,7 @@ def kills(trial: Trial, number: int) -> dict[str, Any]:
         else:
             trial.worker(600).step()
         done += 1
-        entries = trial.office.ledger.entries("one")
+        entries = trial.context.ledger.entries("one")
         assert [entry.state for entry in entries] == ["settled"] * done, "not settled"
         assert all(check.passed for check in td.verify(out)), "does not verify"
     return {"kills": killed, "requests": made, "charged": len(entries), "released_and_not_charged": 0}
@@ -93,7 +93,7 @@ def _told_after(number: int) -> tuple[dict[str, list[float]], dict[str, list[flo
                 left = datetime.fromisoformat(trial.shown(key)["ready_at"]).timestamp() - trial.clock()
                 trial.clock.ahead += max(left - 0.05, 0.01)
             told[name].append(round(trial.clock() - approved, 1))
-        trial.office.close()
+        trial.context.close()
     return told, took
 
 
@@ -114,14 +114,14 @@ def on_a_full_disk(folder: Path, number: int) -> dict[str, Any]:
     ballast = folder / "ballast"
     for turn in range(number):
         key = trial.request("one", f"f{turn}")
-        out, before = trial.office.releases / key, len(trial.office.ledger.entries("one"))
+        out, before = trial.context.releases / key, len(trial.context.ledger.entries("one"))
         with ballast.open("wb", buffering=0) as file, suppress(OSError):  # all but some pages
             while file.write(bytes(4096)):
                 pass
         os.truncate(ballast, max(ballast.stat().st_size - 4096 * turn * turn // 2, 0))
         with suppress(LedgerError):
             trial.worker(60).step()
-        charged = len(trial.office.ledger.entries("one")) - before
+        charged = len(trial.context.ledger.entries("one")) - before
         assert not out.exists() or charged == 1, "released and not charged"
         seen["charged" if charged else "nothing charged"] += 1
         ballast.unlink()
@@ -129,12 +129,12 @@ def on_a_full_disk(folder: Path, number: int) -> dict[str, Any]:
             trial.clock.ahead += LEASE_SECONDS + 1
             trial.go_on("one")
             trial.worker(60).step()
-        entries = trial.office.ledger.entries("one")
+        entries = trial.context.ledger.entries("one")
         end = trial.shown(key)["state"]
         assert (end == "done") == out.exists() == (len(entries) - before == 1), "an answer without a charge, or none"
         seen[f"in the end {end}"] += 1
         if out.exists():
             assert all(check.passed for check in td.verify(out)), "does not verify"
             shutil.rmtree(out)
-    trial.office.close()
+    trial.context.close()
     return {"jobs": number, "released_and_not_charged": 0} | dict(seen)

@@ -170,12 +170,12 @@ def _long_rows(crowd: Crowd, heavy: int) -> dict[str, Any]:
 
 def load(trial: Trial, seconds: float, rate: float, folder: Path, *, fresh: bool, heavy: int) -> str:
     """A table of what was measured; fails where more was charged than there is, or something was lost."""
-    people = [(f"a{i}", "analyst") for i in range(len(trial.office.ledger.allotments("one")))]
-    made = [trial.office.accounts.new_token(trial.person(*one), "t", ["plan", "read", "request"], 1) for one in people]
+    people = [(f"a{i}", "analyst") for i in range(len(trial.context.ledger.allotments("one")))]
+    made = [trial.context.accounts.new_token(trial.person(*one), "t", ["plan", "read", "request"], 1) for one in people]
     curators = [trial.person(name, "curator") for name in ("carl", "cora")]
-    govern = [str(trial.office.accounts.new_token(one, "t", ["read", "govern"], 1)["token"]) for one in curators]
+    govern = [str(trial.context.accounts.new_token(one, "t", ["read", "govern"], 1)["token"]) for one in curators]
     number = max(int(seconds / ASKING_SECONDS), 4)
-    total = trial.office.ledger.account("other").total
+    total = trial.context.ledger.account("other").total
     each = total / Fraction(2 * number, 3)  # two thirds of what is asked can be had
     words = ["serve", "--workers", "1", "--port", "0", "--ledger", trial.ledger, "--sources", str(trial.sources)]
     command = [sys.executable, "-m", "tetraodon.cli.main", *words, "--json", "--releases", str(folder / "releases")]
@@ -192,8 +192,8 @@ def load(trial: Trial, seconds: float, rate: float, folder: Path, *, fresh: bool
     finally:
         os.kill(process.pid, signal.SIGINT)
         process.wait(60)
-    account, entries = trial.office.ledger.account("other"), trial.office.ledger.entries("other")
-    out = [trial.office.releases / key for _, key in crowd.asked if (trial.office.releases / key).exists()]
+    account, entries = trial.context.ledger.account("other"), trial.context.ledger.entries("other")
+    out = [trial.context.releases / key for _, key in crowd.asked if (trial.context.releases / key).exists()]
     assert account.charged <= account.total, "more was charged than there is"
     assert len(entries) == len(out) == states["done"], "an answer without a charge, or a charge without an answer"
     assert all(check.passed for folder in out for check in td.verify(folder)), "an answer does not verify"

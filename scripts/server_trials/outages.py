@@ -20,9 +20,9 @@ import tetraodon as td
 from scripts.server_trials.trial import Trial
 from scripts.services import Postgres
 from tetraodon.errors import LedgerError
-from tetraodon.server.queue import LEASE_SECONDS
-from tetraodon.server.state import requests
-from tetraodon.server.told import APPROVED, RUNNING
+from tetraodon.web.response_timing import APPROVED, RUNNING
+from tetraodon.web.state import requests
+from tetraodon.web.worker import LEASE_SECONDS
 
 DOWN_SECONDS, UP_SECONDS = 4.0, 6.0
 BOUND_SECONDS, JOB_SECONDS = 60.0, 5.0
@@ -53,12 +53,12 @@ def outages(folder: Path, number: int, rounds: int) -> dict[str, Any]:
         finally:
             server.terminate()
             server.wait(60)
-        ends = Counter(row.state for row in trial.office.state.all(requests))
-        entries = trial.office.ledger.entries("one")
-        out = [trial.office.releases / key for key in keys if (trial.office.releases / key).exists()]
+        ends = Counter(row.state for row in trial.context.state.all(requests))
+        entries = trial.context.ledger.entries("one")
+        out = [trial.context.releases / key for key in keys if (trial.context.releases / key).exists()]
         assert len(entries) == len(out) == ends["done"], "an answer without a charge, or a charge without an answer"
         assert all(check.passed for made in out for check in td.verify(made)), "an answer does not verify"
-        trial.office.close()
+        trial.context.close()
     finally:
         database.close()
     return {
@@ -72,7 +72,7 @@ def outages(folder: Path, number: int, rounds: int) -> dict[str, Any]:
 
 def _server(trial: Trial) -> subprocess.Popen[str]:
     """A server that serves: one that cannot reach the database when it begins says so, and ends."""
-    words = ["serve", "--workers", "2", "--port", "0", "--releases", str(trial.office.releases)]
+    words = ["serve", "--workers", "2", "--port", "0", "--releases", str(trial.context.releases)]
     command = [sys.executable, "-m", "tetraodon.cli.main", *words, "--sources", str(trial.sources)]
     said = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     server = subprocess.Popen(command, env=os.environ | {"TETRAODON_LEDGER": trial.ledger}, **said)  # type: ignore[call-overload]
@@ -97,5 +97,5 @@ def _unfinished(trial: Trial) -> int:
     """How many requests are approved and have no end; a data set that was stopped because of them is opened again."""
     with suppress(LedgerError):
         trial.go_on("one")
-        return len(trial.office.state.all(requests, requests.c.state.in_((APPROVED, RUNNING))))
+        return len(trial.context.state.all(requests, requests.c.state.in_((APPROVED, RUNNING))))
     return -1

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import ITEMS, POLICY, World
+from tests.web.conftest import ITEMS, POLICY, World
 from typer.testing import CliRunner
 
 from tetraodon.cli.main import app
@@ -46,7 +46,7 @@ def test_plan_release_and_ask_on_a_server(served: World, tmp_path: Path, monkeyp
         assert served.worker().step()
         served.clock.ahead += 10
         assert "Charged epsilon 1 to people." in waiting.result()
-    assert (out / "release.json").read_bytes() == (served.office.releases / key / "release.json").read_bytes()
+    assert (out / "release.json").read_bytes() == (served.context.releases / key / "release.json").read_bytes()
     assert "from 'ages'" in run("ask", "people", "age between 30 and 39")
     assert "exists" in run("release", policy, "--purpose", "x", "--out", out, code=2)
     assert "--server is for" in run("explain", policy, code=2)

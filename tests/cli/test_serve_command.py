@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 from tetraodon.cli.main import app
 from tetraodon.errors import TetraodonError
-from tetraodon.server.accounts import Accounts
-from tetraodon.server.state import State
+from tetraodon.web.auth import Accounts
+from tetraodon.web.state import State
 
 
 def test_one_command_serves_and_ends_with_its_worker(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Run
 
 
@@ -36,3 +37,13 @@ def test_it_drafts_a_file_and_says_where_it_is(tmp_path: Path) -> None:
 
 def test_without_a_file_or_a_table_there_is_nothing_to_show(run: Run) -> None:
     assert "give a TABLE too" in run("studio", "nowhere.policy.yaml", code=2).stderr
+
+
+def test_without_the_extra_it_is_refused_with_the_command_that_installs_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)  # as if it were not installed
+    policy = tmp_path / "people.policy.yaml"
+    policy.write_text("dataset: people\n")
+    for command in (["studio", str(policy)], ["serve", "--workers", "0"]):
+        assert "Fix: run `pip install 'tetraodon[web]'`" in run(*command, code=2).stderr

@@ -72,29 +72,30 @@ def serve(
             )
         if workers and sources is None:
             raise WrongUse("workers must know where the tables are", fix="give --sources FILE, or --workers 0")
-        from tetraodon.server.app import Service, to_stderr
-        from tetraodon.server.listening import listening
-        from tetraodon.server.office import Office
-        from tetraodon.server.oidc import Provider
+        from tetraodon.web.app import to_stderr
+        from tetraodon.web.app_context import AppContext
+        from tetraodon.web.oidc import Provider
+        from tetraodon.web.server import ServerApp
+        from tetraodon.web.slow_client_limits import uvicorn_config
 
         provider = None if oidc is None else Provider.read(existing(oidc, option="--oidc"))
         make_private(releases)
-        office = Office.at(ledger, releases.resolve())
-        door = _listen(host, port)
-        origin = (address or f"http://{host}:{door.getsockname()[1]}").rstrip("/")
-        config = listening(Service(office, origin, to_stderr, provider).app)
+        context = AppContext.at(ledger, releases.resolve())
+        listener = _listen(host, port)
+        origin = (address or f"http://{host}:{listener.getsockname()[1]}").rstrip("/")
+        config = uvicorn_config(ServerApp(context, origin, to_stderr, provider).app)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # after it, too, workers are ended
-        with closing(office), _workers(workers, ledger, releases, sources):
+        with closing(context), _workers(workers, ledger, releases, sources):
             if as_json:
                 emit({"address": origin})
             else:
                 say(f"Serving at {origin}. Ctrl-C ends it.")
             sys.stdout.flush()
-            uvicorn.Server(config).run(sockets=[door])
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, so that its port is known before anybody is told."""
+    """A listening socket, so that its port is known before the address is printed."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=512)
@@ -109,13 +110,14 @@ def make_private(releases: Path) -> None:
         releases.chmod(releases.stat().st_mode & 0o770)
 
 
-def _uvicorn() -> ModuleType:
+def _uvicorn(what: str = "the server") -> ModuleType:
+    """The server library, if the extra `web` is installed."""
     try:
         import argon2  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn
     except ImportError:
-        raise WrongUse("the server is not installed", fix="run `pip install 'tetraodon[server]'`") from None
+        raise WrongUse(f"{what} is not installed", fix="run `pip install 'tetraodon[web]'`") from None
     return uvicorn
 
 
@@ -178,9 +180,9 @@ def work(
         if sources is None:
             raise WrongUse("a worker must know where the tables are", fix="give --sources FILE")
         existing(sources, option="--sources")
-        from tetraodon.server.limited import Limits
-        from tetraodon.server.state import State
-        from tetraodon.server.worker import Worker
+        from tetraodon.web.limited_process import Limits
+        from tetraodon.web.state import State
+        from tetraodon.web.worker import Worker
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         state = State(ledger)
@@ -214,8 +216,8 @@ def account(
     """
     with Edge(as_json):
         _uvicorn()
-        from tetraodon.server.accounts import Accounts
-        from tetraodon.server.state import State
+        from tetraodon.web.auth import Accounts
+        from tetraodon.web.state import State
 
         password = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
         state = State(ledger)
@@ -259,6 +261,7 @@ def studio(
     --json gives {"address", "file"}, once, before it serves; the address works for one browser, once.
     """
     with Edge(as_json):
+        _uvicorn("the studio")
         path = Path(policy)
         table = "" if data is None else existing_table(data)
         if not path.exists():
@@ -269,10 +272,10 @@ def studio(
             from tetraodon.policy.draft import init
 
             init(table).write(path)
-        from tetraodon.studio.server import Studio
-        from tetraodon.studio.workbench import Workbench
+        from tetraodon.web.policy_editor import PolicyEditor
+        from tetraodon.web.studio import Studio
 
-        opened = Studio(Workbench(path, table, ledger), port)
+        opened = Studio(PolicyEditor(path, table, ledger), port)
         if as_json:
             emit({"address": opened.address, "file": str(path)})
         else:
