@@ -131,9 +131,9 @@ def wrong_by(law: NoiseLaw, times: Fraction) -> NoiseLaw:
         __slots__ = ()
 
         def rate(self, scale: Fraction) -> Fraction:
-            return super().rate(scale) * times
+            return law.rate(scale) * times
 
-    return Wrong(law.name, law.words, law.width, law.field)  # type: ignore[no-any-return]
+    return Wrong(law.name, law.words, law.width, law.field)
 
 
 def with_draws_of(law: NoiseLaw, times: Fraction) -> NoiseLaw:
@@ -143,9 +143,9 @@ def with_draws_of(law: NoiseLaw, times: Fraction) -> NoiseLaw:
         __slots__ = ()
 
         def draw(self, scale: Fraction, size: int | tuple[int, ...]) -> np.ndarray:
-            return super().draw(scale * times, size)  # type: ignore[no-any-return]
+            return law.draw(scale * times, size)
 
-    return Other(law.name, law.words, law.width, law.field)  # type: ignore[no-any-return]
+    return Other(law.name, law.words, law.width, law.field)
 
 
 def wrong() -> Iterator[tuple[NoiseLaw, str]]:
