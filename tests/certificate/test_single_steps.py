@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 from tests.certificate.test_part_steps import DOMAIN, listed, random_graph, random_query
 
-from tetraodon.certificate import conditional_steps as part_steps
-from tetraodon.certificate import conditional_steps as single_steps
+from tetraodon.certificate import edge_loss, line_axis
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.certificate.worst_edge import worst_edge
 from tetraodon.domain import Attribute, Categories, Domain, Integers
@@ -25,9 +24,8 @@ from tetraodon.query.records_where import RecordsWhere
 @pytest.mark.parametrize("edges", [0, 10**6])
 def test_no_bound_is_below_the_truth(seed: int, edges: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on large worlds: cells that are not looked at together, and steps that are too many to be listed."""
-    monkeypatch.setattr(part_steps, "MATRIX_LIMIT", 0)
-    monkeypatch.setattr(single_steps, "MATRIX_LIMIT", 0)
-    monkeypatch.setattr(single_steps, "EDGE_LIMIT", edges)
+    monkeypatch.setattr(edge_loss, "MATRIX_LIMIT", 0)
+    monkeypatch.setattr(line_axis, "EDGE_LIMIT", edges)
     chance = random.Random(seed)
     exact = tried = 0
     for _ in range(40):
