@@ -13,14 +13,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
+from itertools import chain, combinations
 from typing import ClassVar, Protocol, assert_never
 
 import numpy as np
 
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Ints
-from tetraodon.policy.attribute_graph import Everything, Within
+from tetraodon.policy.attribute_graph import (
+    AttributeGraph,
+    Blocks,
+    Everything,
+    Pairs,
+    Public,
+    Within,
+    WithinOrMissing,
+    WithinShare,
+)
+from tetraodon.policy.joint_graph import JointGraph
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.adaptive_partition import Divided
 from tetraodon.query.aim import ChosenTables
@@ -290,6 +300,38 @@ def terms_by_side(terms: Sequence[Term], crossed: frozenset[int]) -> tuple[list[
     return same, before, after
 
 
+def runs_of_equal_columns(matrix: Ints) -> tuple[Ints, Ints]:
+    """First and last position of every maximal stretch of equal columns."""
+    change = np.flatnonzero((matrix[:, 1:] != matrix[:, :-1]).any(axis=0)) + 1
+    starts = np.concatenate([[0], change])
+    return starts, np.concatenate([change - 1, [matrix.shape[1] - 1]])
+
+
+def telling_codes(graph: AttributeGraph, rows: Sequence[Ints]) -> Ints | None:
+    """Codes between which steps along an attribute show all kinds of steps that labels of its codes, one row for each
+    kind of label, tell apart. None where all steps have to be looked at.
+
+    Why   of two stretches with the same labels throughout, the ends that face each other are the closest.
+    """
+    rows = list(rows) or [np.zeros(graph.size, np.int64)]
+    match graph:
+        case Public():
+            labels = np.unique(np.stack(rows), axis=1, return_index=True)[1]
+            return np.sort(labels)
+        case Within() | WithinOrMissing() | WithinShare():
+            starts, ends = runs_of_equal_columns(np.stack(rows))
+            return np.unique([starts, np.minimum(starts + 1, ends), np.maximum(ends - 1, starts), ends])
+        case Everything() | Blocks():  # it does not matter where a stretch lies: two codes of all that are alike
+            rows.append(graph.components())
+            starts, ends = runs_of_equal_columns(np.stack(rows))
+            some = np.unique(np.concatenate([starts, np.minimum(starts + 1, ends)]))
+            label = np.unique(np.stack(rows)[:, some], axis=1, return_inverse=True)[1].ravel()
+            order = np.argsort(label, kind="stable")
+            place = np.arange(len(order)) - np.searchsorted(label[order], label[order])
+            return np.sort(some[order[place < 2]])
+    return None
+
+
 # -- terms whose maxima sit at the ends: alone is convex in the code, and apart convex in the distance ----
 
 
@@ -362,6 +404,10 @@ def most_over(term: Term, gap: Ints) -> Ints:
 # Several attributes that have to be looked at together, cell by cell: along edges, or between classes of cells.
 
 CLASS_LIMIT = 4096
+FEW_CLASSES = 256
+"""As many where conditions tell steps apart, which takes longer."""
+MERGED_LIMIT = 10_000_000
+"""Steps between values that are told apart by conditions, and are looked at one by one."""
 LISTED_LIMIT = 100_000_000
 """Numbers that are listed to tell classes of cells apart: what each query sees of every cell."""
 PIECE = 2**16
@@ -512,6 +558,110 @@ class GridAxis(CellAxis):
 
 
 @dataclass(frozen=True)
+class MergedAxis(CellAxis):
+    """Attributes tied by conditions, of which values are merged that nothing tells apart: every kind of step between
+    the others is listed, factor by factor.
+    """
+
+    @property
+    def able(self) -> bool:  # type: ignore[override]
+        """Whether there are few enough steps to be listed."""
+        if self.graph.domain.size > EDGE_LIMIT or any(f.graph.edge_count > EDGE_LIMIT for f in self._whole):
+            return False
+        return sum(math.prod(len(x) for x, _ in ways) for _, ways in self._by_factors()) <= MERGED_LIMIT
+
+    @cached_property
+    def _whole(self) -> list[Factor]:
+        """The factors of which every value matters: something is added up along them, or no other value is like it."""
+        inner = [one.inner if isinstance(one := term.contribution, Among) else one for term in self.terms]
+        added = {name for one in inner for name in one.names}
+        return [f for f in self.graph.factors if len(f.names) > 1 or f.names[0] in added or isinstance(f.graph, Pairs)]
+
+    @cached_property
+    def _sides(self) -> list[tuple[Ints, tuple[Ints, Ints]]]:
+        """For each factor its values, and its steps, one of each pair of opposites."""
+        found = []
+        for factor in self.graph.factors:
+            codes, graph = np.arange(factor.graph.size), factor.graph
+            if factor not in self._whole and not isinstance(graph, JointGraph):
+                kept = telling_codes(graph, self._labels(factor.names[0]))
+                assert kept is not None
+                codes = kept
+                x, y = (codes[side] for side in np.triu_indices(len(codes), k=1))
+                joined = factor.graph.adjacent(x, y)
+                steps = x[joined], y[joined]
+            else:
+                ends = [*factor.graph.edges()] or [(codes[:0], codes[:0])]
+                steps = np.concatenate([x for x, _ in ends]), np.concatenate([y for _, y in ends])
+            found.append((codes, steps))
+        return found
+
+    def _labels(self, name: str) -> list[Ints]:
+        """What conditions and splits say of each value of an attribute."""
+        parts = [one for term in self.terms if isinstance(one := term.contribution, Among) and name in one.held]
+        parts += [one.part for one in self.conditions if name in one.part.held]
+        rows = [np.moveaxis(part.table, part.held.index(name), 0) for part in parts]
+        labels = [np.unique(row.reshape(len(row), -1), axis=0, return_inverse=True)[1].ravel() for row in rows]
+        size = self.graph.domain[name].size
+        bins = [c.split for c in self.crossings if c.split.name == name and c.split.bins is not None]
+        return [*labels, *(split.of(np.arange(size)) for split in bins)]
+
+    def _by_factors(self) -> Iterator[tuple[int, list[tuple[Ints, Ints]]]]:
+        """For each set of factors that a step may change the ends of the steps along every factor."""
+        for cost in range(1, self.graph.at_most + 1):
+            for changed in combinations(range(len(self._sides)), cost):
+                ways = []
+                for place, (codes, (x, y)) in enumerate(self._sides):
+                    if place not in changed:
+                        ways.append((codes, codes))
+                    elif place == changed[0]:
+                        ways.append((x, y))
+                    else:
+                        ways.append((np.append(x, y), np.append(y, x)))
+                yield cost, ways
+
+    @cached_property
+    def _listed(self) -> dict[Pattern, tuple[Ints, Ints]]:
+        """The steps of every pattern."""
+        found: dict[Pattern, list[tuple[Ints, Ints]]] = {}
+        for cost, x, y in self._ways():
+            marks = marks_between(self.crossings, self.conditions, self._codes, x, y)
+            mask = masks_of(marks, len(x))
+            for one in np.unique(mask):
+                there = mask == one  # short numbers, for there may be many: `EDGE_LIMIT`
+                ends = x[there].astype(np.uint32), y[there].astype(np.uint32)
+                found.setdefault(Pattern(cost, marked(marks, int(one))), []).append(ends)
+        every = ((pattern, zip(*pieces, strict=True)) for pattern, pieces in found.items())
+        return {pattern: (np.concatenate(x), np.concatenate(y)) for pattern, (x, y) in every}
+
+    @cached_property
+    def _kinds(self) -> dict[Pattern, tuple[int, int]]:
+        return {pattern: (int(x[0]), int(y[0])) for pattern, (x, y) in self._listed.items()}
+
+    def _steps_of(self, pattern: Pattern) -> Iterator[tuple[Ints, Ints]]:
+        x, y = self._listed[pattern]
+        for start in range(0, len(x), PIECE):
+            part = slice(start, start + PIECE)
+            yield x[part].astype(np.int64), y[part].astype(np.int64)
+
+    def _steps(self) -> Iterator[tuple[int, Ints, Ints]]:
+        for cost, ways in self._by_factors():
+            shape = [len(x) for x, _ in ways]
+            for start in range(0, math.prod(shape), PIECE):
+                places = np.unravel_index(np.arange(start, min(start + PIECE, math.prod(shape))), shape)
+                x, y = (self._cells_at([way[end][at] for way, at in zip(ways, places, strict=True)]) for end in (0, 1))
+                yield cost, x, y
+
+    def _cells_at(self, values: Sequence[Ints]) -> Ints:
+        """The cells with these values of each factor."""
+        codes: dict[str, Ints] = {}
+        for factor, value in zip(self.graph.factors, values, strict=True):
+            shape = self.graph.domain.project(factor.names).shape
+            codes.update(zip(factor.names, np.unravel_index(value, shape), strict=True))
+        return np.asarray(np.ravel_multi_index([codes[name] for name in self.names], self.graph.domain.shape))
+
+
+@dataclass(frozen=True)
 class ClassAxis(CellAxis):
     """Many cells, grouped by what the queries see of them, so that classes are compared instead of cells.
 
@@ -527,11 +677,11 @@ class ClassAxis(CellAxis):
     @property
     def able(self) -> bool:  # type: ignore[override]
         """Whether there are few enough classes. Without conditions nothing else is tried, and `_cells` refuses."""
-        if not self.conditions:
+        if not self.conditions and not any(isinstance(term.contribution, Among) for term in self.terms):
             return True
         size, rows = self.graph.domain.size, sum(_rows(term) for term in self.terms)
         few = (rows + len(self.crossings) + len(self.conditions)) * size <= LISTED_LIMIT
-        return few and size <= EDGE_LIMIT and self._classes is not None
+        return few and size <= EDGE_LIMIT and self._classes is not None and len(self._classes) <= FEW_CLASSES
 
     @property
     def _cells(self) -> Ints:
@@ -570,4 +720,5 @@ class ClassAxis(CellAxis):
 
 
 def _rows(term: Term) -> int:
-    return (term.contribution.of if isinstance(term.contribution, Squared) else term.contribution).rows
+    given = term.contribution.inner if isinstance(term.contribution, Among) else term.contribution
+    return given.of.rows if isinstance(given, Squared) else given.rows

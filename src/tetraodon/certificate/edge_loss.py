@@ -23,6 +23,7 @@ from tetraodon.certificate.axis import (
     Condition,
     Crossing,
     GridAxis,
+    MergedAxis,
     Pattern,
     Peak,
     Term,
@@ -289,6 +290,13 @@ class Loss:
     def bound_unless(self, attained: bool) -> Loss:
         """The same as a bound, unless what was maximised is attained."""
         return self if attained or not self.value else replace(self, exact=False)
+
+
+def worse(one: Loss, other: Loss) -> Loss:
+    """The larger loss; of two that are alike, one that is known to be attained."""
+    if other.value != one.value:
+        return max(one, other, key=lambda loss: loss.value)
+    return other if other.exact > one.exact or one.witness is None else one
 
 
 def largest_over_edges(
@@ -585,6 +593,10 @@ def _axis(
         return CornerAxis(part, terms, crossings)
     if part.domain.size <= MATRIX_LIMIT:
         return GridAxis(part, terms, crossings, conditions=conditions)
+    if conditions or any(isinstance(term.contribution, Among) for term in terms):
+        merged = MergedAxis(part, terms, crossings, conditions=conditions)
+        if merged.able:
+            return merged
     if at_corners and not any(isinstance(factor.graph, JointGraph) for factor in factors):
         return CornerAxis(corner_axis.widened(part), terms, crossings, exact=False)
     complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)

@@ -28,12 +28,14 @@ from tetraodon.certificate.axis import (
     marked,
     marks_between,
     masks_of,
+    runs_of_equal_columns,
+    telling_codes,
     terms_by_side,
     weighted,
 )
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
-from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within, WithinOrMissing, WithinShare
+from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
 from tetraodon.query.contribution import AllRanges, Among, One, Table
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning
 from tetraodon.query.soft_bins import Soft
@@ -122,13 +124,6 @@ def _top_two(values: Ints, blocks: Ints) -> tuple[Ints, Ints]:
     return first, second
 
 
-def runs_of_equal_columns(matrix: Ints) -> tuple[Ints, Ints]:
-    """First and last position of every maximal stretch of equal columns."""
-    change = np.flatnonzero((matrix[:, 1:] != matrix[:, :-1]).any(axis=0)) + 1
-    starts = np.concatenate([[0], change])
-    return starts, np.concatenate([change - 1, [matrix.shape[1] - 1]])
-
-
 LISTED = 200_000
 """Edges that are looked at one by one rather than bounded."""
 
@@ -200,7 +195,7 @@ class LineAxis:
 
     @property
     def able(self) -> bool:
-        return not self.conditions or self.lists or (not self.terms and self._ends_of_runs is not None)
+        return not self.conditions or self.lists or (not self.terms and self._telling is not None)
 
     # -- patterns ------------------------------------------------------------------------------
 
@@ -227,31 +222,16 @@ class LineAxis:
         return {marked(marks, int(one)): np.flatnonzero(mask == one) for one in np.unique(mask)}
 
     @cached_property
-    def _ends_of_runs(self) -> Ints | None:
-        """Codes at the ends of the stretches that conditions and splits do not tell apart: steps between these show all
-        kinds that there are. None where that is not so, or where there are too many.
-        """
+    def _telling(self) -> Ints | None:
+        """Codes between which steps show all kinds that there are; None where all have to be looked at."""
         rows = [one.holds(self._codes, self._cells()).astype(np.int64) for one in self.conditions]
         rows += [c.split.of(self._cells()) for c in self.crossings if c.split.bins is not None]
-        match self.graph:
-            case Within() | WithinOrMissing() | WithinShare():
-                starts, ends = runs_of_equal_columns(np.stack(rows))
-                codes = np.unique([starts, np.minimum(starts + 1, ends), np.maximum(ends - 1, starts), ends])
-            case Everything() | Blocks():  # it does not matter where a stretch lies: two codes of all that are alike
-                rows.append(self.graph.components())
-                starts, ends = runs_of_equal_columns(np.stack(rows))
-                some = np.unique(np.concatenate([starts, np.minimum(starts + 1, ends)]))
-                label = np.unique(np.stack(rows)[:, some], axis=1, return_inverse=True)[1].ravel()
-                order = np.argsort(label, kind="stable")
-                place = np.arange(len(order)) - np.searchsorted(label[order], label[order])
-                codes = np.sort(some[order[place < 2]])
-            case _:
-                return None
-        return codes if len(codes) ** 2 <= ARRAY_LIMIT else None
+        codes = telling_codes(self.graph, rows)
+        return codes if codes is not None and len(codes) ** 2 <= ARRAY_LIMIT else None
 
     def _steps(self) -> Iterator[tuple[Ints, Ints]]:
         """Steps in both directions: all, or such as show all kinds there are."""
-        codes = self._ends_of_runs if not self.terms else None
+        codes = self._telling if not self.terms else None
         if codes is None:
             return both_ways(self.graph.edges())
         x, y = (codes[side] for side in np.triu_indices(len(codes), k=1))

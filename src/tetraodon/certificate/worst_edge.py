@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tetraodon.certificate.conditional_steps import about_parts, answered_part, by_answers
+from tetraodon.certificate.answered_part import answered_part, by_answers
 from tetraodon.certificate.edge_loss import Loss, Weighted, inner_of, largest_over_edges
 from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in
 from tetraodon.certificate.table_steps import is_table, over_tables, weighs_margins
@@ -55,7 +55,7 @@ def _whoever(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str
     """The worst edge where secrets are the same for everybody, among records that have the given codes."""
     if weighs_margins(queries):
         return _beside_margins(graph, queries, given, squares)
-    if about_parts(queries):
+    if any(isinstance(query.contribution, Among) for query, _ in queries):
         return _in_parts(graph, queries, given, squares)
     return _one_by_one(graph, queries, given, squares)
 

@@ -1,7 +1,8 @@
-"""Maximum loss over edges where queries count only the records that satisfy a condition.
+"""The loss of questions that are all about the same part of the records, looked at over that part.
 
-To such queries everybody else is the same as somebody who is absent: nothing is added. So the worst edge is that among
-these records, where leaving an answer out, or no longer satisfying a condition, is leaving.
+To such questions everybody else is the same as somebody who is absent: nothing is added. So the worst step is that
+among the records of the part, where leaving an answer out, or no longer satisfying the condition, is leaving. Their
+attributes may have many values, as fast paths for lines and products need no listing there.
 """
 
 from __future__ import annotations
@@ -21,21 +22,6 @@ from tetraodon.policy.secret_graph import ABSENT, Factor, SecretGraph
 from tetraodon.query.contribution import Among
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.records_where import Kept, left_of
-
-
-def worse(one: Loss, other: Loss) -> Loss:
-    """The larger loss; of two that are alike, one that is known to be attained."""
-    if other.value != one.value:
-        return max(one, other, key=lambda loss: loss.value)
-    return other if other.exact > one.exact or one.witness is None else one
-
-
-def about_parts(queries: Sequence[Weighted]) -> bool:
-    """Whether some query is about a part of the records."""
-    return any(isinstance(query.contribution, Among) for query, _ in queries)
-
-
-# -- answered part ----------------------------------------------------------------------------------
 
 TRIED = 64
 """Values of an attribute with which somebody may have left that are tried, to find one that is a secret."""
@@ -123,16 +109,19 @@ def answered_part(graph: SecretGraph, queries: Sequence[Weighted]) -> AnsweredPa
 
 
 def by_answers(graph: SecretGraph, queries: Sequence[Weighted]) -> list[list[Weighted]]:
-    """Queries about those who answered several questions, by which questions these are, and then all others.
+    """Queries about those who answered several questions that are asked about together, by which these are, and then
+    all others.
 
     All are in one group where their attributes have so few values together that every edge can be looked at.
     Why   no step moves all groups more than the worst steps of each do.
     """
+    parts = [query.contribution for query, _ in queries if isinstance(query.contribution, Among)]
+    tied = {(part.held, part.truth) for part in parts if len(part.inner.names) > 1}
     groups: dict[Any, list[Weighted]] = {}
     for query, weight in queries:
         part, key = query.contribution, None
-        if isinstance(part, Among) and len(part.held) > 1 and answered_part(graph, [(query, weight)]) is not None:
-            key = part.held, part.truth
+        if isinstance(part, Among) and (part.held, part.truth) in tied:
+            key = (part.held, part.truth) if answered_part(graph, [(query, weight)]) is not None else None
         groups.setdefault(key, []).append((query, weight))
     names = {name for key, group in groups.items() if key for query, _ in group for name in query.names}
     wide = bool(names) and graph.domain.project(sorted(names)).size > FEW_CELLS
