@@ -162,14 +162,14 @@ def added(certify: Certify) -> tuple[float, Certificate]:
 
 ORACLES: dict[str, Callable[[Certify], tuple[float, Certificate]]] = {
     "kernel.certify_measurements": measured,
-    "against_attackers.certify_release": released,
+    "correlated_records.certify_release": released,
     "sensitivity.certify": listed,
     "added_noise.certify_added_noise": added,
     "direct_losses.certify_view": viewed,
     "direct_losses.certify_replacement": replaced,
     "direct_losses.certify_shift": shifted,
-    "answer_laws.certify_laws": mixed,
-    "names_above.certify_names": named,
+    "table_secret_loss.certify_laws": mixed,
+    "partition_selection.certify_names": named,
 }
 
 
@@ -197,7 +197,7 @@ def test_it_is_the_truth_and_a_tenth_less_is_noticed(name: str) -> None:
 def test_a_tenth_less_delta_is_noticed() -> None:
     """One person's name becomes another: either of two names may show what the other table cannot."""
     here = policy(attributes={"x": {"integer": [0, 2]}, "word": {"open": "text"}})
-    found = CERTIFYING["names_above.certify_names"](here, [NamesAbove("word", Fraction(2), 3)])
+    found = CERTIFYING["partition_selection.certify_names"](here, [NamesAbove("word", Fraction(2), 3)])
     weights = [math.exp(-abs(n) / 2) for n in range(-3, 4)]
     truth = 1 - (1 - weights[0] / sum(weights)) ** 2
     assert truth * (1 - 1e-9) <= float(found.delta) <= truth * (1 + 1e-9)
