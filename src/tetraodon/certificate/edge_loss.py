@@ -511,9 +511,12 @@ def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], square
     terms: list[list[Term]] = [[] for _ in groups]
     crossings: list[list[Crossing]] = [[] for _ in groups]
     conditions: list[list[Condition]] = [[] for _ in groups]
+    homes = [next((of_name[name] for name in inner_of(q).names if name in of_name), None) for q, _ in queries]
+    listed = {*homes} - {None}
     for n, (query, weight) in enumerate(queries):
-        part, inner = query.contribution, inner_of(query)
-        home = next((of_name[name] for name in inner.names if name in of_name), None)
+        part, inner, home = query.contribution, inner_of(query), homes[n]
+        if isinstance(part, Among) and home is None and len(places := {of_name[name] for name in part.held}) == 1:
+            home = next(iter(places & listed), None)  # it is counted along with what else is added up there
         if home is not None:
             own = [name for name in part.names if of_name.get(name) == home]
             there = part.about(inner, own) if isinstance(part, Among) else part
