@@ -110,7 +110,7 @@ def _inside(held: Ints, bounds: Bounds) -> int:
 def _told(release: td.Release, names: Sequence[str], bounds: Bounds) -> float:
     """What a release answers, from the first table that knows it: tables agree, and intervals are not looked at."""
     wanted = {names[at]: slice(low - 1, high) for at, low, high in bounds}
-    table = next(answer.table for answer in release if wanted.keys() <= {*answer.table.names})
+    table = next(answer.table for answer in release.values() if wanted.keys() <= {*answer.table.names})
     return float(table.values[tuple(wanted.get(name, slice(None)) for name in table.names)].sum())
 
 

@@ -1,7 +1,7 @@
 """The queries that a release answers, one function for each kind, with the words of the policy file.
 
 >>> histogram("age", "sex")
-Histogram(by=(), of=('age', 'sex'), bins=(), weight='')
+Histogram(attributes=('age', 'sex'), bins=(), weight='', called=())
 """
 
 from tetraodon.query.kinds import (

@@ -26,7 +26,7 @@ def test_blocks_have_the_intervals_that_adding_up_gives(mechanism: str, table: p
     presence = "public" if mechanism == "exact" else "secret"
     changed = {"release": [{"name": "it", **item}], "presence": presence, "secrets": POLICY["secrets"] | secrets}
     noise = lambda shape: np.random.default_rng(2).integers(-4, 5, shape)  # noqa: E731
-    (answer,) = release_with(td.load_policy({**POLICY, **changed}), table, noise)
+    (answer,) = release_with(td.load_policy({**POLICY, **changed}), table, noise).values()
     assert answer.item.mechanism == mechanism
     whole = picture_of(answer)
     assert whole.sums is not None

@@ -63,7 +63,7 @@ def made(*items: Mapping[str, Any], **changes: Any) -> Release:
 
 
 def spec_of(item: Mapping[str, Any]) -> dict[str, Any]:
-    (answer,) = made({"name": "it"} | item)
+    (answer,) = made({"name": "it"} | item).values()
     spec = chart_spec(answer)
     assert spec is not None
     return spec
@@ -118,7 +118,7 @@ def test_every_kind_of_answer_has_a_chart_that_vega_lite_accepts(kind: str) -> N
 
 
 def test_pictures_for_the_documentation() -> None:
-    (answer,) = made({"name": "it", "histogram": ["region", "sex"]})
+    (answer,) = made({"name": "it", "histogram": ["region", "sex"]}).values()
     svg = chart_svg(answer)
     assert svg is not None
     assert svg.startswith("<svg")
@@ -128,24 +128,24 @@ def test_pictures_for_the_documentation() -> None:
 
 @pytest.mark.parametrize("item", [{"count": "age > 30"}, {"mean": "mark"}, {"median": "day", "bounds": True}])
 def test_a_single_number_has_no_chart(item: Mapping[str, Any]) -> None:
-    (answer,) = made({"name": "it"} | item)
+    (answer,) = made({"name": "it"} | item).values()
     assert chart_spec(answer) is None
 
 
 def test_beyond_three_attributes_there_is_only_a_table() -> None:
-    (answer,) = made({"name": "it", "histogram": ["sex", "grade", "region", "mark"]})
+    (answer,) = made({"name": "it", "histogram": ["sex", "grade", "region", "mark"]}).values()
     assert chart_spec(answer) is None
     assert chart_svg(answer) is None
 
 
 @pytest.mark.parametrize("attributes", [["town", "sex"], ["town", "age"], ["town", "mark", "age"]])
 def test_too_many_names_in_a_table_are_not_drawn(attributes: list[str]) -> None:
-    (answer,) = made({"name": "it", "histogram": attributes})
+    (answer,) = made({"name": "it", "histogram": attributes}).values()
     assert chart_spec(answer) is None
 
 
 def test_numbers_drawn_are_the_released_ones() -> None:
-    (answer,) = made({"name": "it", "histogram": ["age", "sex"]})
+    (answer,) = made({"name": "it", "histogram": ["age", "sex"]}).values()
     spec = chart_spec(answer)
     assert spec is not None
     columns = answer.columns
@@ -158,7 +158,7 @@ def test_numbers_drawn_are_the_released_ones() -> None:
 
 
 def test_a_long_cdf_is_thinned_keeps_its_ends_and_says_so() -> None:
-    (answer,) = made({"name": "it", "cdf": "loss"})
+    (answer,) = made({"name": "it", "cdf": "loss"}).values()
     spec = chart_spec(answer)
     assert spec is not None
     values = spec["data"]["values"]
@@ -170,7 +170,7 @@ def test_a_long_cdf_is_thinned_keeps_its_ends_and_says_so() -> None:
 
 
 def test_long_histograms_are_averaged_and_their_intervals_hold_the_truth() -> None:
-    (answer,) = made({"name": "it", "histogram": ["loss"]})
+    (answer,) = made({"name": "it", "histogram": ["loss"]}).values()
     spec = chart_spec(answer)
     assert spec is not None
     values = spec["data"]["values"]
@@ -185,7 +185,7 @@ def test_long_histograms_are_averaged_and_their_intervals_hold_the_truth() -> No
 
 
 def test_only_the_largest_of_many_names_are_drawn() -> None:
-    (answer,) = made({"name": "it", "histogram": ["town"]})
+    (answer,) = made({"name": "it", "histogram": ["town"]}).values()
     spec = chart_spec(answer)
     assert spec is not None
     counts = sorted(answer.columns["count"], reverse=True)[:60]

@@ -31,7 +31,7 @@ ITEMS = [
 
 
 def disagreement(release: Release) -> float:
-    tables = [a.table for a in release if a.values is not None]
+    tables = [a.table for a in release.values() if a.values is not None]
     domain = release.plan.policy.domain
     worst = 0.0
     for i, first in enumerate(tables):

@@ -145,7 +145,7 @@ def test_running_counts_leave_out_those_who_did_not_answer(tmp_path: Path) -> No
     with td.Ledger(tmp_path / "l.db") as ledger:
         ledger.open(made.dataset, 200, made.document)
         release = td.release(td.plan(made), table, ledger=ledger, out=tmp_path / "out")
-    [answer] = release
+    [answer] = release.values()
     assert np.round(answer.columns["at_most"]).tolist() == [1, 3, 6, 7]
     assert "age that is not missing" in answer.sentence
     assert all(check.passed for check in td.verify(tmp_path / "out") if not check.what.startswith("signature"))

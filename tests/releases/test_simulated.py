@@ -81,7 +81,7 @@ def test_statistics_of_people_are_simulated_too() -> None:
     people["release"] = [{"name": "n", "people": "all"}, {"name": "all", "total per person": "hours", "cap": 40}]
     truth = td.editor.simulate(td.plan(people), n=300, times=1).truth
     assert truth["n"].columns["people"].item() == 300
-    assert all(np.isfinite(answer.measured[0]).all() for answer in truth)
+    assert all(np.isfinite(answer.measured[0]).all() for answer in truth.values())
 
 
 def test_what_cannot_be_made_up_is_refused(planned: td.Plan) -> None:

@@ -57,7 +57,7 @@ def test_frictionless_reads_the_package_and_finds_the_files_as_it_says(written: 
     report = frictionless.validate(str(written / PACKAGE))
     assert report.valid, report.flatten(["title", "message"])
     release = td.load_release(written)
-    answers = [*release, *release.names.values()]
+    answers = [*release.values(), *release.names.values()]
     package = frictionless.Package(str(written / PACKAGE))
     for resource, answer in zip(package.resources, answers, strict=True):
         rows = resource.extract()[resource.name]
@@ -77,7 +77,7 @@ def test_csv_on_the_web_finds_the_files_as_the_metadata_say(written: Path) -> No
     found = CSVW(str(written / CSV_ON_THE_WEB), validate=True)
     assert found.is_valid, [str(warning.message) for warning in found.warnings]
     release = td.load_release(written)
-    for table, answer in zip(found.tables, [*release, *release.names.values()], strict=True):
+    for table, answer in zip(found.tables, [*release.values(), *release.names.values()], strict=True):
         assert sum(1 for _ in table) == len(next(iter(answer.columns.values())))
 
 
