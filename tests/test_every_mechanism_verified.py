@@ -18,7 +18,7 @@ from tetraodon import pufferfish as pf
 from tetraodon.certificate.correlated_records import certify_release
 from tetraodon.mechanism.direct import EXACT
 from tetraodon.mechanism.kmeans.plan import plan_kmeans
-from tetraodon.mechanism.registry import proposals
+from tetraodon.mechanism.registry import MECHANISMS, proposals
 from tetraodon.mechanism.strategy import Strategy
 from tetraodon.policy.policy import Policy
 from tetraodon.pufferfish import Additive, DiscreteLaplace
@@ -118,6 +118,28 @@ def strategies() -> list[tuple[str, str, Strategy]]:
 
 
 STRATEGIES = strategies()
+
+
+def test_every_mechanism_is_among_them() -> None:
+    """Those for longer attributes and for maps have tests of their own below; noise that flows along the steps of a map
+    is not noise on each answer, and is held to all that is told in `tests/certificate/test_edge_noise.py`;
+    values chosen by rank in `test_rank_loss.py`, parts that are divided in `test_divided_loss.py`, tables that
+    are chosen in `test_choice_loss.py`, values with noise on each record or level in `test_shown_loss.py`.
+    """
+    further = {
+        "chosen",
+        "disguise",
+        "levels",
+        "ranks",
+        "divided",
+        "hierarchical",
+        "weighted",
+        "grid",
+        "edges",
+        "synopsis",
+        "margins",
+    }
+    assert {strategy.mechanism.name for _, _, strategy in STRATEGIES} | further == set(MECHANISMS)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.certificate.test_missing_apart import brute_force
 
 import tetraodon as td
-from tetraodon.certificate.answered_part import answered_part, by_answers
+from tetraodon.certificate.conditional_steps import answered_part, by_answers
 from tetraodon.certificate.kernel import certify_measurements
 from tetraodon.policy.secret_graph import ABSENT
 from tetraodon.query.linear import Measurement
@@ -90,7 +90,7 @@ def test_beside_other_items_a_bound_is_told(
     secrets: Any, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No step moves both more than the worst steps of each: not below the listing, and said to be a bound."""
-    monkeypatch.setattr("tetraodon.certificate.answered_part.FEW_CELLS", 8)
+    monkeypatch.setattr("tetraodon.certificate.conditional_steps.FEW_CELLS", 8)
     made = td.load_policy(policy([ITEMS[0], other], secrets=secrets, presence="public"))
     measured = [m for item in td.plan(made) for m in item.measurements if m.scale]
     found = certify_measurements(made.graph, measured)

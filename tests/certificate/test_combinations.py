@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tetraodon.certificate import edge_loss as module
-from tetraodon.certificate.axis import UNCHANGED, Condition, Crossing, Pattern, Term
+from tetraodon.certificate.axis import UNCHANGED, Crossing, Pattern, Term
 from tetraodon.certificate.edge_loss import Step, Worst, _ways_of, count_steps, steps, worst_steps
 from tetraodon.query.contribution import One
 from tetraodon.query.linear import Split
@@ -28,7 +28,6 @@ class Listed:
     listed: tuple[Pattern, ...]
     terms: tuple[Term, ...] = ()
     crossings: tuple[Crossing, ...] = ()
-    conditions: tuple[Condition, ...] = ()
 
     def patterns(self) -> tuple[Pattern, ...]:
         return self.listed
@@ -41,7 +40,7 @@ def term(number: int) -> Term:
 @pytest.mark.parametrize("at_most", [1, 2, 3])
 @pytest.mark.parametrize("kinds", [(UNCHANGED, STEP, CROSS), (UNCHANGED, TWO), (STEP, CROSS)])
 def test_every_step_of_up_to_so_many_factors(at_most: int, kinds: tuple[Pattern, ...]) -> None:
-    parts = [_ways_of(place, Listed(kinds), kinds) for place in range(3)]
+    parts = [_ways_of(place, kinds) for place in range(3)]
     found = list(steps(parts, at_most))
     every = itertools.product(kinds, repeat=3)
     wanted = [
@@ -76,7 +75,7 @@ def test_what_no_query_ties_together_is_added_up(data: st.DataObject, at_most: i
         return Worst(value, True, (step,))
 
     found = max(worst_steps(axes, at_most, moved, lambda _: 1), key=lambda one: one.value)
-    every = [_ways_of(place, Listed(()), (UNCHANGED, STEP, TWO)) for place in range(len(ties))]
+    every = [_ways_of(place, (UNCHANGED, STEP, TWO)) for place in range(len(ties))]
     truth = max(moved(step).value for step in steps(every, at_most) if step)
     assert (found.value, found.exact) == (truth, True)
     assert found.steps is not None

@@ -9,7 +9,7 @@ import pytest
 
 from tetraodon.domain import Attribute, Domain, Integers
 from tetraodon.errors import Refused
-from tetraodon.query.contribution import Among, Contribution, One, Prefix, Table
+from tetraodon.query.contribution import Among, Contribution, One, Prefix, Table, among_all
 from tetraodon.query.linear import LinearQuery, Split
 from tetraodon.query.number import Number
 from tetraodon.query.smooth import Hats, Ramps
@@ -77,6 +77,19 @@ def test_a_part_of_a_part() -> None:
     own = part.about(part.inner, ["a"])
     assert isinstance(own, Among)
     assert own.table.tolist() == [False, True, True, True]
+    narrow = part.also("a", np.array([1, 0, 1, 0], np.bool_))
+    assert isinstance(narrow, Among)
+    assert narrow.table.tolist() == (HOLDS & np.array([[1], [0], [1], [0]], np.bool_)).tolist()
+    assert part.also("a", np.array([1, 0, 0, 0], np.bool_)) is None
+
+
+def test_what_always_holds_is_the_contribution_itself() -> None:
+    kind = Prefix("a", 4, 4)
+    everybody = among_all(kind, (4,))
+    assert everybody.also("a", np.ones(4, np.bool_)) == kind
+    left = everybody.also("a", np.arange(4) > 1)
+    assert isinstance(left, Among)
+    assert left.alone(np.arange(4)).tolist() == [0, 0, 2, 1]
 
 
 def test_rows_that_are_too_large_are_refused_before_they_are_written() -> None:

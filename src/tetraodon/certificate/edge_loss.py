@@ -13,38 +13,29 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from tetraodon.certificate import corner_axis
 from tetraodon.certificate.axis import (
     UNCHANGED,
     Axis,
     ClassAxis,
-    Condition,
     Crossing,
     GridAxis,
-    MergedAxis,
     Pattern,
     Peak,
     Term,
     by_value,
     convex_from_each_end,
-    out_after,
-    out_before,
-    query_of,
-    terms_by_side,
 )
 from tetraodon.certificate.corner_axis import CornerAxis
 from tetraodon.certificate.line_axis import LineAxis
 from tetraodon.certificate.metric_axis import by_metric
-from tetraodon.errors import Refused
 from tetraodon.policy.attribute_graph import Everything, Public
 from tetraodon.policy.joint_graph import JointGraph, JointMetric
 from tetraodon.policy.secret_graph import ABSENT, MATRIX_LIMIT, Factor, SecretGraph, complete_graph
-from tetraodon.query.contribution import Among, One
+from tetraodon.query.contribution import One
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import Number
-from tetraodon.query.squared import signed, squared
+from tetraodon.query.squared import Measured, signed, squared
 
 # -- combinations -----------------------------------------------------------------------------------
 # Which patterns of change on several axes make one step together, and which of those steps moves the most.
@@ -83,7 +74,7 @@ def worst_steps(
     """
     most = [max(pattern.cost for pattern in axis.patterns()) for axis in axes]
     choices = [_worth_trying(axis, at_most, sum(most) - own) for axis, own in zip(axes, most, strict=True)]
-    split = {number for axis in axes for number in _numbers_of(axis, terms=False)}
+    split = {crossing.number for axis in axes for crossing in axis.crossings}
     parts: list[dict[int, Worst]] = []
     for places in _tied(axes):
         ways = list(_bundles(places, axes, choices, split, moved))
@@ -92,7 +83,7 @@ def worst_steps(
             continue
         times = apart(places)
         for place in places:
-            alone = _by_cost([_ways_of(place, axes[place], choices[place])], at_most, moved)
+            alone = _by_cost([_ways_of(place, choices[place])], at_most, moved)
             bound = {cost: Worst(one.value * times, False, None) for cost, one in alone.items()}
             parts.append({0: Worst(0, True, ())} | bound)
     found = _largest_first([part for part in parts if part.keys() == {0, 1}], at_most)
@@ -111,12 +102,6 @@ def _largest_first(parts: Sequence[dict[int, Worst]], at_most: int) -> dict[int,
     return found
 
 
-def _numbers_of(axis: Axis, *, terms: bool = True) -> set[int]:
-    """The queries that look at an axis, or at more of it than what they add up."""
-    looking: list[Crossing | Condition | Term] = [*axis.crossings, *axis.conditions, *(axis.terms if terms else ())]
-    return {one.number for one in looking}
-
-
 def _tied(axes: Sequence[Axis]) -> Iterator[list[int]]:
     """Places of axes that queries tie together, directly or through others."""
     first: dict[int, int] = {}
@@ -129,7 +114,7 @@ def _tied(axes: Sequence[Axis]) -> Iterator[list[int]]:
         return place
 
     for place, axis in enumerate(axes):
-        for number in _numbers_of(axis):
+        for number in {term.number for term in axis.terms} | {crossing.number for crossing in axis.crossings}:
             root[top(place)] = top(first.setdefault(number, place))
     tied: dict[int, list[int]] = {}
     for place in range(len(axes)):
@@ -137,9 +122,9 @@ def _tied(axes: Sequence[Axis]) -> Iterator[list[int]]:
     yield from tied.values()
 
 
-def _ways_of(place: int, axis: Axis, patterns: Sequence[Pattern]) -> list[Step]:
-    """The ways in which one axis may change, or not; without conditions it matters only that it does not."""
-    return [((place, pattern),) if pattern.cost or axis.conditions else () for pattern in patterns]
+def _ways_of(place: int, patterns: Sequence[Pattern]) -> list[Step]:
+    """The ways in which one axis may change, or not."""
+    return [((place, pattern),) if pattern.cost else () for pattern in patterns]
 
 
 def _bundles(
@@ -158,11 +143,11 @@ def _bundles(
     alike: dict[int | Pattern, list[int]] = {}
     for place in places:
         either = len(choices[place]) == 2 and choices[place][0] == UNCHANGED
-        level = either and not axes[place].conditions and not any(term.number in split for term in axes[place].terms)
+        level = either and not any(term.number in split for term in axes[place].terms)
         alike.setdefault(choices[place][1] if level else place, []).append(place)
     for key, bundle in alike.items():
         if isinstance(key, int) or len(bundle) == 1:
-            yield _ways_of(bundle[0], axes[bundle[0]], choices[bundle[0]])
+            yield _ways_of(bundle[0], choices[bundle[0]])
             continue
         worst = {place: moved(((place, key),)) for place in bundle}
         first = sorted(bundle, key=lambda place: (-worst[place].value, not worst[place].exact, -place))
@@ -236,7 +221,7 @@ def _worse(before: Worst | None, value: int | Fraction, *exact: bool) -> bool:
 
 
 def _worth_trying(axis: Axis, at_most: int, sum_of_other_costs: int) -> list[Pattern]:
-    """On an axis along which nothing is added up, a pattern that costs no more and moves no query less than another
+    """On an axis where nothing but splits is measured, a pattern that costs no more and crosses no less than another
     makes the other superfluous."""
     patterns = list(axis.patterns())
     if axis.terms:
@@ -244,25 +229,14 @@ def _worth_trying(axis: Axis, at_most: int, sum_of_other_costs: int) -> list[Pat
     needed = {crossing.number for crossing in axis.crossings if crossing.signed}
     no_rivals = max(p.cost for p in patterns) + sum_of_other_costs <= at_most
 
-    def beats(q: Pattern, p: Pattern) -> bool:
-        if q.crossed == p.crossed:
-            return q.cost < p.cost
-        return (no_rivals or q.cost <= p.cost) and _moves_more(q, p, needed)
+    def beaten(p: Pattern) -> bool:
+        return any(
+            (q.crossed > p.crossed and not (q.crossed - p.crossed) & needed and (no_rivals or q.cost <= p.cost))
+            or (q.crossed == p.crossed and q.cost < p.cost)
+            for q in patterns
+        )
 
-    return [p for p in patterns if not any(beats(q, p) for q in patterns)]
-
-
-def _moves_more(one: Pattern, other: Pattern, needed: set[int]) -> bool:
-    """Whether a pattern moves no query less than another: one that it crosses while its condition holds on both sides,
-    and that is not `needed` uncrossed, it moves by the most there is; one for which it never holds, not at all.
-    """
-    for number in {query_of(mark) for mark in one.crossed ^ other.crossed}:
-        outs = {out_before(number), out_after(number)}
-        never = outs <= other.crossed
-        most = number in one.crossed and number not in needed and not outs & one.crossed
-        if not (never or most):
-            return False
-    return True
+    return [p for p in patterns if not beaten(p)]
 
 
 # -- edge loss --------------------------------------------------------------------------------------
@@ -292,13 +266,6 @@ class Loss:
         return self if attained or not self.value else replace(self, exact=False)
 
 
-def worse(one: Loss, other: Loss) -> Loss:
-    """The larger loss; of two that are alike, one that is known to be attained."""
-    if other.value != one.value:
-        return max(one, other, key=lambda loss: loss.value)
-    return other if other.exact > one.exact or one.witness is None else one
-
-
 def largest_over_edges(
     graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], *, squares: bool = False
 ) -> Loss:
@@ -312,10 +279,8 @@ def largest_over_edges(
     fixed = {**heaviest, **given}
     plain = [with_fixed_weight(query, int(weight * common), heaviest, squares) for query, weight in queries]
     axes = _axes(graph, plain, squares)
-    if not all(axis.able for axis in axes):
-        return _added_up(graph, queries, given, squares)
-    homes = {term.number for axis in axes for term in axis.terms}
-    moves = _Moves(axes, {n: weight for n, (_, weight) in enumerate(plain) if n not in homes})
+    ones = {n: w for n, (q, w) in enumerate(plain) if isinstance(q.contribution, One)}
+    moves = _Moves(axes, ones)
     steps = worst_steps(axes, graph.at_most, moves.of, partial(_times_apart, axes, graph.at_most, squares))
     worst = max(steps, key=lambda one: (one.value, one.exact), default=Worst(0, True, None))
     pair = None if worst.steps is None or not worst.value else _pair(graph, axes, moves.peaks(worst.steps), fixed)
@@ -324,28 +289,12 @@ def largest_over_edges(
         wider = largest_over_edges(replace(complete_graph(graph), absent=False), queries, given, squares=squares)
         best = replace(best, value=min(best.value, wider.value * common))
     if graph.absent:
-        alone, peaks = moves.presence()
-        if (alone.value, alone.exact) > (best.value, best.exact):
-            best = Loss(Fraction(alone.value), (_pair(graph, axes, peaks, fixed)[0], ABSENT), alone.exact)
+        peaks = [axis.peak_alone() for axis in axes]
+        total = sum(peak.value for peak in peaks) + sum(ones.values())
+        exact = all(peak.exact for peak in peaks)
+        if (total, exact) > (best.value, best.exact):
+            best = Loss(Fraction(total), (_pair(graph, axes, peaks, fixed)[0], ABSENT), exact)
     return Loss(Fraction(best.value) / common, best.witness, best.exact)
-
-
-def _added_up(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
-    """A bound where conditions on an attribute cannot be looked at beside what else is asked about it: the most that
-    some queries move, and the most that others move, whatever step it is.
-    """
-    parts: list[list[Weighted]] = [[], []]
-    for one in queries:
-        parts[bool(_elsewhere(one[0]))].append(one)
-    if not all(parts):
-        parts = [[one] for one in queries]
-    if len(parts) == 1:
-        raise Refused(
-            "a condition ties attributes that are asked about to others that are a secret, and has too many values",
-            fix="write a condition on one attribute, or join such conditions by `and`; or use coarser attributes",
-        )
-    found = [largest_over_edges(graph, part, given, squares=squares) for part in parts]
-    return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
 
 
 @dataclass(frozen=True)
@@ -365,30 +314,21 @@ class _Moves:
         return [frozenset(term.number for term in axis.terms) for axis in self.axes]
 
     @cached_property
-    def _seen(self) -> dict[tuple[int, Pattern | None, frozenset[int]], Peak]:
+    def _seen(self) -> dict[tuple[int, Pattern, frozenset[int]], Peak]:
         return {}
 
-    def _along(self, step: Step, marks: frozenset[int] = frozenset()) -> tuple[dict[int, Peak], int]:
-        """The peaks of the axes that a step changes, or on which a query is measured that it moves; and what queries
-        move that are measured on none.
-        """
-        marks = marks.union(*(pattern.crossed for _, pattern in step))
-        numbers = {query_of(mark) for mark in marks}
-        patterns: dict[int, Pattern | None] = {self._home[number]: None for number in numbers & self._home.keys()}
+    def _along(self, step: Step) -> tuple[dict[int, Peak], int]:
+        """The peaks of the axes that a step changes, or on which a query that it crosses is measured."""
+        crossed = frozenset[int]().union(*(pattern.crossed for _, pattern in step))
+        patterns = {home: UNCHANGED for number in crossed if (home := self._home.get(number)) is not None}
         patterns.update(step)
-        peaks = {place: self._peak(place, pattern, marks) for place, pattern in patterns.items()}
-        rest = 0
-        for number in numbers & self.ones.keys():
-            sides = (out_before(number) not in marks) + (out_after(number) not in marks)
-            rest += self.ones[number] * (sides if sides < 2 or number in marks else 0)
-        return peaks, rest
+        peaks = {place: self._peak(place, pattern, crossed) for place, pattern in patterns.items()}
+        return peaks, 2 * sum(self.ones.get(number, 0) for number in crossed)
 
-    def _peak(self, place: int, pattern: Pattern | None, marks: frozenset[int]) -> Peak:
-        """The most that what is added up along an axis moves: on a step of a pattern; None is one of other axes."""
-        here = frozenset(mark for mark in marks if query_of(mark) in self._numbers[place])
-        key = place, pattern, here
+    def _peak(self, place: int, pattern: Pattern, crossed: frozenset[int]) -> Peak:
+        key = place, pattern, self._numbers[place] & crossed
         if key not in self._seen:
-            self._seen[key] = _on(self.axes[place], pattern, here)
+            self._seen[key] = self.axes[place].peak(pattern, crossed)
         return self._seen[key]
 
     def of(self, step: Step) -> Worst:
@@ -403,54 +343,6 @@ class _Moves:
             for place, peak in self._along(step)[0].items():
                 found[place] = peak
         return found
-
-    def presence(self) -> tuple[Worst, list[Peak]]:
-        """The most that one record adds, and where it lies on each axis: a step after which no condition holds."""
-        total, peaks = Worst(0, True, ()), [STILL] * len(self.axes)
-        left = set(self.ones)
-        for places in _tied(self.axes):
-            some = [self.axes[place] for place in places]
-            numbers = {number for axis in some for number in _numbers_of(axis)}
-            left -= numbers
-            gone = frozenset(map(out_after, numbers))
-            ways = [
-                _ways_of(place, axis, [pattern for pattern in axis.patterns() if not pattern.cost])
-                for place, axis in zip(places, some, strict=True)
-                if axis.conditions
-            ]
-            listed = count_steps(ways, 0) <= COMBINATION_LIMIT
-            best, at = Worst(-1, False, ()), dict[int, Peak]()
-            for step in steps(ways, 0) if listed else [()]:
-                along, rest = self._along(step, gone)
-                value = sum(peak.value for peak in along.values()) + rest
-                exact = listed and all(peak.exact for peak in along.values())
-                if _worse(best, value, exact):
-                    best, at = Worst(value, exact, ()), along
-            total = total.beside(best)
-            for place, peak in at.items():
-                peaks[place] = peak
-        return replace(total, value=total.value + sum(self.ones[number] for number in left)), peaks
-
-
-def _on(axis: Axis, pattern: Pattern | None, marks: frozenset[int]) -> Peak:
-    """The most that the terms of an axis move on a step of a pattern, all of whose marks are given."""
-    same, before, after = terms_by_side(axis.terms, marks)
-    if pattern is None or pattern.cost == 0:
-        return axis.top([*before, *after], pattern) if before or after or axis.conditions else STILL
-    sides = [{term.number for term in side} for side in (before, after)]
-    there = tuple(term for term in axis.terms if not {out_before(term.number), out_after(term.number)} <= marks)
-    if len(there) < len(axis.terms) and not axis.conditions:  # the others add nothing, whatever the step
-        axis = replace(axis, terms=there)  # type: ignore[type-var]
-    if axis.lists or sides[0] == sides[1]:
-        return axis.peak(pattern, marks)
-    both = [term for term in before if term.number in sides[1]]
-    single = [[term for term in side if term not in both] for side in (before, after)]
-    found = [axis.top(side, None) for side in single if side]
-    if same or both:
-        found.append(replace(axis, terms=(*same, *both)).peak(pattern, marks))  # type: ignore[type-var]
-    return Peak(
-        sum(peak.value for peak in found), found[-1].x if found else 0, found[-1].y if found else 0, exact=False
-    )
 
 
 def _times_apart(axes: Sequence[Axis], at_most: int, squares: bool, places: Sequence[int]) -> int:
@@ -497,36 +389,23 @@ def _weighted_alike(query: LinearQuery, by: Number) -> bool:
 
 
 def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], squares: bool) -> list[Axis]:
-    """The touched factors, grouped so that every contribution lives in one group, and every condition is one on each of
-    them.
-    """
+    """The touched factors, grouped so that every contribution lives in one group."""
     asked = {name for query, _ in queries for name in query.names}
     groups = [[place] for place in sorted({graph.place_of[name] for name in asked if name in graph.place_of})]
-    for tied in dict.fromkeys(names for query, _ in queries for names in _tied_by(query, graph)):
-        joined = [g for g in groups if any(not tied.isdisjoint(graph.factors[place].names) for place in g)]
+    for looked_at in dict.fromkeys(query.contribution.names for query, _ in queries):
+        if len(looked_at) < 2:
+            continue
+        joined = [g for g in groups if any(not set(looked_at).isdisjoint(graph.factors[place].names) for place in g)]
         if len(joined) > 1:
             together = sorted(place for group in joined for place in group)
             groups = [*(group for group in groups if group not in joined), together]
     of_name = {name: n for n, group in enumerate(groups) for place in group for name in graph.factors[place].names}
     terms: list[list[Term]] = [[] for _ in groups]
     crossings: list[list[Crossing]] = [[] for _ in groups]
-    conditions: list[list[Condition]] = [[] for _ in groups]
-    homes = [next((of_name[name] for name in inner_of(q).names if name in of_name), None) for q, _ in queries]
-    listed = {*homes} - {None}
     for n, (query, weight) in enumerate(queries):
-        part, inner, home = query.contribution, inner_of(query), homes[n]
-        if isinstance(part, Among) and home is None and len(places := {of_name[name] for name in part.held}) == 1:
-            home = next(iter(places & listed), None)  # it is counted along with what else is added up there
+        home = next((of_name[name] for name in query.contribution.names if name in of_name), None)
         if home is not None:
-            own = [name for name in part.names if of_name.get(name) == home]
-            there = part.about(inner, own) if isinstance(part, Among) else part
-            assert there is not None
-            terms[home].append(Term(n, squared(there) if squares else there, weight))
-        if isinstance(part, Among):
-            for place in dict.fromkeys(of_name[name] for name in part.held):
-                held = _held(part, [name for name in part.held if of_name[name] == place])
-                if place != home and not held.table.all():
-                    conditions[place].append(Condition(n, held))
+            terms[home].append(Term(n, _seen(query, squares), weight))
         for split in query.by:
             if split.name in of_name:
                 crossings[of_name[split.name]].append(Crossing(n, split, squares and signed(query.contribution)))
@@ -534,44 +413,12 @@ def _axes(graph: SecretGraph, queries: Sequence[tuple[LinearQuery, int]], square
     for n, group in enumerate(groups):
         factors = tuple(graph.factors[place] for place in group)
         names = tuple(sorted((name for f in factors for name in f.names), key=graph.domain.position))
-        axes.append(_axis(graph, factors, names, tuple(terms[n]), tuple(crossings[n]), tuple(conditions[n])))
+        axes.append(_axis(graph, factors, names, tuple(terms[n]), tuple(crossings[n])))
     return axes
 
 
-def _tied_by(query: LinearQuery, graph: SecretGraph) -> Iterator[frozenset[str]]:
-    """Sets of attributes that a query ties together: by what it adds up, or says of several at once."""
-    part = query.contribution
-    yield frozenset(inner_of(query).names)
-    if isinstance(part, Among):
-        factors = dict.fromkeys(graph.place_of[name] for name in part.held)
-        sets = [[name for name in part.held if graph.place_of[name] == place] for place in factors]
-        yield frozenset(name for names in sets if not _is_product(part, names) for name in names)
-
-
-def inner_of(query: LinearQuery) -> Any:
-    """What a query adds up, whoever it is about."""
-    return query.contribution.inner if isinstance(query.contribution, Among) else query.contribution
-
-
-def _elsewhere(query: LinearQuery) -> list[str]:
-    """The attributes of its condition that a query does not look at otherwise."""
-    part, own = query.contribution, {*inner_of(query).names, *(split.name for split in query.by)}
-    return [name for name in part.held if name not in own] if isinstance(part, Among) else []
-
-
-def _is_product(part: Among, names: Sequence[str]) -> bool:
-    """Whether a condition is one on some attributes, and one on the rest."""
-    mine = tuple(axis for axis, name in enumerate(part.held) if name in names)
-    rest = tuple(axis for axis in range(len(part.held)) if axis not in mine)
-    apart = part.table.any(axis=mine, keepdims=True) & part.table.any(axis=rest, keepdims=True)
-    return bool(np.array_equal(apart, part.table))
-
-
-def _held(part: Among, names: Sequence[str]) -> Among:
-    """What a condition that is a product says of some of its attributes."""
-    table = np.asarray(part.table.any(axis=tuple(axis for axis, name in enumerate(part.held) if name not in names)))
-    held = tuple(name for name in part.held if name in names)
-    return Among(One(), held, table.shape, held, np.ascontiguousarray(table).tobytes(), (), ())
+def _seen(query: LinearQuery, squares: bool) -> Measured:
+    return squared(query.contribution) if squares else query.contribution
 
 
 def _axis(
@@ -580,30 +427,24 @@ def _axis(
     names: tuple[str, ...],
     terms: tuple[Term, ...],
     crossings: tuple[Crossing, ...],
-    conditions: tuple[Condition, ...],
 ) -> Axis:
     """The fastest way to look at a group of factors that is right for it."""
     first = factors[0].graph
     if len(factors) == 1 and not isinstance(first, JointGraph):
-        return LineAxis(names[0], first, terms, crossings, conditions)
+        return LineAxis(names[0], first, terms, crossings)
     part = _part(graph, factors, names)
     if isinstance(first, JointGraph) and len(factors) == 1:
-        metric = first if isinstance(first, JointMetric) and not conditions else None
-        quick = by_metric(part, metric, terms, crossings) if metric else None
-        return quick or GridAxis(part, terms, crossings, conditions=conditions)
-    at_corners = not conditions and by_value(crossings) and all(convex_from_each_end(term) for term in terms)
+        quick = by_metric(part, first, terms, crossings) if isinstance(first, JointMetric) else None
+        return quick or GridAxis(part, terms, crossings)
+    at_corners = by_value(crossings) and all(convex_from_each_end(term) for term in terms)
     if corner_axis.fits(factors) and at_corners:
         return CornerAxis(part, terms, crossings)
     if part.domain.size <= MATRIX_LIMIT:
-        return GridAxis(part, terms, crossings, conditions=conditions)
-    if conditions or any(isinstance(term.contribution, Among) for term in terms):
-        merged = MergedAxis(part, terms, crossings, conditions=conditions)
-        if merged.able:
-            return merged
+        return GridAxis(part, terms, crossings)
     if at_corners and not any(isinstance(factor.graph, JointGraph) for factor in factors):
         return CornerAxis(corner_axis.widened(part), terms, crossings, exact=False)
     complete = graph.at_most >= len(graph.factors) and all(isinstance(f.graph, Everything) for f in factors)
-    return ClassAxis(part, terms, crossings, exact=complete, conditions=conditions)
+    return ClassAxis(part, terms, crossings, exact=complete)
 
 
 def _part(graph: SecretGraph, factors: tuple[Factor, ...], names: tuple[str, ...]) -> SecretGraph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,26 +11,18 @@ import numpy as np
 from tetraodon.certificate.axis import (
     EDGE_LIMIT,
     UNCHANGED,
-    Condition,
     Crossing,
     Pattern,
     Peak,
     Term,
     best_edge,
     best_step,
-    both_ways,
     by_displacement,
     convex_from_each_end,
     crossing_masks,
     linear_but_for_missing,
     linear_in_code,
     longest_reach,
-    marked,
-    marks_between,
-    masks_of,
-    runs_of_equal_columns,
-    telling_codes,
-    terms_by_side,
     weighted,
 )
 from tetraodon.errors import Refused
@@ -124,6 +116,13 @@ def _top_two(values: Ints, blocks: Ints) -> tuple[Ints, Ints]:
     return first, second
 
 
+def runs_of_equal_columns(matrix: Ints) -> tuple[Ints, Ints]:
+    """First and last position of every maximal stretch of equal columns."""
+    change = np.flatnonzero((matrix[:, 1:] != matrix[:, :-1]).any(axis=0)) + 1
+    starts = np.concatenate([[0], change])
+    return starts, np.concatenate([change - 1, [matrix.shape[1] - 1]])
+
+
 LISTED = 200_000
 """Edges that are looked at one by one rather than bounded."""
 
@@ -183,86 +182,17 @@ class LineAxis:
     graph: AttributeGraph
     terms: tuple[Term, ...]
     crossings: tuple[Crossing, ...]
-    conditions: tuple[Condition, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,)
 
-    @property
-    def lists(self) -> bool:
-        return self.graph.edge_count <= EDGE_LIMIT
-
-    @property
-    def able(self) -> bool:
-        return not self.conditions or self.lists or (not self.terms and self._telling is not None)
-
     # -- patterns ------------------------------------------------------------------------------
 
     def patterns(self) -> Sequence[Pattern]:
-        still = tuple(Pattern(0, marks) for marks in self._still) or (UNCHANGED,)
         if self.graph.edge_count == 0:
-            return still
-        return (*still, *(Pattern(1, crossed) for crossed, _, _ in self._kinds))
-
-    # Conditions on the attribute tell steps apart: these are looked at one by one, in both directions. Where nothing is
-    # added up along it, few of them show all that there are.
-
-    @cached_property
-    def _codes(self) -> dict[str, Ints]:
-        return {self.name: self._cells()}
-
-    @cached_property
-    def _still(self) -> dict[frozenset[int], Ints]:
-        """Codes by the conditions that do not hold there."""
-        if not self.conditions:
-            return {}
-        marks = marks_between((), self.conditions, self._codes, self._cells(), self._cells())
-        mask = masks_of(marks, self.graph.size)
-        return {marked(marks, int(one)): np.flatnonzero(mask == one) for one in np.unique(mask)}
-
-    @cached_property
-    def _telling(self) -> Ints | None:
-        """Codes between which steps show all kinds that there are; None where all have to be looked at."""
-        rows = [one.holds(self._codes, self._cells()).astype(np.int64) for one in self.conditions]
-        rows += [c.split.of(self._cells()) for c in self.crossings if c.split.bins is not None]
-        codes = telling_codes(self.graph, rows)
-        return codes if codes is not None and len(codes) ** 2 <= ARRAY_LIMIT else None
-
-    def _steps(self) -> Iterator[tuple[Ints, Ints]]:
-        """Steps in both directions: all, or such as show all kinds there are."""
-        codes = self._telling if not self.terms else None
-        if codes is None:
-            return both_ways(self.graph.edges())
-        x, y = (codes[side] for side in np.triu_indices(len(codes), k=1))
-        joined = self.graph.adjacent(x, y)
-        return both_ways(iter([(x[joined], y[joined])]))
-
-    def _listed_kinds(self) -> Iterator[tuple[frozenset[int], tuple[int, int], bool]]:
-        kinds: dict[frozenset[int], tuple[int, int]] = {}
-        for x, y in self._steps():
-            marks = marks_between(self.crossings, self.conditions, self._codes, x, y)
-            for value, first in zip(*np.unique(masks_of(marks, len(x)), return_index=True), strict=True):
-                kinds.setdefault(marked(marks, int(value)), (int(x[first]), int(y[first])))
-        for crossed, edge in kinds.items():
-            yield crossed, edge, True
-
-    def _listed(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
-        """The most that steps of a pattern move, looked at one by one in both directions."""
-        cells = self._cells()
-        same, before, after = terms_by_side(self.terms, crossed)
-
-        def of_kind() -> Iterator[tuple[Ints, Ints]]:
-            for x, y in both_ways(self.graph.edges()):
-                marks = marks_between(self.crossings, self.conditions, self._codes, x, y)
-                wanted = sum(1 << bit for bit, mark in enumerate(marks) if mark in pattern.crossed)
-                if (good := masks_of(marks, len(x)) == wanted).any():
-                    yield x[good], y[good]
-
-        ends = [weighted(side, [t.contribution.alone(cells) for t in side], len(cells)) for side in (before, after)]
-        found = best_edge(of_kind(), [(t, cells) for t in same], *ends)
-        assert found is not None
-        return found
+            return (UNCHANGED,)
+        return (UNCHANGED, *(Pattern(1, crossed) for crossed, _, _ in self._kinds))
 
     @cached_property
     def _kinds(self) -> list[tuple[frozenset[int], tuple[int, int], bool]]:
@@ -272,8 +202,6 @@ class LineAxis:
         too many edges, taken to be crossed together wherever each can be crossed (an upper bound unless an edge
         is found that crosses them all).
         """
-        if self.conditions:
-            return list(self._listed_kinds())
         always = frozenset(c.number for c in self.crossings if c.split.bins is None)
         binned = [c for c in self.crossings if c.split.bins is not None]
         if not binned:
@@ -324,11 +252,11 @@ class LineAxis:
     # -- peaks ---------------------------------------------------------------------------------
 
     def peak(self, pattern: Pattern, crossed: frozenset[int]) -> Peak:
-        same, lone, after = terms_by_side(self.terms, crossed)
+        lone = [term for term in self.terms if term.number in crossed]
+        same = [term for term in self.terms if term.number not in crossed]
         if pattern.cost == 0:
-            return self.top([*lone, *after], pattern)
-        if self.terms and (self.conditions or [t.number for t in lone] != [t.number for t in after]):
-            return self._listed(pattern, crossed)
+            peak = self._top(lone)
+            return replace(peak, value=2 * peak.value, y=peak.x)
         kinds = {kind: (edge, whole) for kind, edge, whole in self._kinds}
         edge, whole = kinds[pattern.crossed]
         if not self.terms:
@@ -341,17 +269,12 @@ class LineAxis:
         return found if whole else replace(found, exact=False)
 
     def peak_alone(self) -> Peak:
-        return self.top(self.terms, None)
+        return self._top(self.terms)
 
-    def top(self, terms: Sequence[Term], pattern: Pattern | None) -> Peak:
-        able = self._still.get(pattern.crossed) if pattern is not None else None
-        if not terms:
-            cell = 0 if able is None else int(able[0])
-            return Peak(0, cell, cell)
-        lone = terms
-        if able is not None:
-            cells = able
-        elif all(convex_from_each_end(term) for term in lone):
+    def _top(self, lone: Sequence[Term]) -> Peak:
+        if not lone:
+            return Peak(0, 0, 0)
+        if all(convex_from_each_end(term) for term in lone):
             cells = np.unique(np.array([0, self.graph.size - 1]))
         else:
             cells = self._cells()

@@ -8,18 +8,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
+from typing import Any
 
 import numpy as np
 
-from tetraodon.certificate.answered_part import answered_part, by_answers
-from tetraodon.certificate.edge_loss import Loss, Weighted, inner_of, largest_over_edges
-from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in
+from tetraodon.certificate.conditional_steps import (
+    about_parts,
+    answered_part,
+    by_answers,
+    inner_of,
+    over_one_factor,
+    over_steps_of_conditions,
+    public_classes,
+    public_condition,
+    with_one_factor,
+    worse,
+)
+from tetraodon.certificate.edge_loss import Loss, Weighted, largest_over_edges
+from tetraodon.certificate.product_bounds import largest_with_products, needs_stand_in, only_presence
 from tetraodon.certificate.table_steps import is_table, over_tables, weighs_margins
 from tetraodon.domain import Domain
 from tetraodon.errors import Refused
-from tetraodon.policy.secret_graph import SecretGraph
-from tetraodon.query.contribution import Among, One, Table
+from tetraodon.exact.arrays import Ints
+from tetraodon.policy.attribute_graph import Public
+from tetraodon.policy.secret_graph import ABSENT, SecretGraph
+from tetraodon.query.contribution import Among, One, Table, among_all
 from tetraodon.query.linear import LinearQuery
 from tetraodon.query.number import Number
 from tetraodon.query.squared import squared
@@ -55,7 +69,7 @@ def _whoever(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str
     """The worst edge where secrets are the same for everybody, among records that have the given codes."""
     if weighs_margins(queries):
         return _beside_margins(graph, queries, given, squares)
-    if any(isinstance(query.contribution, Among) for query, _ in queries):
+    if about_parts(queries):
         return _in_parts(graph, queries, given, squares)
     return _one_by_one(graph, queries, given, squares)
 
@@ -90,19 +104,86 @@ def _one_by_one(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[
 
 
 def _in_parts(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
-    """The same where queries are about parts of the records.
+    """The same where queries are about parts of the records: for each value of public attributes that says which."""
+    moving = [factor for factor in graph.factors if not isinstance(factor.graph, Public)]
+    if graph.at_most == 1 and moving and len(moving) + graph.absent > 1:  # a step changes one of them
+        found = [_whoever(with_one_factor(graph, factor), queries, given, squares) for factor in moving]
+        presence = [_whoever(only_presence(graph), queries, given, squares)] if graph.absent else []
+        return reduce(worse, (*found, *presence))
+    if len(moving) == 1 and not graph.absent:
+        queries = [one for one in queries if set(one[0].names) & set(moving[0].names)]
+    bound = _of_one_part(graph, queries, given, squares)
+    if bound is not None and bound.exact:
+        return bound
+    try:
+        return _by_conditions(graph, queries, given, squares)
+    except Refused:
+        if bound is None:
+            raise
+    return bound
 
-    Why   what is asked about the same part of all records is looked at there, where attributes may have many values.
-    """
+
+def _of_one_part(
+    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool
+) -> Loss | None:
+    """The same where all queries are about the same records; None where it is not so, or too much."""
     part = answered_part(graph, queries)
-    if part is not None and not given.keys() & part.inside.keys():
-        found = part.lifted(_one_by_one(part.graph, part.queries, given, squares))
-        if found.exact:
-            return found
+    if part is None or given.keys() & part.inside.keys():
+        return None
+    try:
+        return part.lifted(_one_by_one(part.graph, part.queries, given, squares))
+    except Refused:
+        return None
+
+
+def _by_conditions(graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool) -> Loss:
+    """The same by what conditions look at."""
+
+    def search(of: SecretGraph, asked: Sequence[Weighted], fixed: Mapping[str, int]) -> Loss:
+        return _one_by_one(of, asked, fixed, squares) if asked else Loss(Fraction(0), None, True)
+
+    moving = any(not isinstance(factor.graph, Public) for factor in graph.factors)
     if len(groups := by_answers(graph, queries)) > 1:
-        parts = [_whoever(graph, group, given, squares) for group in groups]
-        return Loss(sum((one.value for one in parts), Fraction(0)), None, False, "over edges, for each part by itself")
-    return _one_by_one(graph, queries, given, squares)
+        found = [_whoever(graph, group, given, squares) for group in groups]
+        return Loss(sum((one.value for one in found), Fraction(0)), None, False, "over edges, for each part by itself")
+    if name := public_condition(graph, queries):
+        classes = public_classes(name, graph.domain[name].size, queries)
+        return reduce(worse, (_in_class(graph, queries, given, squares, name, codes) for codes in classes))
+    if graph.at_most == 1 and moving and about_parts(queries):
+        return over_one_factor(graph, queries, given, search, squares=squares)
+    return over_steps_of_conditions(graph, queries, given, search)
+
+
+def _in_class(
+    graph: SecretGraph, queries: Sequence[Weighted], given: Mapping[str, int], squares: bool, name: str, codes: Ints
+) -> Loss:
+    """The worst edge among records with some codes of a public attribute, which no condition tells apart."""
+    domain, first = graph.domain, int(codes[0])
+    added = [one for one in queries if name in inner_of(one[0]).names]
+    here = list(at_value([one for one in queries if one not in added], domain, name, first, squares=squares))
+    if not added:
+        return _whoever(graph, here, {**given, name: first}, squares) if here else Loss(Fraction(0), None, True)
+    there = np.isin(np.arange(domain[name].size), codes)
+    for query, weight in added:
+        part = query.contribution
+        part = part if isinstance(part, Among) else among_all(part, domain.project(part.names).shape)
+        by = tuple(split for split in query.by if split.name != name)
+        if (left := part.also(name, there)) is not None:
+            here.append((LinearQuery(left, by), weight))
+    found = _whoever(graph, here, given, squares) if here else Loss(Fraction(0), None, True)
+    if found.witness is None:
+        return found
+    ends = [_with_one_of(domain, record, name, codes) for record in found.witness]
+    return replace(found, witness=(ends[0], ends[1]))
+
+
+def _with_one_of(domain: Domain, record: Any, name: str, codes: Ints) -> Any:
+    """A record with one of some codes of an attribute: as it is, or with the first where it has another."""
+    if record is ABSENT:
+        return record
+    here, place = list(domain.codes(record)), domain.position(name)
+    here[place] = here[place] if here[place] in codes else int(codes[0])
+    return domain.value_of(here)
 
 
 def _worst_group(graph: SecretGraph, by: str, queries: Sequence[Weighted], squares: bool) -> Loss:

@@ -126,6 +126,13 @@ class Among:
             sizes, np.asarray(self.table.any(axis=others))
         )
 
+    def also(self, name: str, there: Bools) -> Contribution | None:
+        """The same for records that have one of some codes of an attribute, too."""
+        held = self.held if name in self.held else (*self.held, name)
+        table = self.table if name in self.held else self.table[..., None]
+        table = table & there.reshape([-1 if other == name else 1 for other in held])
+        return replace(self, held=held)._with(dict(zip(self.names, self.sizes, strict=True)), table)
+
     def _with(self, sizes: dict[str, int], table: Bools) -> Contribution | None:
         if table.all():
             return self.inner
@@ -139,6 +146,11 @@ class Among:
             held=held,
             truth=np.ascontiguousarray(table).tobytes(),
         )
+
+
+def among_all(contribution: Contribution, sizes: tuple[int, ...]) -> Among:
+    """A contribution of all records, written as one of those for which a condition holds."""
+    return Among(contribution, contribution.names, sizes, (), b"\x01", (0,) * len(sizes), sizes)
 
 
 # -- each person ------------------------------------------------------------------------------------

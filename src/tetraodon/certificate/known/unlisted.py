@@ -19,7 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tetraodon.certificate.certificate import Dataset
-from tetraodon.certificate.edge_loss import Loss, Weighted, worse
+from tetraodon.certificate.conditional_steps import worse
+from tetraodon.certificate.edge_loss import Loss, Weighted
 from tetraodon.certificate.known.push import (
     EDGE_WORK,
     Arc,
