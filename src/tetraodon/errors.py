@@ -25,6 +25,7 @@ __all__ = [
     "ReleaseError",
     "TableError",
     "TetraodonError",
+    "TooMuchWork",
 ]
 
 
@@ -129,6 +130,13 @@ class FailedAfterCharge(ReleaseError):
 
 class Refused(TetraodonError):
     """No safe answer is known: refusing is the only honest thing to do."""
+
+
+class TooMuchWork(TetraodonError):
+    """Planning or certifying this would take too long, by a count of the steps to be compared.
+
+    Why  not a `Refused`: a planner that tries another mechanism where one has no certificate must not go on after it.
+    """
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

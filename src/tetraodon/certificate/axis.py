@@ -20,6 +20,7 @@ import numpy as np
 
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Bools, Ints
+from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import Everything, Within
 from tetraodon.policy.secret_graph import Factor, SecretGraph
 from tetraodon.query.adaptive_partition import Divided
@@ -155,6 +156,7 @@ def best_edge(
     common = 1 if lone.any() else math.gcd(*(term.weight for term, _ in same)) or 1  # 64 bits do for more
     terms = [replace(term, weight=term.weight // common) for term, _ in same]
     for x, y in edges:
+        spend(len(x) * (1 + len(terms)))
         apart = [term.contribution.apart(cells[x], cells[y]) for term, cells in same]
         moved = lone[x] + lone[y] + weighted(terms, apart, len(x))
         top = int(np.argmax(moved))
@@ -185,6 +187,7 @@ def crossed_numbers(crossings: Sequence[Crossing]) -> list[int]:
 def masks_between(crossings: Sequence[Crossing], codes: Mapping[str, Ints], x: Ints, y: Ints) -> Ints:
     """One bit for every query with a split here: whether the step from cell x to cell y crosses any of its splits."""
     numbers = crossed_numbers(crossings)
+    spend(len(x) * len(crossings))
     crosses = []
     for crossing in crossings:
         values = codes[crossing.split.name]
@@ -413,6 +416,7 @@ class ClassAxis(CellAxis):
             (crossing.split.of(self._codes[crossing.split.name]) for crossing in self.crossings),
         )
         for row in rows:
+            spend(4 * len(label))  # sorting twice
             kinds, kind = np.unique(row, return_inverse=True)  # entries may be long: number them first
             _, label = np.unique(label * len(kinds) + kind, return_inverse=True)
             if int(label.max()) >= CLASS_LIMIT:

@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any, Final, ParamSpec, TypeAlias
 
 from tetraodon.errors import Refused
+from tetraodon.exact.effort import bounded_effort
 from tetraodon.exact.zcdp import epsilon_at
 
 Witness: TypeAlias = tuple[Any, Any]
@@ -117,7 +118,7 @@ def certifying(compute: Callable[P, Computed | Certificate]) -> Callable[P, Cert
 
     @wraps(compute)
     def certified(*args: P.args, **kwargs: P.kwargs) -> Certificate:
-        found = compute(*args, **kwargs)
+        found = bounded_effort(compute)(*args, **kwargs)
         if isinstance(found, Certificate):  # that of another certifying function
             return found
         if not found.loss >= 0:  # nor is it where it is no number

@@ -27,6 +27,7 @@ from tetraodon.certificate.axis import (
 )
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
+from tetraodon.exact.effort import spend
 from tetraodon.policy.attribute_graph import AttributeGraph, Blocks, Everything, Within
 from tetraodon.query.contribution import AllRanges, Among, One, Table
 from tetraodon.query.smooth import Hats, Ramps, SmoothRunning
@@ -209,6 +210,7 @@ class LineAxis:
         kinds: dict[frozenset[int], tuple[int, int]] = {}
         if self.graph.edge_count <= EDGE_LIMIT:
             for x, y in self.graph.edges():
+                spend(len(x) * len(binned))
                 crosses = [(bit, c.split.of(x) != c.split.of(y)) for bit, c in enumerate(binned)]
                 mask = crossing_masks(crosses, len(x), len(binned))
                 for value, first in zip(*np.unique(mask, return_index=True), strict=True):
@@ -454,6 +456,7 @@ class LineAxis:
         def edges_of_kind() -> list[tuple[Ints, Ints]]:
             kept = []
             for x, y in self.graph.edges():
+                spend(len(x) * len(self.crossings))
                 good = np.ones(len(x), np.bool_)
                 for crossing in (one for one in self.crossings if one.split.bins is not None):
                     crosses = crossing.split.of(x) != crossing.split.of(y)

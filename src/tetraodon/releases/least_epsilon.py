@@ -15,8 +15,9 @@ from functools import cached_property, reduce
 from typing import TypeAlias
 
 from tetraodon.display import listing, shown_number
-from tetraodon.errors import PolicyError, QueryError, Refused, TetraodonError, did_you_mean
+from tetraodon.errors import PolicyError, QueryError, Refused, TetraodonError, TooMuchWork, did_you_mean
 from tetraodon.exact.arrays import on_one_thread
+from tetraodon.exact.effort import bounded_effort
 from tetraodon.exact.rational import Number, confidence_level, decimal_text
 from tetraodon.mechanism.strategy import Scaled, Strategy
 from tetraodon.noise.laws import LAPLACE, NoiseLaw
@@ -152,6 +153,7 @@ PREDICTIONS = 12
 Shape: TypeAlias = tuple[Strategy, ...]
 
 
+@bounded_effort
 @on_one_thread
 def plan_for_error(
     policy: AnyPolicy, error: AnyTarget = None, *, confidence: Number = 95, records: int | None = None
@@ -172,6 +174,7 @@ def plan_for_error(
     return least_plan(asked, wanted_of(asked, error, confidence=confidence, records=records))
 
 
+@bounded_effort
 @on_one_thread
 def least_plan(policy: Policy, wanted: Wanted) -> Plan:
     """The plan with the least epsilon that keeps what is wanted of every item."""
@@ -337,6 +340,8 @@ class _Search:
         if place not in self.tried:
             try:
                 offered = offers(self.policy.with_budget(epsilon_at_place(place)), self.known)
+            except TooMuchWork:
+                raise
             except TetraodonError:
                 if not self.tried:
                     raise

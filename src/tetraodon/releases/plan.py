@@ -18,6 +18,7 @@ from tetraodon.display import Displayed, number_of
 from tetraodon.domain import Domain
 from tetraodon.errors import PolicyError, QueryError, Refused
 from tetraodon.exact.arrays import on_one_thread
+from tetraodon.exact.effort import bounded_effort
 from tetraodon.exact.rational import Number, decimal_text
 from tetraodon.inference.least_squares import Remembered
 from tetraodon.mechanism.marginals import table_errors
@@ -125,6 +126,7 @@ class Plan(Displayed):
         return f"<Plan {self.policy.dataset}: {number_of(len(self), 'item')}, epsilon {decimal_text(self.epsilon)}>"
 
 
+@bounded_effort
 @on_one_thread
 def plan(
     policy: AnyPolicy,
@@ -149,6 +151,7 @@ def plan(
     return reduce(better, offers(policy)) if law is None else _plan_with(policy, law)
 
 
+@bounded_effort
 @on_one_thread
 def preview(policy: AnyPolicy, *, previous: Plan | None = None) -> Plan:
     """The plan of a policy after a change: `plan` with what did not change taken from an earlier plan or preview.

@@ -30,6 +30,7 @@ from tetraodon.certificate.known.sequences import (
 )
 from tetraodon.errors import Refused
 from tetraodon.exact.arrays import Ints
+from tetraodon.exact.effort import spend
 from tetraodon.policy.known import Known
 from tetraodon.policy.secret_graph import SecretGraph
 from tetraodon.query.linear import LinearQuery
@@ -140,6 +141,7 @@ class AnswerSpace(PushBounds):
 
     def apart(self, x: Ints, y: Ints) -> Ints:
         """The L1 distance that one move pushes the answers, for arrays of cells."""
+        spend(2 * len(x) * len(self.queries))
         total = np.zeros(len(x), np.int64)
         for query, weight, row, inner, alone in self._looked_at:
             same = row[x] == row[y]

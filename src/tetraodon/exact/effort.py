@@ -1,0 +1,54 @@
+"""How many steps one plan may compare: a count, not a clock, so that a refusal never depends on the machine.
+
+Certificates list steps of the secret graph where no closed form is known. Each list is bounded by itself, but a plan
+asks for dozens of certificates; `bounded_effort` bounds them together, and whatever lists steps calls `spend` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from tetraodon.errors import TooMuchWork
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+EFFORT = 200_000_000
+"""Comparisons of one query on one step: about twenty seconds on one core."""
+
+_left: ContextVar[list[int] | None] = ContextVar("effort", default=None)
+
+
+def bounded_effort(work: Callable[P, T]) -> Callable[P, T]:
+    """A function that compares at most `EFFORT` steps, with all that it calls. Inside another one, it shares that one's.
+
+    Why  what is left when an inner function is refused decides nothing: the outer one is refused with it.
+    """
+
+    @wraps(work)
+    def bounded(*args: P.args, **more: P.kwargs) -> T:
+        if _left.get() is not None:
+            return work(*args, **more)
+        token = _left.set([EFFORT])
+        try:
+            return work(*args, **more)
+        finally:
+            _left.reset(token)
+
+    return bounded
+
+
+def spend(steps: int) -> None:
+    """Count comparisons about to be made; raise `TooMuchWork` where they are more than what is left."""
+    left = _left.get()
+    if left is None:
+        return
+    left[0] -= steps
+    if left[0] < 0:
+        raise TooMuchWork(
+            f"more than {EFFORT:,} steps between records would have to be compared",
+            fix="ask for fewer items at once, use coarser attributes (`step`, `bins`), or change `together` or `within`",
+        )
