@@ -270,6 +270,8 @@ def most_over(term: Term, gap: Ints) -> Ints:
 CLASS_LIMIT = 4096
 LISTED_LIMIT = 100_000_000
 """Numbers that are listed to tell classes of cells apart: what each query sees of every cell."""
+CELL_LIMIT = 10_000_000
+"""Cells that may be grouped into classes: each takes some hundred bytes."""
 PIECE = 2**16
 """Steps that are looked at together: few enough to stay in fast memory."""
 
@@ -408,7 +410,7 @@ class ClassAxis(CellAxis):
         # what is too large is refused before cells are listed
         written = [(term.contribution.columns(), term) for term in terms]
         count = sum(len(table) for table, _ in written) + len(self.crossings)
-        if count * self.graph.domain.size > LISTED_LIMIT:
+        if count * self.graph.domain.size > LISTED_LIMIT or self.graph.domain.size > CELL_LIMIT:
             raise self._too_many()
         label = np.zeros(self.graph.domain.size, np.int64)
         rows = chain(

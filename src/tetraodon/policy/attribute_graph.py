@@ -20,7 +20,7 @@ from pydantic import PlainValidator, WithJsonSchema
 from tetraodon.domain import Attribute, Categories
 from tetraodon.domain.values import TreeLevel
 from tetraodon.errors import PolicyError, Refused, did_you_mean
-from tetraodon.exact.arrays import Bools, Ints, components
+from tetraodon.exact.arrays import LARGEST, Bools, Ints, components
 from tetraodon.policy.section import refuse
 
 # -- category tree ----------------------------------------------------------------------------------
@@ -413,10 +413,11 @@ class WithinShare(Within):
         return low < high <= (1 + self.share) * low
 
     def adjacent(self, x: Ints, y: Ints) -> Bools:
-        a, b = (self.first + self.stride * np.asarray(codes).astype(object) for codes in (x, y))
+        parts, grown = self.share.denominator, self.share.denominator + self.share.numerator
+        exact = np.int64 if self.number(self.size - 1) * grown <= LARGEST else object
+        a, b = (self.first + self.stride * np.asarray(codes).astype(exact) for codes in (x, y))
         low, high = np.minimum(a, b), np.maximum(a, b)
-        more = high * self.share.denominator <= low * (self.share.denominator + self.share.numerator)
-        return np.asarray((low < high) & more).astype(np.bool_)
+        return np.asarray((low < high) & (high * parts <= low * grown)).astype(np.bool_)
 
     def distance(self, x: int, y: int) -> float:
         return int(self.steps(x, np.array([y]))[0])

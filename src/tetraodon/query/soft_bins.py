@@ -17,7 +17,7 @@ import numpy as np
 
 from tetraodon.errors import QueryError, Refused
 from tetraodon.exact.arrays import Ints, add_up, fits
-from tetraodon.query.number import AddedUp, AlongOne
+from tetraodon.query.number import AddedUp, AlongOne, writable
 from tetraodon.query.smooth import bins_apart
 
 # ruff: noqa: ARG002 - every contribution is asked in the same way
@@ -180,6 +180,7 @@ class Product(AddedUp):
         return self.spread(np.stack(codes, axis=1), counts, place, groups)
 
     def columns(self) -> Ints:
+        writable(self.rows * math.prod(part.size for part in self.parts))
         table = np.ones((1, 1), np.int64)
         for part in self.parts:
             table = np.kron(table, part.columns())
